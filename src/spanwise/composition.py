@@ -21,7 +21,6 @@ from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_
 __all__ = [
     "DatasetPart",
     "KnownSentences",
-    "composition",
     "content_of",
     "dataset_document",
     "dataset_entry",
@@ -119,21 +118,12 @@ def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable
     return CrossTable.of(mentions.labels, (ALL, *subsets), row=label, column=ints(column))
 
 
-def composition(mentions: Mentions, tough: Toughness) -> dict[str, object]:
+def _composition(members: CrossTable) -> dict[str, object]:
     """Of each tough subset, how many mentions it holds and which share, of all and of each label.
-
-    Examples:
-        >>> mentions = Mentions.of([(0, 0, 1, "LOC"), (0, 1, 2, "LOC")])
-        >>> composition(mentions, Toughness(("SEEN",), np.array([[True], [False]])))["SEEN"]["overall"]
-        {'mentions': 1, 'share': 0.5}
 
     References:
         Tu and Lignos (2021), Tables 2 to 4.
     """
-    return _composition(_members_by_label(mentions, tough))
-
-
-def _composition(members: CrossTable) -> dict[str, object]:
     sizes = _sizes(members)
     whole = sum(sizes.values())
     result: dict[str, object] = {}

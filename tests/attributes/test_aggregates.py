@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import spanwise
 from spanwise.attributes import Context, Lexicon, Mention, TrainingCounts, choose, mention_views, own, values
-from spanwise.attributes.given import PHI
+from spanwise.attributes.given import PHI, Aggregate
 from spanwise.corpus import Annotation, Corpus, Mentions
 
 NAMES = ("Ann", "bo", "Cy", "de")
 
 
 @st.composite
-def annotations(draw: st.DrawFn) -> Annotation:
+def annotated(draw: st.DrawFn) -> Annotation:
     sentences = draw(
         st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4), min_size=1, max_size=6)
     )
@@ -40,25 +40,25 @@ def in_context(test: Annotation, train: Annotation) -> Context:
 
 
 @settings(max_examples=60, deadline=None)
-@given(annotations(), annotations())
+@given(annotated(), annotated())
 def test_any_phi_is_counted_over_training_mentions(test: Annotation, train: Annotation) -> None:
-    def last(mention: object) -> str:
-        return str(mention.tokens[-1])  # type: ignore[attr-defined]
+    def last(mention: Mention) -> str:
+        return mention.tokens[-1]
 
     known = mentions(train)
-    expected: dict[str, list[float]] = {"familiarity": [], "consistency": []}
+    expected: dict[Aggregate, list[float]] = {"familiarity": [], "consistency": []}
     for tokens, label in mentions(test):
         same = [one for one in known if one[0][-1] == tokens[-1]]
         expected["familiarity"].append(float(Fraction(len(same), len(known))))
         alike = [one for one in same if one[1] == label]
         expected["consistency"].append(float(Fraction(len(alike), len(same))) if same else 0.0)
     for aggregate, numbers in expected.items():
-        attribute = own(last, name="last", aggregate=aggregate)  # type: ignore[arg-type]
+        attribute = own(last, name="last", aggregate=aggregate)
         assert values(attribute, in_context(test, train), test.mentions).value.tolist() == numbers
 
 
 @settings(max_examples=40, deadline=None)
-@given(annotations(), annotations(), st.sampled_from(sorted(PHI)), st.sampled_from(sorted(PHI)))
+@given(annotated(), annotated(), st.sampled_from(sorted(PHI)), st.sampled_from(sorted(PHI)))
 def test_two_are_combined_as_a_share_of_the_first(
     test: Annotation, train: Annotation, one: str, other: str
 ) -> None:
@@ -81,7 +81,7 @@ ATTRIBUTES = ("sentence_length", "entity_density", "label", "entity_frequency", 
 
 
 @settings(max_examples=40, deadline=None)
-@given(annotations(), annotations(), st.sampled_from(ATTRIBUTES), st.sampled_from(ATTRIBUTES))
+@given(annotated(), annotated(), st.sampled_from(ATTRIBUTES), st.sampled_from(ATTRIBUTES))
 def test_any_two_attributes_are_combined(test: Annotation, train: Annotation, one: str, other: str) -> None:
     context = in_context(test, train)
 
@@ -161,7 +161,7 @@ def test_functions_of_ones_own_see_counts_of_the_training_data() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(annotations(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
+@given(annotated(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3))
 def test_counts_of_the_training_data_are_plain_counts(train: Annotation, tokens: list[str]) -> None:
     counts = TrainingCounts(Lexicon.of([train, train]))
     sentences = [train.corpus.words(number) for number in range(len(train.corpus))]
@@ -182,8 +182,8 @@ def test_the_attributes_of_fu19_are_cases_of_the_general_ones(general: str, name
     test, train = (spanwise.read(data / "wnut16" / f"{name}.txt") for name in ("test", "train"))
     for lowercase in (False, True):
         context = Context(test.corpus, test.mentions, Lexicon.of([train]), lowercase=lowercase)
-        both = [values(choose(name)[0], context, test.mentions).value for name in (general, named)]
-        assert np.array_equal(*both)
+        one, other = (values(choose(name)[0], context, test.mentions).value for name in (general, named))
+        assert np.array_equal(one, other)
 
 
 def test_they_are_named_like_any_other_attribute(data: Path) -> None:

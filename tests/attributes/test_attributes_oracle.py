@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
-from attribute_oracle import MENTION_UNITS, TOKEN_UNITS, Oracle, Text, bucket_counts
+from attribute_oracle import (
+    MENTION_UNITS,
+    TOKEN_UNITS,
+    Mention,
+    Oracle,
+    Sentences,
+    Text,
+    Value,
+    bucket_counts,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from spanwise.attributes import (
     PRESETS,
@@ -16,17 +29,17 @@ from spanwise.attributes import (
     Lexicon,
     LexiconSums,
     SummedLexicon,
+    Values,
     choose,
     toughness,
     values_of,
     wanted,
 )
 from spanwise.buckets import fit
-from spanwise.columns import ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, joined_pieces
 from spanwise.formats import read, read_layers
 
-STRATEGIES = {
+STRATEGIES: dict[str, tuple[tuple[float, ...], tuple[str, list[float]]]] = {
     "balanced:4": ((), ("balanced", [4])),
     "balanced:1": ((), ("balanced", [1])),
     "balanced:7": ((), ("balanced", [7])),
@@ -49,40 +62,31 @@ STRATEGIES = {
 def annotation(text: Text) -> Annotation:
     """The same text and mentions as spanwise holds them."""
     mentions = Mentions.of([(s, p[0], p[-1] + 1, label) for s, p, label in text.mentions])
-    if any(list(p) != list(range(p[0], p[-1] + 1)) for _, p, _ in text.mentions):
-        pieces = [_pieces(p) for _, p, _ in text.mentions]
-        flat = [piece for own in pieces for piece in own]
-        parts = Parts(
-            offsets([len(own) for own in pieces]), ints([a for a, _ in flat]), ints([b for _, b in flat])
-        )
-        mentions = Mentions(
-            mentions.sentence, mentions.start, mentions.end, mentions.label, mentions.labels, parts
-        )
+    pieces = [joined_pieces((i, i + 1) for i in p) for _, p, _ in text.mentions]
+    if any(len(own) > 1 for own in pieces):
+        mentions = replace(mentions, parts=Parts.of(pieces))
     return Annotation(Corpus.of(text.sentences), mentions)
 
 
-def _pieces(positions):
-    pieces = []
-    for position in positions:
-        if pieces and pieces[-1][1] == position:
-            pieces[-1] = (pieces[-1][0], position + 1)
-        else:
-            pieces.append((position, position + 1))
-    return pieces
-
-
-def plain(read_annotation: Annotation, sentences=None) -> Text:
+def plain(read_annotation: Annotation, sentences: Sentences | None = None) -> Text:
     """The text and mentions of a file as the oracle holds them."""
     corpus = read_annotation.corpus
     words = sentences or [corpus.words(i) for i in range(len(corpus))]
     return Text(words, [(s, tuple(range(a, b)), label) for s, a, b, label in read_annotation.mentions.rows()])
 
 
-def check(oracle: Oracle, context: Context, predicted: Mentions, predicted_plain: list, strategies) -> None:
+def check(
+    oracle: Oracle,
+    context: Context,
+    predicted: Mentions,
+    predicted_plain: list[Mention],
+    strategies: Sequence[str],
+) -> None:
     """Compare every value, and the counts of every bucket on both sides."""
     gold_side, predicted_side = context.sides([context.gold, predicted])
     for attribute in (*MENTION_UNITS, *TOKEN_UNITS):
-        ours, theirs = {}, {}
+        ours: dict[str, Values] = {}
+        theirs: dict[str, list[Value]] = {}
         for side, mentions, rows in (
             ("gold", gold_side, oracle.test.mentions),
             ("predicted", predicted_side, predicted_plain),
@@ -102,7 +106,7 @@ def check(oracle: Oracle, context: Context, predicted: Mentions, predicted_plain
             compare_buckets(text, ours, theirs)
 
 
-def compare_categories(ours, theirs) -> None:
+def compare_categories(ours: Mapping[str, Values], theirs: Mapping[str, list[Value]]) -> None:
     bucketing = fit("category", ours["gold"])
     ranked = sorted(Counter(theirs["gold"]).items(), key=lambda item: (-item[1], item[0]))
     assert [bucket.value for bucket in bucketing.fitted] == [name for name, _ in ranked]
@@ -114,7 +118,7 @@ def compare_categories(ours, theirs) -> None:
         assert counts[-1] == 0
 
 
-def compare_buckets(text: str, ours, theirs) -> None:
+def compare_buckets(text: str, ours: Mapping[str, Values], theirs: Mapping[str, list[Value]]) -> None:
     specials, then = STRATEGIES[text]
     bucketing = fit(text, ours["gold"])
     rest = iter(range(len(bucketing.fitted)))
@@ -126,12 +130,19 @@ def compare_buckets(text: str, ours, theirs) -> None:
         assert counts[-2:] == [0, 0]
 
 
-def compare(train: Text, test: Text, predicted: list, *, strategies=tuple(STRATEGIES), **options) -> None:
+def compare(
+    case: Case,
+    *,
+    strategies: Sequence[str] = tuple(STRATEGIES),
+    lowercase: bool = False,
+    known: frozenset[str] | None = None,
+) -> None:
+    train, test, predicted = case
     gold = annotation(test)
     side = annotation(Text(test.sentences, predicted)).mentions
     lexicon = Lexicon.of([annotation(train)])
-    context = Context(gold.corpus, gold.mentions, lexicon, **options)
-    check(Oracle(train, test, **options), context, side, predicted, strategies)
+    context = Context(gold.corpus, gold.mentions, lexicon, lowercase=lowercase, known=known)
+    check(Oracle(train, test, lowercase=lowercase, known=known), context, side, predicted, strategies)
     tough = toughness(gold.corpus, gold.mentions, lexicon, side=context.side(gold.mentions))
     assert [set(tough.names(i)) for i in range(len(gold.mentions))] == Oracle(train, test).tough()
 
@@ -142,16 +153,20 @@ WORDS = st.sampled_from(["a", "b", "A", "B1", "7", "c-d"])
 LABELS = st.sampled_from(["X", "Y", "Z"])
 
 
+Case: TypeAlias = tuple[Text, Text, list[Mention]]  # training text, test text, predictions
+
+
 @st.composite
-def texts(draw, *, least=0, gaps=False):
+def texts(draw: st.DrawFn, *, least: int = 0, gaps: bool = False) -> Text:
     sentences = draw(st.lists(st.lists(WORDS, min_size=1, max_size=8), min_size=1, max_size=5))
-    mentions = draw_mentions(draw, sentences, least=least, gaps=gaps)
-    return Text(sentences, mentions)
+    return Text(sentences, draw_mentions(draw, sentences, least=least, gaps=gaps))
 
 
-def draw_mentions(draw, sentences, *, least=0, gaps=False):
+def draw_mentions(
+    draw: st.DrawFn, sentences: Sentences, *, least: int = 0, gaps: bool = False
+) -> list[Mention]:
     """Mentions that nest and cross as they like, each (span, label) once, in order of their sentences."""
-    found = {}
+    found: dict[Mention, None] = {}
     for _ in range(draw(st.integers(least, 8))):
         sentence = draw(st.integers(0, len(sentences) - 1))
         length = len(sentences[sentence])
@@ -165,35 +180,39 @@ def draw_mentions(draw, sentences, *, least=0, gaps=False):
 
 
 @st.composite
-def cases(draw, *, gaps=False):
+def cases(draw: st.DrawFn, *, gaps: bool = False) -> Case:
     train, test = draw(texts(least=1, gaps=gaps)), draw(texts(gaps=gaps))
     return train, test, draw_mentions(draw, test.sentences, gaps=gaps)
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(cases(), st.booleans())
-def test_every_value_and_bucket_count_agrees_on_random_corpora(case, lowercase):
-    compare(*case, lowercase=lowercase)
+def test_every_value_and_bucket_count_agrees_on_random_corpora(case: Case, lowercase: bool) -> None:
+    compare(case, lowercase=lowercase)
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(cases(gaps=True))
-def test_discontinuous_mentions_agree_too(case):
-    compare(*case, strategies=("balanced:4",))
+def test_discontinuous_mentions_agree_too(case: Case) -> None:
+    compare(case, strategies=("balanced:4",))
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
 @given(cases(), st.sets(WORDS), st.booleans())
-def test_a_word_list_takes_the_place_of_the_training_vocabulary(case, known, lowercase):
-    compare(*case, strategies=(), known=frozenset(known), lowercase=lowercase)
+def test_a_word_list_takes_the_place_of_the_training_vocabulary(
+    case: Case, known: set[str], lowercase: bool
+) -> None:
+    compare(case, strategies=(), known=frozenset(known), lowercase=lowercase)
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
 @given(texts(least=1), texts(least=1), cases(), st.booleans())
-def test_sums_over_training_blocks_are_those_of_the_whole(first, second, case, lowercase):
+def test_sums_over_training_blocks_are_those_of_the_whole(
+    first: Text, second: Text, case: Case, lowercase: bool
+) -> None:
     _, test, predicted = case
     whole = Text(
-        first.sentences + second.sentences,
+        [*first.sentences, *second.sentences],
         first.mentions + [(s + len(first.sentences), p, label) for s, p, label in second.mentions],
     )
     gold, side = annotation(test), annotation(Text(test.sentences, predicted)).mentions
@@ -207,14 +226,14 @@ def test_sums_over_training_blocks_are_those_of_the_whole(first, second, case, l
 # --- real corpora -------------------------------------------------------------------------------
 
 
-def test_wnut16_agrees_in_every_value_and_bucket_count(data):
+def test_wnut16_agrees_in_every_value_and_bucket_count(data: Path) -> None:
     train = read(data / "wnut16" / "train.txt")
     layers = read_layers(data / "wnut16" / "flair.txt")
     compare_real(train, layers["gold"], layers["predicted"])
 
 
 @pytest.mark.parametrize("language", ["ewe", "pcm"])
-def test_masakhaner_agrees_in_every_value_and_bucket_count(data, language):
+def test_masakhaner_agrees_in_every_value_and_bucket_count(data: Path, language: str) -> None:
     folder = data / "masakhaner" / language
     gold = read(folder / "test.txt")
     compare_real(
@@ -233,6 +252,6 @@ def compare_real(train: Annotation, gold: Annotation, predicted: Annotation) -> 
     assert [set(tough.names(i)) for i in range(len(gold.mentions))] == oracle.tough()
 
 
-def test_the_oracle_knows_every_attribute():
+def test_the_oracle_knows_every_attribute() -> None:
     assert {*MENTION_UNITS, *TOKEN_UNITS} == set(PRESETS["all"])
     assert all((one.unit == "token") == (one.name in TOKEN_UNITS) for one in choose("all"))

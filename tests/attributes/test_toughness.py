@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from pathlib import Path
+from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from typed import present
 
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
-from spanwise.composition import composition
 from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.description import describe
+from spanwise.document.dataset import SubsetShares
 from spanwise.errors import ChoiceError
 from spanwise.formats import read
 
+Rows: TypeAlias = list[
+    list[tuple[str, str]]
+]  # sentences of (text, label); "O" stands for text outside mentions
 
-def annotation(rows: list[list[tuple[str, str]]]) -> Annotation:
-    """Sentences of (mention text, label); "O" is text outside mentions."""
+
+def annotation(rows: Rows) -> Annotation:
     words, mentions = [], []
     for sentence, pieces in enumerate(rows):
         tokens: list[str] = []
@@ -31,7 +39,7 @@ def annotation(rows: list[list[tuple[str, str]]]) -> Annotation:
     return Annotation(Corpus.of(words), Mentions.of(mentions))
 
 
-def subsets(train, test) -> list[set[str]]:
+def subsets(train: Rows, test: Rows) -> list[set[str]]:
     gold = annotation(test)
     tough = toughness(gold.corpus, gold.mentions, Lexicon.of([annotation(train)]))
     return [set(tough.names(i)) for i in range(len(gold.mentions))]
@@ -40,23 +48,23 @@ def subsets(train, test) -> list[set[str]]:
 TRAIN = [[("Rome", "LOC"), ("beats", "O"), ("New York", "ORG")], [("York", "O"), ("Ford", "PER")]]
 
 
-def test_a_pair_of_training_is_seen():
+def test_a_pair_of_training_is_seen() -> None:
     assert subsets(TRAIN, [[("Rome", "LOC")]]) == [{"SEEN"}]
 
 
-def test_a_training_sequence_with_another_label_is_of_unseen_type():
+def test_a_training_sequence_with_another_label_is_of_unseen_type() -> None:
     assert subsets(TRAIN, [[("New York", "LOC")]]) == [{"UNSEEN-TYPE", "UNSEEN-ANY"}]
 
 
-def test_a_sequence_that_training_has_only_outside_mentions_is_unseen():
+def test_a_sequence_that_training_has_only_outside_mentions_is_unseen() -> None:
     assert subsets(TRAIN, [[("York", "LOC")]]) == [{"UNSEEN-TOKENS", "UNSEEN-ANY"}]
 
 
-def test_case_matters():
+def test_case_matters() -> None:
     assert subsets(TRAIN, [[("rome", "LOC")]]) == [{"UNSEEN-TOKENS", "UNSEEN-ANY"}]
 
 
-def test_confusable_means_two_labels_among_the_gold_mentions_not_in_training():
+def test_confusable_means_two_labels_among_the_gold_mentions_not_in_training() -> None:
     assert subsets(TRAIN, [[("Ford", "PER"), ("Ford", "ORG")], [("Oslo", "LOC"), ("Oslo", "ORG")]]) == [
         {"SEEN", "TCM-ALL", "TCM-SEEN"},
         {"UNSEEN-TYPE", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN"},
@@ -66,14 +74,14 @@ def test_confusable_means_two_labels_among_the_gold_mentions_not_in_training():
     assert subsets([[("Ford", "PER"), ("Ford", "ORG")]], [[("Ford", "PER")]]) == [{"SEEN"}]
 
 
-def test_without_training_data_only_confusable_mentions_are_known():
+def test_without_training_data_only_confusable_mentions_are_known() -> None:
     gold = annotation([[("Ford", "PER"), ("Ford", "ORG"), ("Oslo", "LOC")]])
     tough = toughness(gold.corpus, gold.mentions, None)
     assert tough.subsets == ("TCM-ALL",)
     assert tough.of("TCM-ALL").tolist() == [True, True, False]
 
 
-def test_lower_case_for_attributes_leaves_tough_mentions_as_written():
+def test_lower_case_for_attributes_leaves_tough_mentions_as_written() -> None:
     gold = annotation([[("rome", "LOC")]])
     lexicon = Lexicon.of([annotation(TRAIN)])
     context = Context(gold.corpus, gold.mentions, lexicon, lowercase=True)
@@ -81,24 +89,40 @@ def test_lower_case_for_attributes_leaves_tough_mentions_as_written():
     assert tough.names(0) == ["UNSEEN-TOKENS", "UNSEEN-ANY"]
 
 
-def test_a_label_without_mentions_in_a_subset_has_share_zero_and_an_empty_set_none():
+def composition(gold: Annotation, train: Annotation) -> dict[str, SubsetShares]:
+    tough = present(describe(gold, train=train, attributes="label").dataset.tough)
+    return dict(tough.items())
+
+
+def test_a_label_without_mentions_in_a_subset_has_share_zero_and_an_empty_set_none() -> None:
     gold = annotation([[("Rome", "LOC"), ("Oslo", "ORG")]])
-    tough = toughness(gold.corpus, gold.mentions, Lexicon.of([annotation(TRAIN)]))
-    seen = composition(gold.mentions, tough)["SEEN"]
-    assert seen["labels"] == {"LOC": {"mentions": 1, "share": 1.0}, "ORG": {"mentions": 0, "share": 0.0}}
-    nothing = annotation([[("a", "O")]])
-    empty = toughness(nothing.corpus, nothing.mentions, Lexicon.of([annotation(TRAIN)]))
-    assert composition(nothing.mentions, empty)["SEEN"]["overall"] == {"mentions": 0, "share": None}
+    seen = composition(gold, annotation(TRAIN))["SEEN"]
+    assert {label: (part.mentions, part.share) for label, part in seen.labels.items()} == {
+        "LOC": (1, 1.0),
+        "ORG": (0, 0.0),
+    }
+    empty = composition(annotation([[("a", "O")]]), annotation(TRAIN))["SEEN"].overall
+    assert (empty.mentions, empty.share) == (0, None)
 
 
-def test_spanish_conll_2002_gives_every_cell_of_table_3(data):
+class Cell(Struct):
+    computed: float
+
+
+class Expected(Struct):
+    """Cells by subset and label, "ALL" for all labels; "TOTAL" counts mentions."""
+
+    cells: dict[str, dict[str, Cell]]
+
+
+def test_spanish_conll_2002_gives_every_cell_of_table_3(data: Path) -> None:
     """Tu and Lignos (2021), Table 3: shares in percent, to the printed digit."""
-    expected = json.loads((data / "conll2002-es" / "expected.json").read_text())["cells"]
-    train, gold = (read(data / "conll2002-es" / f"{part}.txt") for part in ("train", "test"))
-    tough = toughness(gold.corpus, gold.mentions, Lexicon.of([train]))
-    found = composition(gold.mentions, tough)
+    folder = data / "conll2002-es"
+    expected = msgspec.json.decode((folder / "expected.json").read_bytes(), type=Expected).cells
+    gold = read(folder / "test.txt")
+    found = composition(gold, read(folder / "train.txt"))
     total = expected.pop("TOTAL")
-    assert {label: cell["computed"] for label, cell in total.items()} == {
+    assert {label: cell.computed for label, cell in total.items()} == {
         **Counter(gold.mentions.names()),
         "ALL": len(gold.mentions),
     }
@@ -106,8 +130,8 @@ def test_spanish_conll_2002_gives_every_cell_of_table_3(data):
     cells = 0
     for subset, labels in expected.items():
         for label, cell in labels.items():
-            part = found[subset]["overall"] if label == "ALL" else found[subset]["labels"][label]
-            assert round(100 * part["share"], 1) == cell["computed"], (subset, label)
+            part = found[subset].overall if label == "ALL" else found[subset].labels[label]
+            assert round(100 * present(part.share), 1) == cell.computed, (subset, label)
             cells += 1
     assert cells == 30
 
@@ -121,7 +145,7 @@ PIECES = st.lists(
 
 @settings(deadline=None, derandomize=True, max_examples=80)
 @given(st.lists(PIECES, min_size=1, max_size=4), st.lists(PIECES, min_size=1, max_size=4))
-def test_seen_unseen_type_and_unseen_tokens_partition_the_gold_mentions(train, test):
+def test_seen_unseen_type_and_unseen_tokens_partition_the_gold_mentions(train: Rows, test: Rows) -> None:
     gold = annotation(test)
     tough = toughness(gold.corpus, gold.mentions, Lexicon.of([annotation(train)]))
     assert tough.subsets == SUBSETS
@@ -133,7 +157,7 @@ def test_seen_unseen_type_and_unseen_tokens_partition_the_gold_mentions(train, t
     assert not (tough.of("TCM-UNSEEN") & ~tough.of("UNSEEN-TOKENS")).any()
 
 
-def test_an_unknown_subset_is_an_error():
+def test_an_unknown_subset_is_an_error() -> None:
     gold = annotation([[("Rome", "LOC")]])
     with pytest.raises(ChoiceError, match="no tough subset is called 'TOUGH'"):
         toughness(gold.corpus, gold.mentions, None).of("TOUGH")

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from typing import TypeAlias
 
 import pytest
+from line_counts import lines_run
 
 import spanwise
+from spanwise.corpus import Corpus
 from spanwise.demo import generate
+from spanwise.evaluation import Result
 
 HOME = str(Path(spanwise.__file__).parent)
 # Lines that run once for a new word, an ambiguous mention or a chunk of a file are far fewer than tokens.
 MOST = 1 / 10
 
-
-def lines_run(work: Callable[[], Any]) -> Counter[str]:
-    """How often each line of spanwise runs, loops in comprehensions and generators included."""
-    counted: Counter[str] = Counter()
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(HOME):
-            return None
-        counted[f"{frame.f_code.co_filename}:{frame.f_lineno}"] += 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return counted
+Files: TypeAlias = tuple[Path, Path, Path, Path]  # gold, two systems, training data
 
 
 @pytest.fixture(scope="module", params=["words of the demo", "words of their own"])
-def corpora(request, tmp_path_factory):
+def corpora(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[tuple[Files, int]]:
     """A corpus and one four times as large, with files of both sizes, and their numbers of tokens."""
     made = []
     for sentences in (500, 2000):
@@ -69,29 +53,31 @@ def _tokens(path: Path) -> int:
     return sum(1 for line in lines if line and not line.startswith("-DOCSTART-"))
 
 
-def read_and_evaluate(files: tuple[Path, ...], **options: Any) -> Any:
+def read_and_evaluate(files: Files, unit: str) -> Result:
     gold, first, second, train = files
     return spanwise.evaluate(
-        gold, {"first": first, "second": second}, train=train, resamples=20, examples="none", **options
+        gold, {"first": first, "second": second}, train=train, resamples=20, examples="none", unit=unit
     )
 
 
 @pytest.mark.parametrize("unit", ["document", "sentence"])
-def test_reading_and_evaluating_runs_no_line_once_per_token(corpora, unit):
+def test_reading_and_evaluating_runs_no_line_once_per_token(
+    corpora: list[tuple[Files, int]], unit: str
+) -> None:
     (small, few), (large, many) = corpora
-    read_and_evaluate(small, unit=unit)  # what is imported or kept at the first call is not counted
-    before = lines_run(lambda: read_and_evaluate(small, unit=unit))
-    after = lines_run(lambda: read_and_evaluate(large, unit=unit))
+    read_and_evaluate(small, unit)  # what is imported or kept at the first call is not counted
+    before = lines_run(lambda: read_and_evaluate(small, unit), within=HOME)
+    after = lines_run(lambda: read_and_evaluate(large, unit), within=HOME)
     grown = {line: (after[line] - before[line]) / (many - few) for line in after}
     worst = max(grown, key=grown.__getitem__)
     assert grown[worst] < MOST, f"{worst} runs {grown[worst]:.3f} times for every token"
     assert sum(grown.values()) < 3 * MOST
 
 
-def test_the_count_of_lines_sees_a_loop_of_any_kind():
+def test_the_count_of_lines_sees_a_loop_of_any_kind() -> None:
     words = ["a"] * 1000
 
     def plain() -> list[str]:
-        return spanwise.corpus.Corpus.of([words]).words(0)  # loops once per token, over lists, on purpose
+        return Corpus.of([words]).words(0)  # loops once per token, over lists, on purpose
 
-    assert max(lines_run(plain).values()) >= 1000
+    assert max(lines_run(plain, within=HOME).values()) >= 1000

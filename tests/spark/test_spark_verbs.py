@@ -15,7 +15,7 @@ from sparking import Outliving, frame, session, small_splits, split, starts, tab
 import spanwise
 from spanwise.agreement import _lake as agreement_lake
 from spanwise.attributes import Wanted
-from spanwise.attributes._forms import Forms
+from spanwise.attributes.forms import Forms
 from spanwise.cli.arguments import engine_of
 from spanwise.cli.main import main
 from spanwise.columns import ints

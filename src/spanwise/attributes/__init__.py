@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args, overload
 
 import numpy as np
 
@@ -74,6 +74,8 @@ __all__ = [
     "wanted",
     "why_absent",
 ]
+
+F = TypeVar("F", bound=Callable[..., object])
 
 ATTRIBUTES: Registry[Attribute] = Registry("attribute", group="spanwise.attributes")
 
@@ -278,14 +280,18 @@ def _over_sides(
     return function if columns else (per_token if unit == "token" else per_mention)(function)
 
 
-def register(function: Callable[..., object] | None = None, *, replace: bool = False, **about: Any) -> Any:
+@overload
+def register(function: F, *, replace: bool = False, **about: Any) -> F: ...
+@overload
+def register(function: None = None, *, replace: bool = False, **about: Any) -> Callable[[F], F]: ...
+def register(function: F | None = None, *, replace: bool = False, **about: Any) -> F | Callable[[F], F]:
     """Make a plain function an attribute that is found by its name, as a decorator or by a call.
 
     It gives the function back, so it can be used as before; `about` are the keywords of `own`.
     A name that is taken is an error unless `replace`.
     """
 
-    def decorate(plain: Callable[..., Any]) -> Callable[..., object]:
+    def decorate(plain: F) -> F:
         attribute = own(plain, **about)
         ATTRIBUTES.add(attribute, aliases=(attribute.alias,) if attribute.alias else (), replace=replace)
         return plain

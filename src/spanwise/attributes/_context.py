@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.attributes._forms import Forms, Runs, distinct_units, mention_tokens
 from spanwise.attributes._lexicon import FormCounts, Lexicon, SummedLexicon, TrainingCounts, Wanted, lowering
+from spanwise.attributes.forms import Forms, Runs, distinct_units, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, frozen, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import ChoiceError, InputError, many

@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.attributes._context import Context, Side
-from spanwise.attributes._forms import Forms, Runs, mention_tokens
 from spanwise.attributes._lexicon import Lexicon, SummedLexicon
+from spanwise.attributes.forms import Forms, Runs, mention_tokens
 from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown

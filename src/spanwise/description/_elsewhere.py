@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import Attribute, Context, mention_views, values_of
-from spanwise.attributes._forms import mention_tokens
+from spanwise.attributes.forms import mention_tokens
 from spanwise.columns import Floats, Ints, Words, floats, ints, ratio
 from spanwise.composition import DatasetPart, dataset_entry, sentence_hashes
 from spanwise.corpus import Annotation
