@@ -2,84 +2,85 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from documents import result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from typed import plain, typed_buckets, typed_system
+from typed import Plain, present, typed_buckets, typed_system
 
 from spanwise import diagnosis
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import document_of
-from spanwise.document.scores import Comparison, ScoreTest
+from spanwise.document.scores import Comparison, Finding, ScoreTest, WeakSlice
 from spanwise.findings import findings as findings_of
 
 lawful = settings(deadline=None, derandomize=True, max_examples=80)
 score = st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10))
 
 
-def findings(document):
-    """The findings of a document that a test changed, as plain data."""
-    return plain(findings_of(document_of(document)))
+def findings(content: Plain) -> tuple[Finding, ...]:
+    """The findings of a document that a test changed."""
+    document = document_of(content)
+    assert isinstance(document, Evaluation)
+    return findings_of(document)
 
 
-def diagnosed(rows):
-    return plain(diagnosis.self_diagnosis(typed_buckets(rows)))
+def diagnosed(rows: list[Plain]) -> diagnosis.Diagnosis:
+    return diagnosis.self_diagnosis(typed_buckets(rows))
 
 
-def sliced(one, mentions):
-    return plain(diagnosis.slices(typed_system(one), mentions))
+def sliced(one: Plain, mentions: int) -> tuple[WeakSlice, ...]:
+    return diagnosis.slices(typed_system(one), mentions)
 
 
-def compared(*sides):
-    return plain(diagnosis.comparative_diagnosis(*sides))
-
-
-def buckets(*values, names=None, **more):
+def buckets(*values: float | None, names: list[str] | None = None) -> list[Plain]:
     names = names or [f"B{at + 1}" for at in range(len(values))]
-    return [{"name": name, "f1": value, **more} for name, value in zip(names, values, strict=True)]
+    return [{"name": name, "f1": value} for name, value in zip(names, values, strict=True)]
 
 
 # ---- one system ---------------------------------------------------------------------------------
 
 
-def test_self_diagnosis_names_best_and_worst_and_their_gap():
+def test_self_diagnosis_names_best_and_worst_and_their_gap() -> None:
     found = diagnosed(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
-    assert (found["best"], found["worst"]) == ("XS", "XL")
-    assert found["gap"] == pytest.approx(0.5)
-    assert found["spearman"] == pytest.approx(-0.8)
-    assert found["std"] == pytest.approx(np.std([0.9, 0.7, 0.8, 0.4]))
+    assert (found.best, found.worst) == ("XS", "XL")
+    assert found.gap == pytest.approx(0.5)
+    assert found.spearman == pytest.approx(-0.8)
+    assert found.std == pytest.approx(np.std([0.9, 0.7, 0.8, 0.4]))
 
 
 @lawful
 @given(st.lists(score, max_size=6))
-def test_undefined_buckets_take_no_part(values):
+def test_undefined_buckets_take_no_part(values: list[float | None]) -> None:
     found = diagnosed(buckets(*values))
     defined = [(at, value) for at, value in enumerate(values) if value is not None]
     if not defined:
-        assert set(found.values()) == {None}
+        assert found == diagnosis.Diagnosis()
         return
     scores = [value for _, value in defined]
-    assert found["gap"] == pytest.approx(max(scores) - min(scores))
-    assert found["std"] == pytest.approx(np.std(scores), abs=1e-12)
+    assert found.gap == pytest.approx(max(scores) - min(scores))
+    assert found.std == pytest.approx(np.std(scores), abs=1e-12)
     if len(defined) < 3 or len(set(scores)) == 1:
-        assert found["spearman"] is None
+        assert found.spearman is None
     else:
-        assert found["spearman"] == pytest.approx(stats.spearmanr(*zip(*defined, strict=True)).statistic)
+        assert found.spearman == pytest.approx(stats.spearmanr([at for at, _ in defined], scores).statistic)
 
 
-def test_categories_have_no_rank_correlation():
+def test_categories_have_no_rank_correlation() -> None:
     found = diagnosed([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
-    assert found["spearman"] is None and found["worst"] == "B3"
+    assert found.spearman is None and found.worst == "B3"
 
 
-def test_mentions_without_a_place_are_no_bucket_of_the_scale():
+def test_mentions_without_a_place_are_no_bucket_of_the_scale() -> None:
     found = diagnosed(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
-    assert found["worst"] == "B2" and found["spearman"] is None
+    assert found.worst == "B2" and found.spearman is None
 
 
-def system(labels, *, tough=None, attributes=None):
+def system(labels: dict[str, Plain], *, tough: Plain | None = None, attributes: Plain | None = None) -> Plain:
     gold, correct = (sum(cell[key] for cell in labels.values()) for key in ("gold", "correct"))
     predicted = sum(cell["predicted"] for cell in labels.values())
     overall = {"gold": gold, "predicted": predicted, "correct": correct, "recall": correct / gold}
@@ -91,94 +92,94 @@ def system(labels, *, tough=None, attributes=None):
     }
 
 
-def cell(gold, predicted, correct, **more):
+def cell(gold: int, predicted: int, correct: int, **more: object) -> Plain:
     value = 2 * correct / (gold + predicted) if gold + predicted else None
     return {"gold": gold, "predicted": predicted, "correct": correct, "f1": value, **more}
 
 
-def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score():
+def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score() -> None:
     one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
     rows = sliced(one, 400)
-    assert [row["name"] for row in rows] == ["LOC", "PER"]
-    assert rows[0]["cost"] == pytest.approx(0.75 * (0.6 - 0.5))
-    assert rows[1]["cost"] == pytest.approx(0.25 * (0.6 - 0.9))
+    assert [row.name for row in rows] == ["LOC", "PER"]
+    assert rows[0].cost == pytest.approx(0.75 * (0.6 - 0.5))
+    assert rows[1].cost == pytest.approx(0.25 * (0.6 - 0.9))
 
 
-def test_costs_of_slices_that_partition_balanced_data_cancel_out():
+def test_costs_of_slices_that_partition_balanced_data_cancel_out() -> None:
     one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
-    assert sum(row["cost"] for row in sliced(one, 400)) == pytest.approx(0)
+    assert sum(row.cost for row in sliced(one, 400)) == pytest.approx(0)
 
 
-def test_slices_under_fifty_gold_units_and_without_a_score_are_left_out():
+def test_slices_under_fifty_gold_units_and_without_a_score_are_left_out() -> None:
     table = {"unit": "mention", "buckets": [cell(49, 60, 1, name="XS", label="1"), cell(0, 0, 0, name="S")]}
     one = system({"PER": cell(500, 500, 90)}, attributes={"entity_length": table})
-    assert [row["kind"] for row in sliced(one, 500)] == ["label"]
+    assert [row.kind for row in sliced(one, 500)] == ["label"]
 
 
-def test_tough_subsets_cost_recall():
+def test_tough_subsets_cost_recall() -> None:
     tough = {"SEEN": {"overall": {"mentions": 60, "correct": 30, "recall": 0.5}}}
     one = system({"PER": cell(100, 100, 80)}, tough=tough)
     row = sliced(one, 100)[0]
-    assert (row["kind"], row["score"]) == ("tough", "recall")
-    assert row["cost"] == pytest.approx(0.6 * 0.3)
+    assert (row.kind, row.score) == ("tough", "recall")
+    assert row.cost == pytest.approx(0.6 * 0.3)
 
 
-def test_token_slices_are_held_against_the_score_of_all_token_units():
+def test_token_slices_are_held_against_the_score_of_all_token_units() -> None:
     table = {"unit": "token", "buckets": [
         cell(100, 100, 40, name="XS", label="0"), cell(100, 100, 80, name="S", label="(0, 1]"),
     ]}  # fmt: skip
     one = system({"PER": cell(60, 60, 6)}, attributes={"token_frequency": table})
-    rows = [row for row in sliced(one, 60) if row["kind"] == "bucket"]
-    assert [row["title"] for row in rows] == ["token_frequency = 0", "token_frequency in (0, 1]"]
-    assert rows[0]["overall"] == pytest.approx(0.6) and rows[0]["cost"] == pytest.approx(0.5 * 0.2)
+    rows = [row for row in sliced(one, 60) if row.kind == "bucket"]
+    assert [row.title for row in rows] == ["token_frequency = 0", "token_frequency in (0, 1]"]
+    assert rows[0].overall == pytest.approx(0.6) and rows[0].cost == pytest.approx(0.5 * 0.2)
 
 
-def subset(right, missed):
+def subset(right: int, missed: int) -> Plain:
     overall = {"mentions": right + missed, "correct": right, "recall": right / (right + missed)}
     return {"overall": overall, "outcomes": {"TP": right, "FN": missed}}
 
 
-def bucket(name, right, missed, *, value=None):
+def bucket(name: str, right: int, missed: int, *, value: float | None = None) -> Plain:
     outcomes = {"gold": {"TP": right, "FN": missed}}
     found = cell(right + missed, right + 1, right, name=name, label=name, outcomes=outcomes)
     return {**found, "low": value, "high": value}
 
 
-def grouped(one):
+def grouped(one: Plain) -> list[list[str]]:
     typed = typed_system(one)
     groups = diagnosis.distinct(diagnosis.slices(typed, 1000), typed)
     return [[row.title for row in group] for group in groups]
 
 
-def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names():
+def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names() -> None:
     table = {"unit": "mention", "buckets": [bucket("a", 100, 90), bucket("b", 100, 91)]}
     one = system({"PER": cell(1000, 900, 700)}, tough={"TCM-ALL": subset(100, 90)}, attributes={"x": table})
     assert sorted(map(sorted, grouped(one))) == [["TCM-ALL", "x = a"], ["label = PER"], ["x = b"]]
 
 
-def test_a_part_by_definition_of_four_fifths_is_nearly_the_same():
+def test_a_part_by_definition_of_four_fifths_is_nearly_the_same() -> None:
     tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(40, 40), "UNSEEN-TYPE": subset(50, 29)}
     one = system({"PER": cell(1000, 900, 700)}, tough=tough)
     assert grouped(one) == [["UNSEEN-ANY", "UNSEEN-TOKENS"], ["UNSEEN-TYPE"], ["label = PER"]]
 
 
-def test_a_part_with_more_of_some_outcome_than_the_whole_is_no_part():
+def test_a_part_with_more_of_some_outcome_than_the_whole_is_no_part() -> None:
     tough = {"UNSEEN-ANY": subset(60, 40), "UNSEEN-TOKENS": subset(40, 41)}  # compared in lower case, say
     one = system({"PER": cell(1000, 900, 700)}, tough=tough)
     assert [group for group in grouped(one) if len(group) > 1] == []
 
 
-def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order():
+def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order() -> None:
     table = {"unit": "mention", "buckets": [bucket("0", 50, 50, value=0)]}
     tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(42, 50)}
     one = system({"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table})
     first = grouped(one)[0]
     assert set(first) == {"UNSEEN-ANY", "UNSEEN-TOKENS", "entity_label_consistency = 0"}
-    costs = {row["title"]: row["cost"] for row in sliced(one, 1000)}
+    costs = {row.title: row.cost for row in sliced(one, 1000)}
     assert first == sorted(first, key=lambda title: -costs[title])
 
 
-def test_the_attribute_label_does_not_list_labels_twice():
+def test_the_attribute_label_does_not_list_labels_twice() -> None:
     table = {"unit": "mention", "buckets": [cell(100, 100, 80, name="PER", value="PER")]}
     one = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
     assert len(sliced(one, 100)) == 1
@@ -187,33 +188,34 @@ def test_the_attribute_label_does_not_list_labels_twice():
 # ---- two systems --------------------------------------------------------------------------------
 
 
-def test_comparative_diagnosis_is_not_clamped():
-    found = compared([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
-    assert found["best"] == {"bucket": "XS", "difference": pytest.approx(-0.1)}
-    assert found["worst"] == {"bucket": "XL", "difference": pytest.approx(-0.3)}
+def test_comparative_diagnosis_is_not_clamped() -> None:
+    found = diagnosis.comparative_diagnosis([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
+    best, worst = present(found.best), present(found.worst)
+    assert (best.bucket, worst.bucket) == ("XS", "XL")
+    assert (best.difference, worst.difference) == pytest.approx((-0.1, -0.3))
 
 
-def test_beta_is_the_largest_difference_only_if_every_bucket_is_won():
-    won = compared([0.5, 0.9, np.nan], [0.4, 0.5, 0.1], ["a", "b", "c"])
-    assert won["beta"] == pytest.approx(0.4)
-    tied = compared([0.5, 0.9], [0.5, 0.5], ["a", "b"])
-    assert tied["beta"] == pytest.approx(0.0)
+def test_beta_is_the_largest_difference_only_if_every_bucket_is_won() -> None:
+    won = diagnosis.comparative_diagnosis([0.5, 0.9, np.nan], [0.4, 0.5, 0.1], ["a", "b", "c"])
+    assert won.beta == pytest.approx(0.4)
+    tied = diagnosis.comparative_diagnosis([0.5, 0.9], [0.5, 0.5], ["a", "b"])
+    assert tied.beta == pytest.approx(0.0)
 
 
-def test_relative_increase_is_undefined_where_the_old_score_is_zero():
-    found = compared([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
-    assert found["relative"] == [pytest.approx(0.2), None, None]
-    assert found["differences"] == [pytest.approx(0.1), pytest.approx(0.3), None]
+def test_relative_increase_is_undefined_where_the_old_score_is_zero() -> None:
+    found = diagnosis.comparative_diagnosis([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
+    assert found.relative == pytest.approx((0.2, None, None))
+    assert found.differences == pytest.approx((0.1, 0.3, None))
 
 
-def test_a_pair_without_a_common_bucket_has_no_diagnosis():
-    assert compared([], [], [])["best"] is None
+def test_a_pair_without_a_common_bucket_has_no_diagnosis() -> None:
+    assert diagnosis.comparative_diagnosis([], [], []).best is None
 
 
 # ---- many systems -------------------------------------------------------------------------------
 
 
-def comparison(one, other, difference, significant):
+def comparison(one: str, other: str, difference: float, significant: bool) -> Comparison:
     row = ScoreTest(
         path=("exact", "overall", "f1"),
         difference=difference,
@@ -225,7 +227,7 @@ def comparison(one, other, difference, significant):
     return Comparison(systems=(one, other), scores=(row,))
 
 
-def test_letters_stand_for_systems_in_order_of_score():
+def test_letters_stand_for_systems_in_order_of_score() -> None:
     scores = {"crf": 0.5, "bert": 0.9, "lstm": 0.7, "none": None}
     assert diagnosis.lettering(scores) == {"bert": "a", "lstm": "b", "crf": "c", "none": "d"}
     found = diagnosis.letters(
@@ -239,31 +241,31 @@ def test_letters_stand_for_systems_in_order_of_score():
     assert found == {"bert": "c", "lstm": "c", "crf": "", "none": ""}
 
 
-def test_beyond_fifty_two_systems_letters_become_numbers():
+def test_beyond_fifty_two_systems_letters_become_numbers() -> None:
     many = diagnosis.lettering({f"s{at:02}": 1 - at / 100 for at in range(54)})
     assert (many["s25"], many["s26"], many["s52"]) == ("z", "A", "(53)")
 
 
-def test_rank_flips_are_slices_where_the_order_reverses():
+def test_rank_flips_are_slices_where_the_order_reverses() -> None:
     slices = [{"a": 0.4, "b": 0.5, "c": 0.6}, {"a": 0.9, "b": 0.8}]
     (flip,) = diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices)
     assert (flip.slice, flip.overall, flip.here) == (0, "a", "b")
     assert flip.reversal == pytest.approx(0.1) and flip.lead == pytest.approx(0.1)
 
 
-def test_equal_and_undefined_scores_reverse_nothing():
+def test_equal_and_undefined_scores_reverse_nothing() -> None:
     slices = [{"a": 0.5, "b": 0.5}, {"a": 0.5}]
     assert diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices) == []
 
 
-def test_means_skip_what_is_undefined_and_say_how_many_they_used():
+def test_means_skip_what_is_undefined_and_say_how_many_they_used() -> None:
     assert diagnosis.mean_of([0.25, float("nan"), 0.75]) == diagnosis.Mean(0.5, 2)
     assert diagnosis.mean_of([]) == diagnosis.Mean(None, 0)
 
 
 @lawful
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_the_order_of_values_does_not_move_a_mean(values, draw):
+def test_the_order_of_values_does_not_move_a_mean(values: list[float], draw: Random) -> None:
     other = list(values)
     draw.shuffle(other)
     assert diagnosis.mean_of(values) == diagnosis.mean_of(other)
@@ -272,30 +274,30 @@ def test_the_order_of_values_does_not_move_a_mean(values, draw):
 # ---- findings -----------------------------------------------------------------------------------
 
 
-def kinds(document):
-    return [row["kind"] for row in findings(document)]
+def kinds(document: Plain) -> list[str]:
+    return [row.kind for row in findings(document)]
 
 
-def test_findings_are_at_most_four_and_about_the_best_system():
+def test_findings_are_at_most_four_and_about_the_best_system() -> None:
     document = result("crf", "bert")
     found = findings(document)
     assert 1 <= len(found) <= 4
     best = max(document["systems"], key=lambda name: document["systems"][name]["exact"]["overall"]["f1"])
-    assert {row["system"] for row in found} <= {best, None}
+    assert {row.system for row in found} <= {best, None}
 
 
-def test_the_first_finding_is_the_kind_of_error_that_costs_most():
+def test_the_first_finding_is_the_kind_of_error_that_costs_most() -> None:
     document = result("crf")
     gains = document["systems"]["crf"]["gains"]
     most = max(gains, key=lambda kind: gains[kind]["gain"])
     document["systems"]["crf"]["fair"]["overall"][most] = 50
     row = findings(document)[0]
-    assert row["kind"] == "gain" and row["value"] == max(kind["gain"] for kind in gains.values())
-    assert row["count"] == document["systems"]["crf"]["fair"]["overall"][row["path"][1]]
-    assert row["filter"] == {"system": "crf", "outcome": row["path"][1]}
+    assert row.kind == "gain" and row.value == max(kind["gain"] for kind in gains.values())
+    assert row.count == document["systems"]["crf"]["fair"]["overall"][row.path[1]]
+    assert row.filter == {"system": "crf", "outcome": row.path[1]}
 
 
-def test_a_perfect_system_on_clean_data_has_no_findings():
+def test_a_perfect_system_on_clean_data_has_no_findings() -> None:
     document = result("crf")
     one = document["systems"]["crf"]
     for row in one["gains"].values():
@@ -303,10 +305,10 @@ def test_a_perfect_system_on_clean_data_has_no_findings():
     one["slices"], one["tough"] = [], {}
     document["settings"]["few_units"] = False
     document["dataset"]["duplicates_with_train"] = 0
-    assert findings(document) == []
+    assert findings(document) == ()
 
 
-def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
+def test_unseen_mentions_are_a_finding_where_their_recall_is_lower() -> None:
     document = result("crf")
     tough = document["systems"]["crf"]["tough"]
     tough["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
@@ -321,13 +323,13 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower():
         "p": 0.001,
     }
     document["systems"]["crf"]["slices"] = [unseen, *slices]
-    row = next(row for row in findings(document) if row["kind"] == "tough")
-    assert (row["value"], row["against"], row["count"]) == (0.4, 0.9, 60)
+    row = next(row for row in findings(document) if row.kind == "tough")
+    assert (row.value, row.against, row.count) == (0.4, 0.9, 60)
     unseen["p"] = 0.2
     assert "tough" not in kinds(document)
 
 
-def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again():
+def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again() -> None:
     document = result("crf")
     one = document["systems"]["crf"]
     one["tough"]["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
@@ -336,15 +338,15 @@ def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again():
     unseen = {**one["slices"][0], "kind": "tough", "name": "UNSEEN-ANY", "cost": 0.3, "attribute": None}
     same = {**unseen, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
     one["slices"] = [unseen, same, *one["slices"]]
-    slices = [row for row in findings(document) if row["kind"] == "slice"]
-    assert slices[0]["path"] == ["attributes", "entity_length", "XS", "f1"]
+    slices = [row for row in findings(document) if row.kind == "slice"]
+    assert slices[0].path == ("attributes", "entity_length", "XS", "f1")
     outcomes = one["tough"]["UNSEEN-ANY"]["outcomes"]
     one["attributes"]["entity_length"]["buckets"][0]["outcomes"] = {"gold": outcomes}
-    slices = [row for row in findings(document) if row["kind"] == "slice"]
-    assert slices[0]["path"] != ["attributes", "entity_length", "XS", "f1"]
+    slices = [row for row in findings(document) if row.kind == "slice"]
+    assert slices[0].path != ("attributes", "entity_length", "XS", "f1")
 
 
-def test_a_lead_that_may_be_chance_is_no_finding():
+def test_a_lead_that_may_be_chance_is_no_finding() -> None:
     document = result("crf", "bert")
     overall = next(
         row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "overall", "f1"]
@@ -357,7 +359,7 @@ def test_a_lead_that_may_be_chance_is_no_finding():
     assert "lead" not in kinds(document), "less than a point"
 
 
-def test_findings_rest_on_fifty_mentions_and_on_a_test_that_leaves_chance_out():
+def test_findings_rest_on_fifty_mentions_and_on_a_test_that_leaves_chance_out() -> None:
     document = result("crf")
     one = document["systems"]["crf"]
     kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
@@ -372,22 +374,22 @@ def test_findings_rest_on_fifty_mentions_and_on_a_test_that_leaves_chance_out():
     assert "slice" not in kinds(document)
 
 
-def test_a_real_lead_names_the_slice_that_gives_most_of_it():
+def test_a_real_lead_names_the_slice_that_gives_most_of_it() -> None:
     document = result("crf", "bert")
-    for row in document["comparisons"][0]["scores"]:
-        row["significant"] = row["path"] in (["exact", "overall", "f1"], ["exact", "labels", "PER", "f1"])
-        row["difference"] = 0.1
-    row = next(row for row in findings(document) if row["kind"] == "lead")
-    assert row["path"] == ["exact", "labels", "PER", "f1"] and row["filter"]["gold"] == "PER"
+    for score in document["comparisons"][0]["scores"]:
+        score["significant"] = score["path"] in (["exact", "overall", "f1"], ["exact", "labels", "PER", "f1"])
+        score["difference"] = 0.1
+    row = next(row for row in findings(document) if row.kind == "lead")
+    assert row.path == ("exact", "labels", "PER", "f1") and row.filter["gold"] == "PER"
     for other in document["comparisons"][0]["scores"]:
         if other["path"][0] == "tough":
             other |= {"significant": True, "difference": -0.2, "mentions": 60}
-    row = next(row for row in findings(document) if row["kind"] == "lead")
-    assert row["loses"][0] == "tough"
+    row = next(row for row in findings(document) if row.kind == "lead")
+    assert row.loses[0] == "tough"
 
 
-def test_odd_data_are_a_finding_with_what_is_odd():
+def test_odd_data_are_a_finding_with_what_is_odd() -> None:
     document = result("crf", "bert")
     row = findings(document)[-1]
-    assert row["kind"] == "data"
-    assert row["of"] == {"repairs": 7, "duplicates_with_train": 3} and row["few_units"] == 12
+    assert row.kind == "data"
+    assert row.of == {"repairs": 7, "duplicates_with_train": 3} and row.few_units == 12

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 
 from spanwise.cli.main import main
 from spanwise.compat.seqeval import metrics, scheme
+from spanwise.document.analyses import Explanation
 from spanwise.errors import InputError
 from spanwise.evaluation import evaluate
-from spanwise.explanation import Explanation, explain
+from spanwise.explanation import explain
 from spanwise.formats import from_spans, from_tags, read
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O", "O"]]
@@ -23,7 +25,10 @@ SAID = [["B-PER", "O", "O", "B-LOC"], ["B-LOC", "O", "I-PER"]]
 TOKENS = [["Ann", "Lee", "in", "Rome"], ["Fiat", "is", "Bob"]]
 
 
-def tags(draw: random.Random, sizes: list[int], names: list[str]) -> list[list[str]]:
+Tags: TypeAlias = list[list[str]]
+
+
+def tags(draw: random.Random, sizes: list[int], names: list[str]) -> Tags:
     return [[draw.choice(names) for _ in range(size)] for size in sizes]
 
 
@@ -32,10 +37,10 @@ def scores(explanation: Explanation, name: str) -> list[float]:
     return [np.nan if value is None else value for value in (row.precision, row.recall, row.f1)]
 
 
-def quietly(function: Any, *arguments: Any, **options: Any) -> list[float]:
+def quietly(function: Callable[..., tuple[float, ...]], *sides: Tags, **options: object) -> list[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(function(*arguments, **options)[:3])
+        return list(function(*sides, **options)[:3])
 
 
 def test_exact_averages_and_strict_tags_equal_seqeval_on_random_tags() -> None:

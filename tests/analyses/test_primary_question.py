@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import partial
 from itertools import permutations, product
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import pytest
+from typed import present
 
 import spanwise
+from spanwise.columns import Ints
+from spanwise.document import Part
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY
+from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
 from spanwise.reports.tables import table
 from spanwise.settings import SETTINGS
 from spanwise.statistics import friedman
+from spanwise.uncertainty import Resampling
 
 Tags = list[list[str]]
 GOLD: Tags = [["B-A", "O", "B-B"], ["B-A", "O", "O"], ["B-B", "O", "B-B"], ["B-C", "O", "B-A"]] * 4
 A = [["B-A", "O", "B-A"], *GOLD[1:6], ["O", "O", "B-B"], *GOLD[7:11], ["B-C", "B-A", "B-A"], *GOLD[12:]]
 B = [["O", "O", "B-B"], ["B-B", "O", "O"], *GOLD[2:8], ["B-A", "B-C", "B-A"], *GOLD[9:]]
-OPTIONS: dict[str, Any] = {"attributes": "none", "resamples": 100}
+evaluate = partial(spanwise.evaluate, attributes="none", resamples=100)
 
 
-def value(document: Any, name: str, path: tuple[str, ...]) -> float:
-    node = document.to_dict()["systems"][name]
-    for part in path:
+def value(document: Evaluation, name: str, path: tuple[str, ...]) -> float:
+    node: Part = document.systems[name]
+    for part in path[:-1]:
         node = node[part]
-    return float(node)
+    return float(node[path[-1]])
 
 
 def test_the_choices_of_the_flag_are_the_scores_that_there_are() -> None:
@@ -39,7 +47,7 @@ def test_the_choices_of_the_flag_are_the_scores_that_there_are() -> None:
 @pytest.mark.parametrize("choice", PRIMARY)
 def test_p_of_every_primary_score_is_the_share_of_all_swaps(choice: str) -> None:
     path = PRIMARY[choice]
-    result = spanwise.evaluate(GOLD, {"a": A, "b": B}, primary=choice, **OPTIONS)
+    result = evaluate(GOLD, {"a": A, "b": B}, primary=choice)
     (comparison,) = result.comparisons
     row = comparison.primary
     assert row is not None and row.path == path and row.role == "primary"
@@ -59,10 +67,10 @@ def test_p_of_every_primary_score_is_the_share_of_all_swaps(choice: str) -> None
 
 
 def test_another_primary_score_is_named_in_signature_and_sentence() -> None:
-    result = spanwise.evaluate(GOLD, {"a": A, "b": B}, primary="macro", **OPTIONS)
+    result = evaluate(GOLD, {"a": A, "b": B}, primary="macro")
     assert "|primary:macro|" in result.signature and result.settings.primary == "macro"
     assert "macro F1" in str(table(result, "statements").rows[0][0])
-    usual = spanwise.evaluate(GOLD, {"a": A, "b": B}, **OPTIONS)
+    usual = evaluate(GOLD, {"a": A, "b": B})
     assert "primary" not in usual.signature and "primary" not in usual.to_dict()["settings"]
 
 
@@ -71,20 +79,20 @@ def test_letters_follow_the_primary_score() -> None:
     precise = [["B-A", "O", "O"]] * 30  # misses half, and is never wrong
     greedy = [["B-A", "B-A", "B-B"]] * 30  # finds all, and a third is wrong
     systems = {"precise": precise, "greedy": greedy}
-    by_precision = spanwise.evaluate(many, systems, primary="precision", **OPTIONS)
-    by_recall = spanwise.evaluate(many, systems, primary="recall", **OPTIONS)
+    by_precision = evaluate(many, systems, primary="precision")
+    by_recall = evaluate(many, systems, primary="recall")
     assert [bool(by_precision.letters[name]) for name in systems] == [True, False]
     assert [bool(by_recall.letters[name]) for name in systems] == [False, True]
 
 
 def test_an_unknown_primary_score_is_refused() -> None:
     with pytest.raises(ChoiceError, match="no primary score is called 'micro'"):
-        spanwise.evaluate(GOLD, {"a": A}, primary="micro", **OPTIONS)
+        evaluate(GOLD, {"a": A}, primary="micro")
 
 
 def test_memory_for_shuffles_changes_no_byte() -> None:
     systems = {"a": A, "b": B, "c": GOLD}
-    bound = spanwise.uncertainty.Resampling(10, memory=1000)
+    bound = Resampling(10, memory=1000)
     assert bound.scores == 50
     whole, parts = (
         spanwise.evaluate(GOLD * 20, {name: tags * 20 for name, tags in systems.items()}, memory=memory)
@@ -94,7 +102,7 @@ def test_memory_for_shuffles_changes_no_byte() -> None:
 
 
 def test_one_system_is_put_into_words() -> None:
-    result = spanwise.evaluate(GOLD, {"a": A}, **OPTIONS)
+    result = evaluate(GOLD, {"a": A})
     ((words,),) = table(result, "statements").rows
     assert str(words).startswith("a scores ") and str(words).endswith(
         "95 % logit-t interval over 16 sentences."
@@ -103,7 +111,7 @@ def test_one_system_is_put_into_words() -> None:
 
 def test_every_significant_difference_is_put_into_words() -> None:
     many = [["B-A", "O", "B-B"]] * 30
-    result = spanwise.evaluate(many, {"a": many, "b": [["B-A", "O", "O"]] * 30}, **OPTIONS)
+    result = evaluate(many, {"a": many, "b": [["B-A", "O", "O"]] * 30})
     words = [str(row[0]) for row in table(result, "statements").rows]
     assert any("recall" in one and "Westfall-Young over" in one for one in words)
 
@@ -116,11 +124,15 @@ def written(path: Path, tags: Tags) -> None:
     path.write_text("\n\n".join(rows) + "\n", encoding="utf-8")
 
 
+class StudyOf(Protocol):
+    def __call__(self, *, runs: int = 1, same: bool = False, primary: str = "f1") -> Study: ...
+
+
 @pytest.fixture
-def study_of(tmp_path: Path) -> Any:
+def study_of(tmp_path: Path) -> StudyOf:
     """A study of three systems on three datasets, better from system to system, with as many runs."""
 
-    def make(runs: int = 1, same: bool = False, **settings: Any) -> spanwise.document.study.Study:
+    def make(*, runs: int = 1, same: bool = False, primary: str = "f1") -> Study:
         draw = np.random.default_rng(1)
         systems = {"good": 0.1, "fair": 0.4, "poor": 0.8}
         for dataset in ("d1", "d2", "d3"):
@@ -138,23 +150,23 @@ def study_of(tmp_path: Path) -> Any:
             "attributes": "none",
             "datasets": {name: {"test": f"{name}.gold"} for name in ("d1", "d2", "d3")},
             "systems": {name: {} for name in systems},
-            **settings,
+            "primary": primary,
         }
         return spanwise.study(manifest, root=tmp_path, workers=1, cache=False)
 
     return make
 
 
-def test_all_systems_are_tested_over_datasets_by_friedman(study_of: Any) -> None:
+def test_all_systems_are_tested_over_datasets_by_friedman(study_of: StudyOf) -> None:
     found = study_of()
-    test = found.analyses.over_datasets
+    test = present(found.analyses.over_datasets)
     means = [
-        [found.analyses.holistic[name][one].mean for name in ("good", "fair", "poor")]
+        [present(found.analyses.holistic[name][one].mean) for name in ("good", "fair", "poor")]
         for one in ("d1", "d2", "d3")
     ]
     ranks = np.array([np.argsort(np.argsort(row)) for row in means])
 
-    def square(rows: Any) -> float:
+    def square(rows: Sequence[Ints] | Ints) -> float:
         return float((np.sum(rows, axis=0) ** 2).sum())
 
     orders = list(permutations(range(3)))
@@ -172,21 +184,21 @@ def test_friedman_names_what_it_compares() -> None:
     assert friedman([[1.0, 2.0]], of="system").note == "needs three systems, not 2"
 
 
-def test_the_signature_of_a_study_names_its_test(study_of: Any) -> None:
+def test_the_signature_of_a_study_names_its_test(study_of: StudyOf) -> None:
     assert "|test:randomisation.1000.holm|" in study_of().signature
     several = study_of(runs=2, primary="recall")
     assert "|primary:recall|test:t-runs.holm|" in several.signature
     assert several.settings.primary == "recall"
 
 
-def test_the_same_file_under_two_systems_is_said(study_of: Any) -> None:
+def test_the_same_file_under_two_systems_is_said(study_of: StudyOf) -> None:
     found = study_of(same=True)
-    (row,) = found.plan.shared
+    (row,) = present(found.plan).shared
     assert row["dataset"] == "d2" and sorted(name for name, _ in row["runs"]) == ["fair", "good"]
     assert "d2: fair (run 0) and good (run 0) have the same predictions" in " ".join(found.to_text().split())
 
 
-def test_a_study_refuses_an_unknown_primary_score(study_of: Any) -> None:
+def test_a_study_refuses_an_unknown_primary_score(study_of: StudyOf) -> None:
     with pytest.raises(ChoiceError, match="no primary score is called 'micro'"):
         study_of(primary="micro")
 
@@ -197,7 +209,7 @@ def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
     few = [["B-A", "O", "O"]] * 40  # finds half, and nothing wrong
     systems = {"few": few, "many": many}
     for primary, best, other in (("recall", "many", "few"), ("precision", "few", "many")):
-        result = spanwise.evaluate(gold, systems, primary=primary, **OPTIONS)
+        result = evaluate(gold, systems, primary=primary)
         assert result.letters == {best: "b", other: ""}
         scored = f"{best} scores 100.0 in {primary}"
         assert scored in re.sub(r"<[^>]*>", "", result.to_html())
@@ -214,10 +226,10 @@ def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
 
 def test_the_detectable_difference_is_that_of_the_corrected_level() -> None:
     third = [["B-A", "O", "O"], *GOLD[1:9], ["B-A", "O", "B-A"], *GOLD[10:]]
-    two = spanwise.evaluate(GOLD, {"a": A, "b": B}, **OPTIONS).comparisons[0]
-    three = spanwise.evaluate(GOLD, {"a": A, "b": B, "c": third}, **OPTIONS).comparisons[0]
+    two = evaluate(GOLD, {"a": A, "b": B}).comparisons[0]
+    three = evaluate(GOLD, {"a": A, "b": B, "c": third}).comparisons[0]
     assert two.pairs == 1 and three.pairs == 3 and two.systems == three.systems
     normal = NormalDist()
     power = normal.inv_cdf(0.8)
     factors = [normal.inv_cdf(1 - 0.05 / pairs / 2) + power for pairs in (1, 3)]
-    assert three.detectable / two.detectable == pytest.approx(factors[1] / factors[0])
+    assert present(three.detectable) / present(two.detectable) == pytest.approx(factors[1] / factors[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UnsetType
@@ -14,6 +14,8 @@ from spanwise.document import Document
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.scores import BucketScores, SystemScores
 from spanwise.document.study import DatasetRuns
+
+Plain: TypeAlias = dict[str, Any]  # the content of a document, as JSON has it
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -36,6 +38,17 @@ def loaded(path: Path, kind: type[D]) -> D:
     document = spanwise.load(path)
     assert isinstance(document, kind)
     return document
+
+
+def changed(document: D, path: Sequence[str], value: object) -> D:
+    """The document with another value at a path, such as ("systems", "mine", "exact", "overall", "f1")."""
+    content: Plain = plain(document)
+    *outer, last = path
+    node = content
+    for key in outer:
+        node = node[key]
+    node[last] = value
+    return msgspec.convert(content, type(document))
 
 
 def plain(value: Any) -> Any:
