@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+from typed import present
 
 import spanwise
+from spanwise.document.evaluation import SystemResult
 
 MASAKHANER = [
     (language, system, run)
@@ -17,7 +19,7 @@ MASAKHANER = [
     for run in (1, 2, 3)
 ]
 WNUT17 = ("arcada", "drexel_cci", "flytxt", "mic-cis", "sjtu_adapt", "spinningbytes", "uh_ritual")
-PLAIN: dict[str, Any] = {"resamples": 0, "attributes": "none", "examples": "none"}
+evaluate = partial(spanwise.evaluate, resamples=0, attributes="none", examples="none")
 
 
 def tags_of(path: Path, column: int = -1) -> list[list[str]]:
@@ -33,16 +35,16 @@ def tags_of(path: Path, column: int = -1) -> list[list[str]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def seqeval_scores(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, Any]:
+def seqeval_scores(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, dict[str, float]]:
     from seqeval.metrics import classification_report
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report: dict[str, Any] = classification_report(gold, predicted, output_dict=True)
+        report: dict[str, dict[str, float]] = classification_report(gold, predicted, output_dict=True)
     return report
 
 
-def assert_equal_to_seqeval(found: Any, gold: list[list[str]], predicted: list[list[str]]) -> None:
+def assert_equal_to_seqeval(found: SystemResult, gold: list[list[str]], predicted: list[list[str]]) -> None:
     report = seqeval_scores(gold, predicted)
     rows = {"micro avg": found.exact.overall, **found.exact.labels}
     for name, cell in rows.items():
@@ -57,15 +59,15 @@ def assert_equal_to_seqeval(found: Any, gold: list[list[str]], predicted: list[l
 def test_masakhaner_agrees_with_seqeval(data: Path, language: str, system: str, run: int) -> None:
     gold = data / "masakhaner" / language / "test.txt"
     predicted = data / "masakhaner" / language / "predictions" / f"{system}.{run}.txt"
-    found = spanwise.evaluate(gold, {"it": predicted}, **PLAIN)["it"]
+    found = evaluate(gold, {"it": predicted})["it"]
     assert_equal_to_seqeval(found, tags_of(gold), tags_of(predicted))
 
 
 @pytest.mark.parametrize(("system", "points"), [("flair", 45.96), ("elmo", 45.33)])
 def test_wnut16_has_the_published_f1(data: Path, system: str, points: float) -> None:
     path = data / "wnut16" / f"{system}.txt"
-    found = spanwise.evaluate(path, **PLAIN)[system]
-    assert round(100 * found.exact.overall.f1, 2) == points
+    found = evaluate(path)[system]
+    assert round(100 * present(found.exact.overall.f1), 2) == points
     assert_equal_to_seqeval(found, tags_of(path, -2), tags_of(path, -1))
 
 
@@ -73,7 +75,7 @@ def test_wnut16_has_the_published_f1(data: Path, system: str, points: float) -> 
 def test_wnut17_submissions_agree_with_seqeval(data: Path, system: str) -> None:
     gold = data / "wnut17" / "test.conll"
     predicted = data / "wnut17" / "predictions" / f"{system}.conll"
-    result = spanwise.evaluate(gold, {"it": predicted}, align="position", scheme="IOB2", **PLAIN)
+    result = evaluate(gold, {"it": predicted}, align="position", scheme="IOB2")
     assert_equal_to_seqeval(result["it"], tags_of(gold), tags_of(predicted))
 
 
@@ -81,17 +83,15 @@ def test_rewritten_tokens_are_counted(data: Path) -> None:
     gold = data / "wnut17" / "test.conll"
     predicted = data / "wnut17" / "predictions" / "mic-cis.conll"
     with pytest.raises(spanwise.InputError, match=r"mic-cis\.conll:\d+"):
-        spanwise.evaluate(gold, {"it": predicted}, **PLAIN)
-    result = spanwise.evaluate(gold, {"it": predicted}, align="position", **PLAIN)
+        evaluate(gold, {"it": predicted})
+    result = evaluate(gold, {"it": predicted}, align="position")
     report = next(entry for entry in result.inputs if entry.role == "predicted").alignment
     assert report is not None and (report.changed_tokens, report.changed_sentences) == (1283, 827)
 
 
 def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
     folder = data / "masakhaner" / "hau"
-    result = spanwise.evaluate(
-        folder / "test.txt", {"it": folder / "predictions" / "mbert.1.txt"}, align="diff", **PLAIN
-    )
+    result = evaluate(folder / "test.txt", {"it": folder / "predictions" / "mbert.1.txt"}, align="diff")
     entry = next(entry for entry in result.inputs if entry.role == "predicted")
     read = spanwise.read(folder / "predictions" / "mbert.1.txt")
     assert result["it"].exact.overall.predicted == len(read.mentions) == entry.mentions
@@ -101,13 +101,13 @@ def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
 @pytest.mark.parametrize("name", ["ewe", "kin", "pcm", "hau"])
 def test_gold_files_against_themselves_are_right(data: Path, name: str) -> None:
     gold = data / "masakhaner" / name / "test.txt"
-    found = spanwise.evaluate(gold, {"gold": gold}, **PLAIN)["gold"]
+    found = evaluate(gold, {"gold": gold})["gold"]
     assert found.exact.overall.f1 == found.fair.overall.f1 == found.exact.overall.accuracy == 1
 
 
 def test_spanish_files_agree_with_seqeval(data: Path) -> None:
     path = data / "conll2002-es" / "test.txt"
-    found = spanwise.evaluate(path, {"gold": path}, **PLAIN)["gold"]
+    found = evaluate(path, {"gold": path})["gold"]
     assert_equal_to_seqeval(found, tags_of(path), tags_of(path))
 
 
@@ -118,7 +118,7 @@ def test_seqscore_agrees_on_kinyarwanda(data: Path, system: str) -> None:
     gold = data / "masakhaner" / "kin" / "test.txt"
     predicted = data / "masakhaner" / "kin" / "predictions" / f"{system}.1.txt"
     theirs, _ = score_label_sequences(tags_of(predicted), tags_of(gold), "BIO", repair="conlleval")
-    ours = spanwise.evaluate(gold, {"it": predicted}, **PLAIN)["it"].exact
+    ours = evaluate(gold, {"it": predicted})["it"].exact
     assert ours.overall.f1 == pytest.approx(theirs.f1, abs=1e-12)
     for label, cell in ours.labels.items():
         assert cell["f1"] == pytest.approx(theirs.type_scores[label].f1, abs=1e-12)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Mapping
 from itertools import cycle, product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from typed import present
 
 import spanwise
 from spanwise.attributes import ATTRIBUTES
+from spanwise.columns import Bools, Column
 from spanwise.conditions import parse
-from spanwise.demo import generate
-from spanwise.document.evaluation import Evaluation, MentionCodes, PackedColumn
+from spanwise.demo import Demo, generate
+from spanwise.document.evaluation import Evaluation, PackedColumn
 from spanwise.document.loading import document_of
 from spanwise.errors import InputError
-from spanwise.evaluation import CodedMentions, _codes, _counting, mention_columns, unpacked_codes
+from spanwise.evaluation import CodedMentions, mention_columns, unpacked_codes
 from spanwise.gates import compare_documents
 from spanwise.slices.index import SliceIndex
 
@@ -28,16 +30,13 @@ Cells = tuple[int, int, int]
 
 
 def coded(document: Evaluation) -> CodedMentions:
-    assert isinstance(document.mentions, MentionCodes)
-    found = unpacked_codes(document.mentions, place="here")
-    assert found is not None
-    return found
+    return present(unpacked_codes(present(document.mentions), place="here"))
 
 
 def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
     """Gold, predicted and correct of the mentions that have this label and lie in these buckets."""
 
-    def inside(columns: Any) -> Any:
+    def inside(columns: Mapping[str, Column]) -> Bools:
         held = np.ones(len(columns["unit"]), dtype=bool)
         for name, value in where.items():
             if name == "label":
@@ -54,11 +53,11 @@ def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return generate(tmp_path_factory.mktemp("demo"), sentences=80)
 
 
-def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo: Any) -> None:
+def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo: Demo) -> None:
     """A gold mention that was found by one in another bucket is right in neither."""
     turn = cycle("xxyxy")
 
@@ -84,7 +83,7 @@ def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo
     assert any((one.found == 2).any() for one in codes.systems.values())
 
 
-def test_tough_subsets_are_those_of_the_scores(demo: Any) -> None:
+def test_tough_subsets_are_those_of_the_scores(demo: Demo) -> None:
     result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0)
     codes = coded(result)
     for name, scores in result.systems.items():
@@ -111,7 +110,9 @@ def test_a_filter_of_label_and_length_has_the_counts_of_evaluating_its_mentions(
         for row in gold
     ]
     result = spanwise.evaluate(gold, {"one": predicted}, attributes=["entity_length"], resamples=0)
-    codes = coded(document_of(result.to_dict()))
+    again = document_of(result.to_dict())
+    assert isinstance(again, Evaluation)
+    codes = coded(again)
     spans = [set(one.rows()) for one in (result["one"].gold, result["one"].predicted)]
     for label, (bucket, length) in product(codes.labels, {"XS": 1, "S": 2, "L": 3}.items()):
         if bucket not in codes.buckets["entity_length"]:
@@ -123,14 +124,14 @@ def test_a_filter_of_label_and_length_has_the_counts_of_evaluating_its_mentions(
         assert found == (len(held), len(said), len(held & said))
 
 
-def test_blocks_of_sentences_are_the_units_of_codes(demo: Any) -> None:
+def test_blocks_of_sentences_are_the_units_of_codes(demo: Demo) -> None:
     result = spanwise.evaluate(demo.gold, demo.systems, unit="block:7", resamples=0)
     codes = coded(result)
     sentences = result[next(iter(result))].gold.sentence
     assert codes.gold["unit"].tolist() == (sentences // 7).tolist()
 
 
-def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo: Any) -> None:
+def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo: Demo) -> None:
     names = list(demo.systems)
     alone = [
         spanwise.evaluate(demo.gold, {name: demo.systems[name]}, train=train, resamples=0)
@@ -146,23 +147,24 @@ def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo
             assert counted(codes, name, where) == counted(whole, name, where)
 
 
-def test_too_many_mentions_are_said_and_not_kept(demo: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_codes, "MOST_MENTIONS", 30)
-    monkeypatch.setattr(_counting, "MOST_MENTIONS", 30)
+def test_too_many_mentions_are_said_and_not_kept(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("_codes", "_counting"):
+        monkeypatch.setattr(f"spanwise.evaluation.{module}.MOST_MENTIONS", 30)
     results = [
-        spanwise.evaluate(demo.gold, demo.systems, resamples=0, **how) for how in ({}, {"memory": "1GB"})
+        spanwise.evaluate(demo.gold, demo.systems, resamples=0, memory=memory) for memory in (None, "1GB")
     ]
-    first, second = (one.mentions for one in results)
-    assert isinstance(first, MentionCodes) and first == second
+    first, second = (present(one.mentions) for one in results)
+    assert first == second
     overall = [one.exact.overall for one in results[0].systems.values()]
     assert first.number == overall[0].gold + sum(one.predicted for one in overall)
     assert first.cap == 30 and not first.gold and unpacked_codes(first, place="here") is None
 
 
-def test_codes_hold_no_text_and_survive_redaction(demo: Any) -> None:
-    given: dict[str, Any] = {"train": demo.train, "resamples": 0}
-    plain = spanwise.evaluate(demo.gold, demo.systems, **given)
-    redacted = spanwise.evaluate(demo.gold, demo.systems, redact=True, **given)
+def test_codes_hold_no_text_and_survive_redaction(demo: Demo) -> None:
+    plain, redacted = (
+        spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, redact=redact)
+        for redact in (False, True)
+    )
     assert plain.mentions == redacted.mentions
 
 
@@ -174,17 +176,15 @@ def test_codes_hold_no_text_and_survive_redaction(demo: Any) -> None:
         ({"name": "labels"}, "'label'"),
     ],
 )
-def test_damaged_columns_are_refused(demo: Any, change: dict[str, Any], said: str) -> None:
-    mentions = spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions
-    assert isinstance(mentions, MentionCodes)
+def test_damaged_columns_are_refused(demo: Demo, change: dict[str, str], said: str) -> None:
+    mentions = present(spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions)
     gold = [replace(one, **change) if one.name == "label" else one for one in mentions.gold]
     with pytest.raises(InputError, match=said):
         unpacked_codes(replace(mentions, gold=gold), place="here")
 
 
-def test_a_system_that_does_not_fit_gold_is_refused(demo: Any) -> None:
-    mentions = spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions
-    assert isinstance(mentions, MentionCodes)
+def test_a_system_that_does_not_fit_gold_is_refused(demo: Demo) -> None:
+    mentions = present(spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions)
     found = PackedColumn(
         name="found", width=1, codes=base64.b64encode(zlib.compress(bytes([2] * 9))).decode()
     )

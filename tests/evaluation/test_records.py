@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -13,35 +14,44 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import spanwise
+from spanwise.columns import Column
 from spanwise.errors import ChoiceError, InputError
+
+if TYPE_CHECKING:
+    from spacy.training import Example
+
+Span: TypeAlias = tuple[int, int, str]
+Record: TypeAlias = dict[str, object]
+Columns: TypeAlias = Mapping[str, Sequence[object]]
+Maker: TypeAlias = Callable[[Columns], object]  # of a frame
 
 TOKENS = [["Ann", "Lee", "saw", "Rome"], ["Bob", "left"]]
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O"]]
 PREDICTED = [["B-PER", "I-PER", "O", "O"], ["B-PER", "B-LOC"]]
 NAMES = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 TEXTS = [" ".join(words) for words in TOKENS]
-ENTITIES: list[list[tuple[int, int, str]]] = [[(0, 7, "PER"), (12, 16, "LOC")], [(0, 3, "PER")]]
-SAID: list[list[tuple[int, int, str]]] = [[(0, 7, "PER")], [(0, 3, "PER"), (4, 8, "LOC")]]
+ENTITIES: list[list[Span]] = [[(0, 7, "PER"), (12, 16, "LOC")], [(0, 3, "PER")]]
+SAID: list[list[Span]] = [[(0, 7, "PER")], [(0, 3, "PER"), (4, 8, "LOC")]]
 
 
-def counts(*sources: Any, **options: Any) -> dict[str, tuple[int, int, int]]:
+def counts(*sources: object, **options: Any) -> dict[str, tuple[int, int, int]]:
     """Gold, predicted and right mentions by system."""
     found = spanwise.evaluate(*sources, resamples=0, attributes="none", **options)
     sums = {name: found[name].exact.overall for name in found.systems}
     return {name: (one.gold, one.predicted, one.correct) for name, one in sums.items()}
 
 
-def tagged(tags: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+def tagged(tags: Sequence[Sequence[str] | Column]) -> list[Record]:
     """Records of tokens with tags."""
     return [{"tokens": words, "tags": marks} for words, marks in zip(TOKENS, tags, strict=True)]
 
 
-def texts(spans: Sequence[Sequence[Any]], key: str = "entities") -> list[dict[str, Any]]:
+def texts(spans: Sequence[Sequence[object] | Column], key: str = "entities") -> list[Record]:
     """Records of texts with spans of characters."""
     return [{"text": text, key: listed} for text, listed in zip(TEXTS, spans, strict=True)]
 
 
-def grouped(spans: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+def grouped(spans: Sequence[Sequence[Span]]) -> list[list[Record]]:
     """What a token classification pipeline gives with aggregation; its scores are NumPy's."""
     return [
         [
@@ -53,11 +63,11 @@ def grouped(spans: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[s
     ]  # fmt: skip
 
 
-def pieces(spans: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+def pieces(spans: Sequence[Sequence[Span]]) -> list[list[Record]]:
     """What it gives without: a piece of three characters or fewer at a time, the words between left out."""
-    result: list[list[dict[str, Any]]] = []
+    result: list[list[Record]] = []
     for text, listed in zip(TEXTS, spans, strict=True):
-        found: list[dict[str, Any]] = []
+        found: list[Record] = []
         for start, end, label in listed:
             for at in range(start, end, 3):
                 tag = ("B-" if at == start else "I-") + label
@@ -101,7 +111,7 @@ RIGHT = {"mine": (3, 3, 2)}
     ],
     ids=str,
 )
-def test_records_are_taken_as_they_are(gold: Any, predicted: Any) -> None:
+def test_records_are_taken_as_they_are(gold: object, predicted: object) -> None:
     assert counts(gold, {"mine": predicted}) == RIGHT
 
 
@@ -124,7 +134,7 @@ def test_a_pipeline_that_finds_nothing_has_recall_zero() -> None:
 
 
 def test_words_outside_mentions_that_a_pipeline_lists_are_no_mentions() -> None:
-    listed: list[list[dict[str, Any]]] = [
+    listed: list[list[Record]] = [
         [{"entity": "O", "score": 0.9, "index": 1, "word": "Ann", "start": 0, "end": 3}],
         [{"entity": "B-PER", "score": 0.9, "index": 1, "word": "Bob", "start": 0, "end": 3}],
     ]
@@ -152,12 +162,12 @@ def test_records_give_the_annotation_of_a_file_of_them(
     assert here.reading.notes == there.reading.notes
 
 
-def side_by_side() -> dict[str, list[Any]]:
+def side_by_side() -> Columns:
     """Columns of a table with a row for each sentence."""
     return {"tokens": TOKENS, "gold": GOLD, "predicted": PREDICTED}
 
 
-def by_token() -> dict[str, list[Any]]:
+def by_token() -> Columns:
     """Columns of a table with a row for each token."""
     return {
         "sentence": [number for number, words in enumerate(TOKENS) for _ in words],
@@ -167,34 +177,28 @@ def by_token() -> dict[str, list[Any]]:
     }
 
 
-def frames() -> list[Any]:
-    """Makers of frames, one a library."""
+def made_by(library: str, maker: str) -> Maker:
+    def make(columns: Columns) -> object:
+        return attrgetter(maker)(pytest.importorskip(library))(dict(columns))
 
-    def made(library: str, maker: str) -> Callable[[Mapping[str, Any]], Any]:
-        def make(columns: Mapping[str, Any]) -> Any:
-            found = pytest.importorskip(library)
-            return getattr(found, maker)(dict(columns))
-
-        return make
-
-    return [
-        pytest.param(made("pandas", "DataFrame"), id="pandas"),
-        pytest.param(made("polars", "DataFrame"), id="polars"),
-        pytest.param(made("pyarrow", "table"), id="arrow"),
-        pytest.param(
-            lambda columns: pytest.importorskip("datasets").Dataset.from_dict(dict(columns)), id="datasets"
-        ),
-        pytest.param(
-            lambda columns: [
-                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-            ],
-            id="records",
-        ),
-    ]
+    return make
 
 
-@pytest.mark.parametrize("make", frames())
-def test_columns_of_gold_and_predictions_are_found_or_named(make: Callable[..., Any]) -> None:
+def rows_of(columns: Columns) -> list[Record]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+FRAMES: dict[str, Maker] = {
+    "pandas": made_by("pandas", "DataFrame"),
+    "polars": made_by("polars", "DataFrame"),
+    "arrow": made_by("pyarrow", "table"),
+    "datasets": made_by("datasets", "Dataset.from_dict"),
+    "records": rows_of,
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_columns_of_gold_and_predictions_are_found_or_named(make: Maker) -> None:
     found = {"predicted": RIGHT["mine"]}
     assert counts(make(side_by_side())) == found
     renamed = {"tokens": TOKENS, "expert": GOLD, "bert": PREDICTED, "crf": GOLD}
@@ -205,29 +209,29 @@ def test_columns_of_gold_and_predictions_are_found_or_named(make: Callable[..., 
     assert counts(make(several)) == {"bert": (3, 3, 2), "crf": (3, 3, 3)}
 
 
-@pytest.mark.parametrize("make", frames()[:3])
-def test_a_row_may_be_a_token(make: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("make", list(FRAMES.values())[:3], ids=list(FRAMES)[:3])
+def test_a_row_may_be_a_token(make: Maker) -> None:
     assert counts(make(by_token())) == {"predicted": RIGHT["mine"]}
 
 
-@pytest.mark.parametrize("make", frames())
-def test_columns_may_hold_spans(make: Callable[..., Any]) -> None:
-    def objects(listed: Sequence[Sequence[tuple[int, int, str]]]) -> list[list[dict[str, Any]]]:
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_columns_may_hold_spans(make: Maker) -> None:
+    def objects(listed: Sequence[Sequence[Span]]) -> list[list[Record]]:
         return [[{"start": a, "end": b, "label": label} for a, b, label in one] for one in listed]
 
-    table = {"text": TEXTS, "entities": objects(ENTITIES), "predicted_entities": objects(SAID)}
+    table: Columns = {"text": TEXTS, "entities": objects(ENTITIES), "predicted_entities": objects(SAID)}
     assert counts(make(table)) == {"predicted": RIGHT["mine"]}
 
 
-@pytest.mark.parametrize("make", frames())
-def test_a_frame_is_gold_for_predictions_from_elsewhere(make: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_a_frame_is_gold_for_predictions_from_elsewhere(make: Maker) -> None:
     gold, predicted = {"tokens": TOKENS, "tags": GOLD}, {"tokens": TOKENS, "tags": PREDICTED}
     assert counts(make(gold), {"mine": make(predicted)}) == RIGHT
     assert counts(make({"tokens": TOKENS, "expert": GOLD}), {"mine": make(predicted)}, gold="expert") == RIGHT
 
 
-@pytest.mark.parametrize("make", frames())
-def test_a_column_that_is_not_there_is_named_with_those_that_are(make: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_a_column_that_is_not_there_is_named_with_those_that_are(make: Maker) -> None:
     with pytest.raises(ChoiceError, match=r"no column is called 'golden'\. Did you mean 'gold'\?"):
         counts(make(side_by_side()), {"mine": "predicted"}, gold="golden")
     with pytest.raises(ChoiceError, match="no predictions were given, and no column seems to hold any"):
@@ -259,7 +263,7 @@ def test_scores_of_a_frame_are_kept() -> None:
     assert score is not None and score.tolist() == [0.25]
 
 
-def example(gold: Sequence[tuple[int, int, str]], said: Sequence[tuple[int, int, str]], *, cut: bool) -> Any:
+def example(gold: Sequence[Span], said: Sequence[Span], *, cut: bool) -> Example:
     """An Example of spaCy; its predicted document marks sentences, its reference only if `cut`."""
     spacy = pytest.importorskip("spacy")
     from spacy.tokens import Doc, Span
@@ -267,7 +271,7 @@ def example(gold: Sequence[tuple[int, int, str]], said: Sequence[tuple[int, int,
 
     vocab = spacy.blank("en").vocab
     words = [word for one in TOKENS for word in one]
-    starts = [True, False, False, False, True, False]
+    starts: list[bool | int | None] = [True, False, False, False, True, False]
     reference = Doc(vocab, words, sent_starts=starts if cut else None)
     predicted = Doc(vocab, words, sent_starts=starts)
     reference.ents = [Span(reference, *span) for span in gold]

@@ -2,89 +2,101 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
+from msgspec import UnsetType
 from msgspec.structs import replace
-from typed import plain, typed_buckets, typed_datasets
+from typed import Plain, present, typed_buckets, typed_datasets
 
 import spanwise
 from spanwise.columns import frozen
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
-from spanwise.studies._scores import StudyScores
-from spanwise.studies.analyses import attribute_wise
+from spanwise.document.scores import ScoreTest
+from spanwise.document.study import AttributeWise, BlockTest
+from spanwise.evaluation import Result
+from spanwise.studies import manifest_of
+from spanwise.studies.analyses import analyses
 
 
 @pytest.fixture
-def widths(tmp_path):
+def widths(tmp_path: Path) -> Path:
     """A gold file with a column of numbers: mentions whose first tokens have 3, 5 and 7."""
     path = tmp_path / "gold.txt"
     path.write_text("a 3 B-A\nb 3 O\nc 5 B-A\n\nd 7 B-B\n", encoding="utf-8")
     return path
 
 
-def gold_of(document, attribute, system="s"):
-    buckets = document["systems"][system]["attributes"][attribute]["buckets"]
-    return [(bucket["label"], bucket["gold"]) for bucket in buckets]
+def gold_of(result: Result) -> list[tuple[str | UnsetType, int]]:
+    return [(bucket.label, bucket.gold) for bucket in result["s"].attributes["w"].buckets]
 
 
-def widened(path, **options):
-    """An evaluation of the file against itself, with its second column as the attribute `w`."""
-    asked = {"attributes": ["w=column:width"], "columns": {"width": 1}, "resamples": 0}
-    return spanwise.evaluate(path, {"s": path}, **asked, **options)
+# An evaluation with the second column of files as the attribute `w`.
+widened = partial(spanwise.evaluate, attributes=["w=column:width"], columns={"width": 1}, resamples=0)
 
 
-def test_an_attribute_of_the_data_is_cut_as_its_name_says(widths):
-    assert gold_of(widened(widths, buckets={"w": "4"}).to_dict(), "w") == [("≤ 4", 1), ("> 4", 2)]
+def test_an_attribute_of_the_data_is_cut_as_its_name_says(widths: Path) -> None:
+    result = widened(widths, {"s": widths}, buckets={"w": "4"})
+    assert gold_of(result) == [("≤ 4", 1), ("> 4", 2)]
 
 
-def test_the_saved_edges_of_an_attribute_of_the_data_are_used_again(widths):
-    first = widened(widths, buckets={"w": "6"})
-    again = widened(widths, edges=first.edges())
-    assert gold_of(again.to_dict(), "w") == gold_of(first.to_dict(), "w") == [("≤ 6", 2), ("> 6", 1)]
+def test_the_saved_edges_of_an_attribute_of_the_data_are_used_again(widths: Path) -> None:
+    first = widened(widths, {"s": widths}, buckets={"w": "6"})
+    again = widened(widths, {"s": widths}, edges=first.edges())
+    assert gold_of(again) == gold_of(first) == [("≤ 6", 2), ("> 6", 1)]
 
 
-def test_an_attribute_of_the_data_can_be_crossed(widths):
-    result = widened(widths, buckets={"w": "6"}, cross=[("w", "label")]).to_dict()
-    cells = result["systems"]["s"]["cross"]["w,label"]["cells"]
-    assert {tuple(cell["buckets"]): cell["gold"] for cell in cells if cell["gold"]} == {
-        ("B1", "A"): 2,
-        ("B2", "B"): 1,
-    }
+def test_an_attribute_of_the_data_can_be_crossed(widths: Path) -> None:
+    result = widened(widths, {"s": widths}, buckets={"w": "6"}, cross=[("w", "label")])
+    cells = result["s"].cross["w,label"].cells
+    assert {cell.buckets: cell.gold for cell in cells if cell.gold} == {("B1", "A"): 2, ("B2", "B"): 1}
 
 
-def test_no_two_buckets_share_a_name_whatever_the_categories_are_called():
+def test_no_two_buckets_share_a_name_whatever_the_categories_are_called() -> None:
     gold = [[(0, 1, "other"), (1, 2, "other values"), (2, 3, "unplaced"), (3, 4, "unplaced mentions")]]
     predicted = [[(0, 1, "other"), (1, 2, "new")]]
-    result = spanwise.evaluate(gold, {"s": predicted}, attributes="label", resamples=0).to_dict()
-    buckets = result["systems"]["s"]["attributes"]["label"]["buckets"]
-    assert len({bucket["name"] for bucket in buckets}) == len(buckets) == 5
-    assert [bucket["predicted"] for bucket in buckets] == [1, 0, 0, 0, 1]
+    result = spanwise.evaluate(gold, {"s": predicted}, attributes="label", resamples=0)
+    buckets = result["s"].attributes["label"].buckets
+    assert len({bucket.name for bucket in buckets}) == len(buckets) == 5
+    assert [bucket.predicted for bucket in buckets] == [1, 0, 0, 0, 1]
 
 
-def test_two_predictions_that_fall_on_one_gold_span_are_one_right_and_one_unplaced(tmp_path):
+def test_two_predictions_that_fall_on_one_gold_span_are_one_right_and_one_unplaced(tmp_path: Path) -> None:
     gold, predicted = tmp_path / "gold.txt", tmp_path / "predicted.jsonl"
     gold.write_text("a B-X\nb O\n", encoding="utf-8")
     spans = '[{"start": 0, "end": 1, "label": "X"}, {"start": 0, "end": 2, "label": "X"}]'
     predicted.write_text(f'{{"tokens": ["a", "z", "b"], "spans": {spans}}}\n', encoding="utf-8")
-    result = spanwise.evaluate(gold, {"s": predicted}, align="diff", resamples=0).to_dict()
-    overall = result["systems"]["s"]["exact"]["overall"]
-    assert (overall["gold"], overall["predicted"], overall["correct"]) == (1, 2, 1)
-    assert result["systems"]["s"]["fair"]["overall"]["FP"] == 1
-    assert result["inputs"][1]["alignment"]["unplaced"] == 1
+    result = spanwise.evaluate(gold, {"s": predicted}, align="diff", resamples=0)
+    overall = result["s"].exact.overall
+    assert (overall.gold, overall.predicted, overall.correct) == (1, 2, 1)
+    assert result["s"].fair.overall.FP == 1
+    assert present(result.inputs[1].alignment).unplaced == 1
 
 
-def test_a_category_called_unplaced_is_on_the_scale_and_the_bucket_of_the_lost_is_not():
+def test_a_category_called_unplaced_is_on_the_scale_and_the_bucket_of_the_lost_is_not() -> None:
     buckets = [
         {"name": "PER", "value": "PER", "f1": 0.5},
         {"name": "unplaced", "value": "unplaced", "f1": 1.0},
         {"name": "unplaced mentions", "rest": True, "f1": 0.0},
     ]
-    found = plain(self_diagnosis(typed_buckets(buckets)))
-    assert (found["best"], found["worst"], found["gap"]) == ("unplaced", "PER", 0.5)
+    found = self_diagnosis(typed_buckets(buckets))
+    assert (found.best, found.worst, found.gap) == ("unplaced", "PER", 0.5)
 
 
-def test_a_dataset_without_a_mean_value_leaves_those_of_the_others_comparable():
+def attribute_wise(content: Plain) -> Mapping[str, Mapping[str, AttributeWise]]:
+    """What a study of the model "m" says of attributes."""
+    given = {
+        "datasets": {name: {"test": "t"} for name in content},
+        "systems": {"m": {"predictions": "{dataset}"}},
+    }
+    return analyses(typed_datasets(content), manifest_of(given)).attribute_wise
+
+
+def test_a_dataset_without_a_mean_value_leaves_those_of_the_others_comparable() -> None:
     buckets = [{"name": name, "f1": f1, "gold": 9} for name, f1 in (("B1", 0.5), ("B2", 0.7), ("B3", 0.9))]
     run = {"exact": {"overall": {"f1": 0.7}}, "attributes": {"token_frequency": {"buckets": buckets}}}
     bare = {"exact": {"overall": {"f1": 0.7}}, "attributes": {}}
@@ -93,27 +105,27 @@ def test_a_dataset_without_a_mean_value_leaves_those_of_the_others_comparable():
         "second": {"dataset": {"zeta": {"token_frequency": 0.4}}, "runs": {"m": {"1": run}}},
         "without training data": {"dataset": {"zeta": {}}, "runs": {"m": {"1": bare}}},
     }
-    found = plain(attribute_wise(StudyScores(typed_datasets(datasets), ["m"])))
-    assert found["first"]["token_frequency"]["zeta_relative"] == 0.5
-    assert found["second"]["token_frequency"]["zeta_relative"] == 1.0
+    found = attribute_wise(datasets)
+    assert found["first"]["token_frequency"].zeta_relative == 0.5
+    assert found["second"]["token_frequency"].zeta_relative == 1.0
     assert found["without training data"] == {}
 
 
-def test_a_weighted_mean_leaves_out_the_support_of_labels_without_the_score():
+def test_a_weighted_mean_leaves_out_the_support_of_labels_without_the_score() -> None:
     # B is never predicted: its precision is undefined, and its one mention weighs nothing in that mean.
     gold, predicted = [[(0, 1, "A"), (1, 2, "A"), (2, 3, "B")]], [[(0, 1, "A"), (1, 3, "A")]]
-    exact = spanwise.evaluate(gold, {"s": predicted}, resamples=0).to_dict()["systems"]["s"]["exact"]
-    assert exact["weighted"]["precision"] == pytest.approx(1 / 2)
-    assert exact["weighted"]["recall"] == pytest.approx((2 * 1 / 2 + 1 * 0) / 3)
-    assert exact["macro"]["precision"] == pytest.approx(1 / 2)
-    assert exact["macro"]["recall"] == pytest.approx(1 / 4)
+    exact = spanwise.evaluate(gold, {"s": predicted}, resamples=0)["s"].exact
+    assert exact.weighted.precision == pytest.approx(1 / 2)
+    assert exact.weighted.recall == pytest.approx((2 * 1 / 2 + 1 * 0) / 3)
+    assert exact.macro.precision == pytest.approx(1 / 2)
+    assert exact.macro.recall == pytest.approx(1 / 4)
 
 
-def test_a_right_mention_whose_two_sides_lie_in_other_buckets_is_correct_in_neither():
+def test_a_right_mention_whose_two_sides_lie_in_other_buckets_is_correct_in_neither() -> None:
     """A field of mentions may differ between gold and prediction, such as how sure either is."""
     certain = [(0, 0, 1, "A"), (1, 0, 1, "A")]
 
-    def annotation(sureness):
+    def annotation(sureness: list[float]) -> Annotation:
         mentions = replace(Mentions.of(certain), fields={"sure": frozen(np.array(sureness))})
         return Annotation(Corpus.of([["a"], ["b"]]), mentions)
 
@@ -123,42 +135,39 @@ def test_a_right_mention_whose_two_sides_lie_in_other_buckets_is_correct_in_neit
         attributes=["sure=field:sure"],
         buckets={"sure": "0.5"},
         resamples=0,
-    ).to_dict()
-    buckets = result["systems"]["s"]["attributes"]["sure"]["buckets"]
-    assert [(b["gold"], b["predicted"], b["correct"]) for b in buckets] == [(1, 2, 1), (1, 0, 0)]
-    assert result["systems"]["s"]["exact"]["overall"]["correct"] == 2
+    )["s"]
+    buckets = result.attributes["sure"].buckets
+    assert [(one.gold, one.predicted, one.correct) for one in buckets] == [(1, 2, 1), (1, 0, 0)]
+    assert result.exact.overall.correct == 2
 
 
-def test_errors_count_under_the_label_that_the_focus_names():
+def test_errors_count_under_the_label_that_the_focus_names() -> None:
     gold, predicted = [[(0, 2, "PER"), (4, 5, "ORG")]], [[(0, 2, "LOC"), (7, 8, "ORG")]]
     errors = {}
     for focus in ("gold", "predicted"):
-        result = spanwise.evaluate(gold, {"s": predicted}, focus=focus, resamples=0).to_dict()
-        labels = result["systems"]["s"]["fair"]["labels"]
-        errors[focus] = {name: (cell["LE"], cell["FN"], cell["FP"]) for name, cell in labels.items()}
+        labels = spanwise.evaluate(gold, {"s": predicted}, focus=focus, resamples=0)["s"].fair.labels
+        errors[focus] = {name: (cell.LE, cell.FN, cell.FP) for name, cell in labels.items()}
     assert errors["gold"] == {"LOC": (0, 0, 0), "ORG": (0, 1, 1), "PER": (1, 0, 0)}
     assert errors["predicted"] == {"LOC": (1, 0, 0), "ORG": (0, 1, 1), "PER": (0, 0, 0)}
 
 
-def test_token_accuracy_is_undefined_for_mentions_with_gaps():
-    pieces = Parts(at=np.array([0, 2]), start=np.array([0, 2]), end=np.array([1, 3]))
-    mentions = replace(Mentions.of([(0, 0, 3, "A")]), parts=pieces)
+def test_token_accuracy_is_undefined_for_mentions_with_gaps() -> None:
+    mentions = replace(Mentions.of([(0, 0, 3, "A")]), parts=Parts.of([[(0, 1), (2, 3)]]))
     gold = Annotation(Corpus.of([["a", "b", "c"]]), mentions)
-    overall = spanwise.evaluate(gold, {"s": gold}, resamples=0).to_dict()["systems"]["s"]["exact"]["overall"]
-    assert (overall["f1"], overall["accuracy"]) == (1.0, None)
+    overall = spanwise.evaluate(gold, {"s": gold}, resamples=0)["s"].exact.overall
+    assert (overall.f1, overall.accuracy) == (1.0, None)
 
 
-def test_the_smallest_detectable_difference_is_two_point_eight_standard_errors():
+def test_the_smallest_detectable_difference_is_two_point_eight_standard_errors() -> None:
     # One mention a sentence; the other system is right in every second one, so that the
     # difference is a mean of 400 zeros and ones: its standard error is sqrt(0.25 / 400).
     gold = [[(0, 1, "A")]] * 400
     half = [[(0, 1, "A")], [(0, 1, "B")]] * 200
     compared = spanwise.compare(gold, {"all": gold, "half": half}, attributes="none", resamples=3000)
-    found = compared.to_dict()["comparisons"][0]
-    assert found["detectable"] == pytest.approx(2.80 * 0.025, rel=0.06)
+    assert compared.comparisons[0].detectable == pytest.approx(2.80 * 0.025, rel=0.06)
 
 
-def test_overall_f1_is_corrected_over_pairs_and_all_other_scores_are_one_family():
+def test_overall_f1_is_corrected_over_pairs_and_all_other_scores_are_one_family() -> None:
     gold = [[(0, 1, "A"), (1, 2, "B")]] * 12
     systems = {
         "x": [*gold[:11], []],
@@ -168,54 +177,55 @@ def test_overall_f1_is_corrected_over_pairs_and_all_other_scores_are_one_family(
     words = [["a", "b"]] * 12
     given = {name: spanwise.read(spans, tokens=words) for name, spans in systems.items()}
     test = spanwise.read(gold, tokens=words)
-    document = spanwise.evaluate(test, given, train=test, attributes="entity_length", resamples=99).to_dict()
-    families = {}
-    for pair in document["comparisons"]:
-        for row in pair["scores"]:
-            families.setdefault(row["family"], []).append(row)
+    result = spanwise.evaluate(test, given, train=test, attributes="entity_length", resamples=99)
+    families: dict[str, list[ScoreTest]] = {}
+    for pair in result.comparisons:
+        for row in pair.scores:
+            families.setdefault(present(row.family), []).append(row)
     assert {"overall", "labels", "buckets", "tough", "errors"} <= set(families)
-    assert {row["path"][2] for row in families["tough"]} == {"overall"}
+    assert {row.path[2] for row in families["tough"]} == {"overall"}
     assert len(families["overall"]) == 3
-    tested = sorted((row for row in families["overall"] if row["p"] is not None), key=lambda row: row["p"])
+    tested = sorted((row.p, at) for at, row in enumerate(families["overall"]) if row.p is not None)
     least = 0.0
-    for place, row in enumerate(tested):
-        least = max(least, min(1.0, (len(tested) - place) * row["p"]))
-        assert row["role"] == "primary" and row["p_corrected"] == pytest.approx(least)
-        assert row["significant"] == (least < 0.05)
+    for place, (p, at) in enumerate(tested):
+        row = families["overall"][at]
+        least = max(least, min(1.0, (len(tested) - place) * p))
+        assert row.role == "primary" and row.p_corrected == pytest.approx(least)
+        assert row.significant == (least < 0.05)
     others = [row for name, rows in families.items() if name != "overall" for row in rows]
-    assert {row["role"] for row in others} == {"secondary"}
+    assert {row.role for row in others} == {"secondary"}
     for row in others:
-        assert row["p"] is None or row["p"] <= row["p_corrected"] <= 1
-        assert row["p"] is not None or row["why"]
+        assert row.p is None or row.p <= present(row.p_corrected) <= 1
+        assert row.p is not None or row.why
 
 
-def buckets_of(scores, **more):
+def buckets_of(scores: Mapping[str, float], **gold: int) -> list[Plain]:
     """Buckets as a run has them: a category where a name is more than one letter long."""
     return [
-        {"name": name, "f1": f1, "gold": more.get(name, 9), **({"value": name} if len(name) > 1 else {})}
+        {"name": name, "f1": f1, "gold": gold.get(name, 9), **({"value": name} if len(name) > 1 else {})}
         for name, f1 in scores.items()
     ]
 
 
-def friedman_of(runs):
+def friedman_of(*runs: list[Plain]) -> BlockTest:
     made = {
-        number: {"exact": {"overall": {"f1": 0.5}}, "attributes": {"label": {"buckets": buckets}}}
-        for number, buckets in runs.items()
+        str(number): {"exact": {"overall": {"f1": 0.5}}, "attributes": {"label": {"buckets": buckets}}}
+        for number, buckets in enumerate(runs, start=1)
     }
-    datasets = {"d": {"dataset": {"zeta": {}}, "runs": {"m": made}}}
-    return plain(attribute_wise(StudyScores(typed_datasets(datasets), ["m"])))["d"]["label"]["friedman"]
+    found = attribute_wise({"d": {"dataset": {"zeta": {}}, "runs": {"m": made}}})
+    return found["d"]["label"].friedman
 
 
-def test_a_category_that_only_predictions_have_keeps_no_block_from_the_test():
+def test_a_category_that_only_predictions_have_keeps_no_block_from_the_test() -> None:
     scores = {"PER": 0.9, "LOC": 0.8, "ORG": 0.5}
-    found = friedman_of({"1": buckets_of(scores), "2": buckets_of({**scores, "NEW": 0.0}, NEW=0)})
-    assert (found["blocks"], found["left_out"]) == (2, [])
+    found = friedman_of(buckets_of(scores), buckets_of({**scores, "NEW": 0.0}, NEW=0))
+    assert (found.blocks, found.left_out) == (2, ())
 
 
-def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have():
+def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have() -> None:
     three, four = {"a": 0.9, "b": 0.8, "c": 0.5}, {"p": 0.9, "q": 0.8, "r": 0.5, "s": 0.4}
-    found = friedman_of({"1": buckets_of(three), "2": buckets_of(four), "3": buckets_of(three)})
-    assert (found["blocks"], found["left_out"]) == (2, ["m 2"])
+    found = friedman_of(buckets_of(three), buckets_of(four), buckets_of(three))
+    assert (found.blocks, found.left_out) == (2, ("m 2",))
 
 
 @pytest.mark.parametrize(
@@ -223,29 +233,25 @@ def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have
     [([(0, 2, "A"), (2, 4, "A")], [(0, 4, "A")]), ([(0, 4, "A")], [(0, 2, "A"), (2, 4, "A")])],
     ids=["two gold mentions in one", "one gold mention in two"],
 )
-def test_fixing_errors_of_a_later_pass_adds_or_removes_a_prediction(gold, predicted):
+def test_fixing_errors_of_a_later_pass_adds_or_removes_a_prediction(
+    gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]]
+) -> None:
     # With one mention right beside them F1 is 2/5; all fixed, every mention is right.
     right = [(5, 6, "A")]
-    result = spanwise.evaluate([[*gold, *right]], {"s": [[*predicted, *right]]}, resamples=0).to_dict()
-    gains = result["systems"]["s"]["gains"]
-    assert gains["BE"]["gain"] == pytest.approx(1 - 2 / 5)
-    assert {kind: row["gain"] for kind, row in gains.items() if kind != "BE"} == {
-        "LE": 0.0,
-        "LBE": 0.0,
-        "FN": 0.0,
-        "FP": 0.0,
-    }
+    gains = spanwise.evaluate([[*gold, *right]], {"s": [[*predicted, *right]]}, resamples=0)["s"].gains
+    assert gains.BE.gain == pytest.approx(1 - 2 / 5)
+    assert (gains.LE.gain, gains.LBE.gain, gains.FN.gain, gains.FP.gain) == (0, 0, 0, 0)
 
 
-def test_a_token_that_two_pieces_of_a_mention_touch_is_its_token_once(tmp_path):
+def test_a_token_that_two_pieces_of_a_mention_touch_is_its_token_once(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("abcdef gh\n", encoding="utf-8")
     (tmp_path / "one.ann").write_text("T1\tX 0 2;4 6;7 9\tab ef gh\n", encoding="utf-8")
-    found = spanwise.describe(tmp_path, attributes="entity_length,entity_token_density").to_dict()
-    assert found["dataset"]["zeta"] == {"entity_length": 2.0, "entity_token_density": 1.0}
+    found = spanwise.describe(tmp_path, attributes="entity_length,entity_token_density")
+    assert found.dataset.zeta == {"entity_length": 2.0, "entity_token_density": 1.0}
 
 
 @pytest.mark.parametrize(("units", "few"), [(19, True), (20, False)])
-def test_under_twenty_units_an_interval_is_marked(units, few):
+def test_under_twenty_units_an_interval_is_marked(units: int, few: bool) -> None:
     gold = [[(0, 1, "A")]] * units
-    settings = spanwise.evaluate(gold, {"s": gold}, attributes="none", resamples=10).to_dict()["settings"]
-    assert (settings["units"], settings["few_units"]) == (units, few)
+    settings = spanwise.evaluate(gold, {"s": gold}, attributes="none", resamples=10).settings
+    assert (settings.units, settings.few_units) == (units, few)
