@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 from annotators import Case, Span, annotation, by_annotator, campaign
 from msgspec.structs import replace
+from typed import Plain, plain, present
 
 import spanwise
-from spanwise.agreement import _shared
 from spanwise.corpus import Annotation
+from spanwise.document.dataset import Agreement
+from spanwise.document.evaluation import SystemResult
 from spanwise.formats import read
 
 SEEDS = range(12)
@@ -69,16 +70,17 @@ def test_krippendorffs_example_of_unitizing() -> None:
 
 def unitizing_by_hand(units: list[list[tuple[int, int]]], length: int) -> tuple[float, float]:
     """D_o and D_e of one label, section by section, as the paper writes them."""
-    sections = []
+    sections: list[list[tuple[int, int, bool]]] = []
     for own in units:
-        listed, at = [], 0
+        listed: list[tuple[int, int, bool]] = []
+        at = 0
         for begin, end in sorted(own):
             if begin > at:
-                listed.append((at, begin - at, 0))
-            listed.append((begin, end - begin, 1))
+                listed.append((at, begin - at, False))
+            listed.append((begin, end - begin, True))
             at = end
         if at < length:
-            listed.append((at, length - at, 0))
+            listed.append((at, length - at, False))
         sections.append(listed)
     m = len(units)
     observed = 0.0
@@ -95,15 +97,15 @@ def unitizing_by_hand(units: list[list[tuple[int, int]]], length: int) -> tuple[
                     elif w and not v and other - size <= b - c <= 0:
                         observed += other**2
     observed /= m * (m - 1) * length**2
-    listed = [size for own in sections for _, size, v in own if v]
+    sizes = [size for own in sections for _, size, v in own if v]
     gaps = [size for own in sections for _, size, v in own if not v]
     above = sum(
-        (len(listed) - 1) / 3 * (2 * size**3 - 3 * size**2 + size)
+        (len(sizes) - 1) / 3 * (2 * size**3 - 3 * size**2 + size)
         + size**2 * sum(gap - size + 1 for gap in gaps if gap >= size)
-        for size in listed
+        for size in sizes
     )
-    below = m * length * (m * length - 1) - sum(size * (size - 1) for size in listed)
-    return observed, 2 / length * above / below if listed else 0.0
+    below = m * length * (m * length - 1) - sum(size * (size - 1) for size in sizes)
+    return observed, 2 / length * above / below if sizes else 0.0
 
 
 def alpha_u_by_hand(case: Case, documents: list[int], names: list[str]) -> float | None:
@@ -160,6 +162,10 @@ def test_overlapping_mentions_of_one_label_have_no_alpha_u_and_no_token_measures
     assert result.pairs[0].overall.f1 == pytest.approx(2 / 3)
 
 
+def evaluated(gold: Annotation, predicted: Annotation) -> SystemResult:
+    return spanwise.evaluate(gold, {"one": predicted}, resamples=0)["one"]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None:
     given = by_annotator(campaign(seed))
@@ -167,15 +173,9 @@ def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None
     for pair in found.pairs:
         one, other = (given[name] for name in pair.annotators)
         for gold, predicted in ((one, other), (other, one)):
-            exact = spanwise.evaluate(gold, predicted, resamples=0).to_dict()["systems"]
-            overall = next(iter(exact.values()))["exact"]["overall"]
-            assert pair.overall.f1 == pytest.approx(overall["f1"], abs=1e-12)
-        directions = [
-            next(iter(spanwise.evaluate(a, b, resamples=0).to_dict()["systems"].values()))["fair"]["overall"][
-                "f1"
-            ]
-            for a, b in ((one, other), (other, one))
-        ]
+            overall = evaluated(gold, predicted).exact.overall
+            assert pair.overall.f1 == pytest.approx(overall.f1, abs=1e-12)
+        directions = [present(evaluated(*sides).fair.overall.f1) for sides in ((one, other), (other, one))]
         assert pair.fair == pytest.approx(sum(directions) / 2, abs=1e-12)
 
 
@@ -186,24 +186,22 @@ def test_kinds_of_disagreement_are_fair_outcomes_over_ordered_pairs(seed: int) -
     pooled = dict.fromkeys(found, 0)
     for one, other in combinations(given.values(), 2):
         for gold, predicted in ((one, other), (other, one)):
-            systems = spanwise.evaluate(gold, predicted, resamples=0).to_dict()["systems"]
-            overall = next(iter(systems.values()))["fair"]["overall"]
+            scores = evaluated(gold, predicted)
             for name in ("LE", "BEs", "BEl", "BEo", "LBE", "BE"):
-                pooled[name] += overall[name]
-            exact = next(iter(systems.values()))["exact"]["overall"]
-            pooled["TP"] += exact["correct"]
+                pooled[name] += scores.fair.overall[name]
+            pooled["TP"] += scores.exact.overall.correct
     assert {name: found[name] for name in pooled if name not in ("FN", "FP")} == {
         name: value for name, value in pooled.items() if name not in ("FN", "FP")
     }
 
 
-def numbers(document: spanwise.document.Document) -> object:  # type: ignore[name-defined]
-    plain = json.loads(document.to_json())
-    return {key: plain[key] for key in ("mean", "disagreement", "majority")} | {
-        "alpha": plain["tokens"]["alpha"],
-        "fleiss": plain["tokens"]["fleiss"],
-        "alpha_u": plain["alpha_u"]["all"],
-        "ceiling": plain["ceiling"]["mean"],
+def numbers(document: Agreement) -> Plain:
+    content = plain(document)
+    return {key: content[key] for key in ("mean", "disagreement", "majority")} | {
+        "alpha": document.tokens.alpha,
+        "fleiss": document.tokens.fleiss,
+        "alpha_u": document.alpha_u.all,
+        "ceiling": document.ceiling.mean,
     }
 
 
@@ -224,7 +222,6 @@ def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
     one, other = spanwise.agree(given), spanwise.agree(turned)
     # Documents without names are numbered as they come.
     first, second = numbers(one), numbers(other)
-    assert isinstance(first, dict) and isinstance(second, dict)
     first["mean"].pop("documents"), second["mean"].pop("documents")
     assert close(first, second)
 
@@ -252,16 +249,19 @@ def test_no_byte_depends_on_how_documents_are_cut_into_blocks(
         return
     *names, last = given
     found, written = [], []
-    for size in (_shared.BLOCK_TOKENS, tokens):
-        monkeypatch.setattr(_shared, "BLOCK_TOKENS", size)
-        files = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
-        own = {name: given[name] for name in names}
-        one = spanwise.agree(own, systems={"system": given[last]}, tokens="iob2", **files)  # type: ignore[arg-type]
+    majority, worksheet = tmp_path / "majority.jsonl", tmp_path / "open.csv"
+    own = {name: given[name] for name in names}
+    for size in (None, tokens):
+        if size is not None:
+            monkeypatch.setattr("spanwise.agreement._shared.BLOCK_TOKENS", size)
+        one = spanwise.agree(
+            own, systems={"system": given[last]}, tokens="iob2", majority=majority, worksheet=worksheet
+        )
         unmarked = {
             name: replace(own[name], corpus=replace(own[name].corpus, documents=None)) for name in names
         }
         found.append((one.to_json(), spanwise.agree(unmarked).to_json()))
-        written.append([path.read_bytes() for path in files.values()])
+        written.append([path.read_bytes() for path in (majority, worksheet)])
     assert found[0] == found[1]
     assert written[0] == written[1]
 

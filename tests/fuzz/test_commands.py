@@ -18,6 +18,7 @@ import spanwise
 import spanwise.taggers
 from fuzz import seeds, verbs
 from spanwise.cli.main import main
+from spanwise.columns import Column
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation.result import MentionColumns
 from spanwise.formats import read_toml
@@ -83,12 +84,12 @@ def test_sizes_beyond_all_measure_are_answered(tmp_path: Path) -> None:
     assert main([*call, "--memory", DIGITS]) == 0
 
 
-def _columns(path: Path, **changed: object) -> Path:
+def _columns(path: Path, **changed: Column) -> Path:
     """The file of columns in which some arrays were replaced."""
     path.write_bytes(seeds.columns()[0])
     loaded = MentionColumns.load(path)
     arrays = {**loaded.arrays, **{name.replace("__", "."): value for name, value in changed.items()}}
-    MentionColumns(loaded.head, arrays).save(path)  # type: ignore[arg-type]
+    MentionColumns(loaded.head, arrays).save(path)
     return path
 
 
@@ -105,7 +106,7 @@ def _columns(path: Path, **changed: object) -> Path:
     ],
     ids=str,
 )  # fmt: skip
-def test_columns_that_do_not_fit_together_are_refused(changed: dict[str, object], tmp_path: Path) -> None:
+def test_columns_that_do_not_fit_together_are_refused(changed: dict[str, Column], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not hold mention columns"):
         MentionColumns.load(_columns(tmp_path / "a.npz", **changed))
 
@@ -208,10 +209,11 @@ def test_a_folder_that_is_not_a_taggers_is_not_replaced(taggers: Path, tmp_path:
 def test_forged_sizes_ask_for_no_memory(name: str, value: int, taggers: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     made = tmp_path / "network"
-    options = {"epochs": 1, "hidden": 8, "width": 8, "char_filters": 8}
     model = "CcnnWrandCnnMlp" if name in ("layers", "width") else "CcnnWrandLstmMlp"
     train = taggers / "train.conll"
-    spanwise.taggers.train(model, train, train, device="cpu", **options).save(made)
+    spanwise.taggers.train(
+        model, train, train, device="cpu", epochs=1, hidden=8, width=8, char_filters=8
+    ).save(made)
     about = msgspec.json.decode((made / "tagger.json").read_bytes())
     about["settings"][name] = value
     (made / "tagger.json").write_bytes(msgspec.json.encode(about))
@@ -227,7 +229,7 @@ def test_bodies_that_are_not_json_are_a_bad_request(body: bytes, tmp_path: Path)
 
     (tmp_path / "gold.conll").write_text(seeds.TEXTS["conll"][1])
     with client_of(verbs._bench(tmp_path / "request.json")) as client:
-        slug = client.get("/api/v1/golds").json()[0]["slug"]  # type: ignore[attr-defined]
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
         headers = {"content-type": "application/json"}
-        answer = client.post(f"/api/v1/golds/{slug}/notes", content=body, headers=headers)  # type: ignore[attr-defined]
+        answer = client.post(f"/api/v1/golds/{slug}/notes", content=body, headers=headers)
         assert answer.status_code == 400
