@@ -16,6 +16,7 @@ from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScore
 from spanwise.document.study import (
     Analyses,
     AttributeWise,
+    DatasetTest,
     MainResult,
     ModelWise,
     PairDiagnosis,
@@ -119,9 +120,16 @@ def greyed(cell: ModelWise | AttributeWise) -> bool:
     return p is None or not p < LEVEL
 
 
+def decides(test: DatasetTest) -> bool:
+    """Whether a test over datasets could have found a difference: on a few blocks no p is below the level."""
+    return test.p is not None and test.datasets > 1 and not test.note
+
+
 def score_path(analyses: Analyses) -> tuple[str, ...]:
     """Where comparisons have the score that a study is about."""
     score = analyses.score or "f1"
+    if score == "macro_f1":
+        return PRIMARY["macro"]
     return "fair" if score.startswith("fair_") else "exact", "overall", score.removeprefix("fair_")
 
 
@@ -335,10 +343,11 @@ def _all_systems(analyses: Analyses) -> str:
     test = analyses.over_datasets
     if not test or test.p is None:
         return ""
+    systems, datasets = f"the {len(analyses.holistic)} systems", say.plural(test.datasets, "dataset")
+    if not decides(test):
+        return f"{say.capital(datasets)} are too few to tell {systems} apart by Friedman's test."
     verb = "differ" if test.significant else "cannot be told apart"
-    over = f"Friedman's test over {say.plural(test.datasets, 'dataset')}"
-    note = f" ({test.note})" if test.note else ""
-    return f"The {len(analyses.holistic)} systems {verb}, {over}, p {_p(test.p)}{note}."
+    return f"{say.capital(systems)} {verb}, Friedman's test over {datasets}, p {_p(test.p)}."
 
 
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
@@ -457,7 +466,7 @@ def _over_datasets(pair: PairDiagnosis, tests: int, settings: StudySettings) -> 
     score = _SCORES[PRIMARY[settings.primary or "f1"]]
     alone = f"it holds by itself on {test.holds or 0} of {test.datasets} datasets"
     p = given(test.p_corrected)
-    if test.note or p is None:
+    if p is None or not decides(test):
         return f"{_difference(pair.systems, difference, None, score, significant=True)} on average; {alone}."
     said = _difference(pair.systems, difference, None, score, significant=bool(test.significant))
     parts = [

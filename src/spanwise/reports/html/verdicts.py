@@ -25,10 +25,15 @@ from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import compared, examples, ranked, score_path
+from spanwise.reports._document import compared, decides, examples, ranked, score_path
 from spanwise.reports.html.packing import Path, ShownDataset, both_ends, mean_score, run_values, score_at
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
+
+
+def _p(value: float | None) -> str:
+    p = words.p_value(value)
+    return f"p {p}" if p.startswith("<") else f"p = {p}"
 
 
 class VerdictItem(Struct, frozen=True):
@@ -64,8 +69,7 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
         return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
     end = f"{rank}. The lead holds when the data are resampled."
     if not test.significant:
-        p = words.p_value(test.p_corrected)
-        end = f"{rank}. A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
+        end = f"{rank}. A lead this small can be chance ({_p(test.p_corrected)})."
     return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
 
 
@@ -206,9 +210,7 @@ class DatasetVerdict(Struct, frozen=True):
             return ""
         if not self.tested:
             return "not tested"
-        p = words.p_value(self.p)
-        p = f"p {p}" if p.startswith("<") else f"p = {p}"
-        return f"significant, {p}" if self.significant else f"can be chance, {p}"
+        return f"significant, {_p(self.p)}" if self.significant else f"can be chance, {_p(self.p)}"
 
 
 class OverallVerdict(Struct, frozen=True):
@@ -278,7 +280,7 @@ def overall_verdict(study: Study) -> OverallVerdict | None:
     if rest:
         second, below = rest[0]
         said += f": {words.points(score - below)} above {words.visible(second)}"
-        said += _over_datasets(study, first, second)
+        said += _tested(study, first, second)
     leads = [row for row in verdicts(study) if row.leader == first]
     sure = sum(row.significant for row in leads)
     if number > 1:
@@ -288,18 +290,25 @@ def overall_verdict(study: Study) -> OverallVerdict | None:
     return OverallVerdict(first, f"{said}.")
 
 
-def _over_datasets(study: Study, one: str, other: str) -> str:
-    """What the test over datasets says of the lead, where it was made."""
+def _tested(study: Study, one: str, other: str) -> str:
+    """What was tested of the lead: with one dataset on that dataset, with several over all of them."""
+    if len(study.datasets) == 1:
+        test = _dataset_test(study, next(iter(study.datasets)), one, other)
+        return _said(None if test is None else test.p_corrected, test is not None and test.significant)
     pairs = study.analyses.bucket_wise.comparative
     tests = (row.over_datasets for row in pairs if set(row.systems) == {one, other})
-    test = next((found for found in tests if isinstance(found, DatasetTest)), None)
-    if test is None or test.p_corrected is UNSET or test.p_corrected is None:
+    over = next((found for found in tests if isinstance(found, DatasetTest)), None)
+    if over is None:
         return ""
-    p = words.p_value(test.p_corrected)
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    return (
-        f", which is significant over datasets ({p})" if test.significant else f", which can be chance ({p})"
-    )
+    if not decides(over):
+        return f", but {words.plural(over.datasets, 'dataset')} are too few to test that"
+    return _said(given(over.p_corrected), bool(over.significant), " over datasets")
+
+
+def _said(p: float | None, significant: bool, over: str = "") -> str:
+    if p is None:
+        return ""
+    return f", which is significant{over} ({_p(p)})" if significant else f", which can be chance ({_p(p)})"
 
 
 # ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------
@@ -544,8 +553,7 @@ def headline(
     elif test.significant:
         end = " The lead holds when the data are resampled."
     else:
-        p = words.p_value(test.p_corrected)
-        end = f" A lead this small can be chance (p {p if p.startswith('<') else '= ' + p})."
+        end = f" A lead this small can be chance ({_p(test.p_corrected)})."
     return Markup("{} scores {}, {} above {}.{}").format(first, scored, lead, second, end)
 
 
