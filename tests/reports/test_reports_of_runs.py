@@ -27,9 +27,7 @@ def study(folder: Path, *datasets: str, systems: tuple[str, ...] = SYSTEMS, **op
     """The study of some of the datasets, with three runs of each system."""
     manifest = {
         "predictions": "{dataset}/predictions/{system}.{run}.txt",
-        "datasets": {
-            name: {"test": f"{name}/test.txt", "train": f"{name}/train.txt"} for name in datasets
-        },
+        "datasets": {name: {"test": f"{name}/test.txt", "train": f"{name}/train.txt"} for name in datasets},
         "systems": {name: {} for name in systems},
         "resamples": 200,
         "examples": "errors",
