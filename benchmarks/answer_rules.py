@@ -121,12 +121,12 @@ def spread(data: Path) -> None:
     units: tuple[PromptUnit, ...] = ("sentence", "document")
     for name, (test, predictions) in pairs.items():
         gold, predicted = in_blocks(spanwise.read(data / test)), spanwise.read(data / predictions)
-        true = spanwise.evaluate(gold, {"a": predicted}, resamples=0)["a"].exact.overall.f1 or 0
+        true = spanwise.evaluate(gold, {"a": predicted}, resamples=0)["a"].exact.overall.f1
         for unit in units:
             said = without_offsets(replace(predicted, corpus=gold.corpus), unit)
             found = spanwise.place(gold, said, prompt_unit=unit)
-            cells = [100 * (getattr(found.policies, policy).f1 or 0) for policy in POLICIES]
-            cells = [100 * true, *cells, *(100 * (end or 0) for end in found.spread)]
+            scores = [getattr(found.policies, policy).f1 for policy in POLICIES]
+            cells = [100 * (score or 0.0) for score in (true, *scores, *found.spread)]
             print(f"| {name} | {unit} | {' | '.join(f'{cell:.2f}' for cell in cells)} |", flush=True)
 
 
@@ -192,10 +192,10 @@ def _by_langextract(gold: Annotation, number: int, rows: list[Row]) -> set[Row]:
     said = [Extraction(extraction_class=row[3], extraction_text=_text(gold, row)) for row in rows]
     groups = WordAligner().align_extractions([said], " ".join(words), enable_fuzzy_alignment=False)
     found: set[Row] = set()
-    for one in (one for group in groups for one in group if one.char_interval is not None):
-        start, end = one.char_interval.start_pos, one.char_interval.end_pos
-        if start in begins and end in ends:
-            found.add((number, begins[start], ends[end], one.extraction_class))
+    for one in (one for group in groups for one in group):
+        place = one.char_interval
+        if place is not None and place.start_pos in begins and place.end_pos in ends:
+            found.add((number, begins[place.start_pos], ends[place.end_pos], one.extraction_class))
     return found
 
 

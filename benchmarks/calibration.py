@@ -24,11 +24,13 @@ from typing import Any
 from zlib import crc32
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from calibrated import Shares, repeated
-from experiments import Experiment, experiments
+
+from benchmarks.experiments import Experiment, experiments
 
 CHUNK = 5  # trials that a worker runs at a time
 TABLE = Path(__file__).with_name("calibration.md")

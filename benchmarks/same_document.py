@@ -90,11 +90,12 @@ def main() -> int:
     parser.add_argument("--ignore", action="append", default=[], help="a key at the top to leave out")
     parser.add_argument("--most", type=int, default=20, help="how many differences to print (default: 20)")
     args = parser.parse_args()
-    documents = []
-    for path in (args.before, args.after):
+
+    def kept(path: str) -> dict[str, Any]:
         document = without_head(json.loads(Path(path).read_text("utf-8")))
-        documents.append({key: value for key, value in document.items() if key not in args.ignore})
-    lines = list(differences(*documents))
+        return {key: value for key, value in document.items() if key not in args.ignore}
+
+    lines = list(differences(kept(args.before), kept(args.after)))
     for line in lines[: args.most]:
         sys.stdout.write(f"{line}\n")
     more = f" ({len(lines) - args.most} not shown)" if len(lines) > args.most else ""

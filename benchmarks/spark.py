@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -151,11 +152,8 @@ class Scale:
             self.returned += sum(map(len, found))
             return found
 
-        spark.Sent, spark.collected = Weighed, weighed  # type: ignore[assignment,misc]
-        try:
+        with patch.object(spark, "Sent", Weighed), patch.object(spark, "collected", weighed):
             yield
-        finally:
-            spark.Sent, spark.collected = sent, collected  # type: ignore[misc]
 
 
 def _size(value: Any) -> int:

@@ -56,6 +56,7 @@ def listed(
 ) -> list[tuple[str, str, str, int, dict[str, Any]]]:
     """Every run as (dataset, model, variant, seed, options)."""
     runs = []
+    variants: list[tuple[str, str, dict[str, Any]]]
     for dataset in datasets:
         if what == "grid":
             variants = [(model, "", {}) for model in ROWS]
@@ -80,8 +81,8 @@ def listed(
                 for k in (3,)
             ]
         else:
-            model, variant, options = (*what.split("@"), "", "{}")[:3]
-            variants = [(model, variant, json.loads(options))]
+            own_model, own_variant, text = (*what.split("@"), "", "{}")[:3]
+            variants = [(own_model, own_variant, json.loads(text))]
         for model, variant, options in variants:
             own = {**resources(model, zoo), **options, **more}
             runs += [(dataset, model, variant, seed, own) for seed in range(1, seeds + 1)]
@@ -103,7 +104,8 @@ def train(args: argparse.Namespace) -> None:
     jobs = [
         Job(
             model,
-            *(str(args.data / dataset / f"{part}.txt") for part in ("train", "dev")),
+            str(args.data / dataset / "train.txt"),
+            str(args.data / dataset / "dev.txt"),
             (str(args.data / dataset / "test.txt"),),
             seed,
             options,

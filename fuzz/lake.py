@@ -16,8 +16,16 @@ from fuzz.inputs import _bytes, _damaged, _damaged_json
 from spanwise.errors import SpanwiseError
 
 KINDS = ("conll", "jsonl", "parquet", "frame")
-ODD_TOKENS = (None, [], ["a", None], ["a", "b", "c"], ["\x00"], ["\ud7ff", " "], ["x" * 5000])
-ODD_TAGS = (
+ODD_TOKENS: tuple[list[str | None] | None, ...] = (
+    None,
+    [],
+    ["a", None],
+    ["a", "b", "c"],
+    ["\x00"],
+    ["\ud7ff", " "],
+    ["x" * 5000],
+)
+ODD_TAGS: tuple[list[str | None] | None, ...] = (
     None,
     [],
     ["O", None],
@@ -53,10 +61,10 @@ def attempt(number: int, folder: Path, session: Any) -> str | None:
     try:
         if kind == "frame":
             frame = _frame(draw, session)
-            chosen = {"gold": "tags", "systems": {"a": "predicted"}, "tokens": "tokens"}
-            if draw.random() < 0.5:
-                chosen["document"] = "document"
-            spanwise.evaluate(frame, **chosen, **options).to_json()
+            document = "document" if draw.random() < 0.5 else None
+            spanwise.evaluate(
+                frame, gold="tags", systems={"a": "predicted"}, tokens="tokens", document=document, **options
+            ).to_json()
         else:
             gold, predicted = _folders(draw, folder, kind)
             spanwise.evaluate(gold, {"a": predicted}, **options).to_json()

@@ -24,9 +24,9 @@ def answers(path: Path, draw: random.Random) -> None:
 def scores(path: Path, draw: random.Random) -> None:
     """Evaluate confidence scores, or keep the mentions above a threshold."""
     if draw.random() < 0.7:
-        from spanwise.calibration import read_scored
+        from spanwise.calibration import MISSING, read_scored
 
-        spanwise.apply_threshold(read_scored(str(path)), 0.5, missing=draw.choice([None, "keep", "drop"]))
+        spanwise.apply_threshold(read_scored(str(path)), 0.5, missing=draw.choice(MISSING))
     else:
         spanwise.confidence(seeds.gold(), {"a": str(path)}, resamples=draw.choice([0, 5])).to_json()
 

@@ -45,6 +45,11 @@ class Registry(Generic[T]):
         self._aliases.update(dict.fromkeys(aliases, value.name))
         return value
 
+    def remove(self, name: str) -> None:
+        """Forget the value called `name`, and its aliases."""
+        self._aliases = {alias: known for alias, known in self._aliases.items() if known != name}
+        del self._values[name]
+
     def find(self, name: str | T) -> T:
         """The value called `name`, or `name` itself where it is a value already."""
         if not isinstance(name, str):

@@ -165,9 +165,9 @@ def test_a_workbench_over_redacted_results_serves_no_token(files: Path, tmp_path
     runs.mkdir()
     assert main([*call, "--json", str(runs / "o.json"), "--columns", str(runs / "o.npz"), "--redact"]) == 0
     with client_of(runs) as client:
-        slug = client.get("/api/v1/golds").json()[0]["slug"]  # type: ignore[attr-defined]
+        slug = client.get("/api/v1/golds").json()[0]["slug"]
         places = ["", "/results", "/slice?label=PER", "/mentions?label=PER", "/comparison?a=1&b=2", "/slices"]
         pages = [f"/api/v1/golds/{slug}{place}" for place in places]
         pages += ["/", f"/golds/{slug}", f"/golds/{slug}/slice?label=PER", "/api/v1/results/1", "/r/1"]
-        text = "".join(client.get(page).text for page in pages)  # type: ignore[attr-defined]
+        text = "".join(client.get(page).text for page in pages)
     assert leaked(runs, text) == {}

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import pytest
 from browsing import Opened
+from typed import present
 
 import spanwise
 from spanwise.demo import generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.reports.errors import listing
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CONDITIONS = (
     "label=ORG",
@@ -41,7 +45,7 @@ def test_the_document_keeps_its_analyses(result: Evaluation, tmp_path: Path) -> 
 
 
 def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
-    result: Evaluation, tmp_path: Path, browser: Any
+    result: Evaluation, tmp_path: Path, browser: Browser
 ) -> None:
     path = tmp_path / "page.html"
     result.to_html(path)
@@ -50,7 +54,8 @@ def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
     assert result.weak
     slices = {one.where: one.units for system in result.weak.systems.values() for one in system.slices}
     link = opened.page.locator("#weak [data-view]:not([hidden]) a").first
-    chosen = dict(part.split("=") for part in link.get_attribute("href").split("?")[1].split(","))
+    asked = present(link.get_attribute("href")).split("?")[1]
+    chosen = {name: value for name, _, value in (part.partition("=") for part in asked.split(","))}
     link.click()
     where = unquote(chosen["where"])
     opened.follows()

@@ -7,18 +7,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from browsing import Opened
+from browsing import Opened, Scheme, box_of
 from msgspec.structs import replace
+from parts import small_parts
 from study_documents import study
+from typed import present
 
 import spanwise
+from spanwise.document import Document
 from spanwise.document.evaluation import MentionCodes
 from spanwise.document.loading import document_of
-from spanwise.evaluation import _blocks
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 
@@ -60,10 +65,10 @@ def noisy(tags: Tags, labels: int, seed: int) -> Tags:
     return made
 
 
-def evaluated(systems: int, labels: int, *, sentences: int = 120, **options: Any) -> spanwise.Result:
-    gold = gold_tags(labels, sentences)
+def evaluated(systems: int, labels: int) -> spanwise.Result:
+    gold = gold_tags(labels, 120)
     named = {f"experiment-with-a-long-name-{at:02d}-base": noisy(gold, labels, at) for at in range(systems)}
-    return spanwise.evaluate(gold, named, resamples=60, **options)
+    return spanwise.evaluate(gold, named, resamples=60)
 
 
 SIZES = [(1, 6), (2, 2), (2, 6), (2, 40), (3, 6), (12, 6), (40, 6)]
@@ -91,7 +96,7 @@ def study_page(folder: Path) -> Path:
 
 
 @pytest.fixture
-def two(browser: Any, folder: Path) -> Iterator[Opened]:
+def two(browser: Browser, folder: Path) -> Iterator[Opened]:
     one = Opened(browser, page_of(folder, 2, 6))
     yield one
     assert one.said == []
@@ -100,10 +105,11 @@ def two(browser: Any, folder: Path) -> Iterator[Opened]:
 
 @pytest.mark.parametrize(("systems", "labels"), SIZES)
 def test_a_page_of_any_size_fits_every_width_and_is_accessible(
-    browser: Any, folder: Path, systems: int, labels: int
+    browser: Browser, folder: Path, systems: int, labels: int
 ) -> None:
     path = page_of(folder, systems, labels)
-    for width, scheme in ((1440, "light"), (900, "dark"), (390, "light")):
+    sizes: list[tuple[int, Scheme]] = [(1440, "light"), (900, "dark"), (390, "light")]
+    for width, scheme in sizes:
         one = Opened(browser, path, width=width, scheme=scheme)
         assert one.overflow() <= 0, width
         if width == 390:
@@ -118,23 +124,26 @@ def test_a_page_of_any_size_fits_every_width_and_is_accessible(
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (900, "dark"), (390, "dark")])
 def test_a_study_fits_every_width_and_is_accessible(
-    browser: Any, study_page: Path, width: int, scheme: str
+    browser: Browser, study_page: Path, width: int, scheme: Scheme
 ) -> None:
     one = Opened(browser, study_page, width=width, scheme=scheme)
     assert one.overflow() <= 0 and one.violations() == [] and one.said == []
     one.context.close()
 
 
-def test_a_description_fits_every_width_and_is_accessible(browser: Any, folder: Path) -> None:
+def test_a_description_fits_every_width_and_is_accessible(browser: Browser, folder: Path) -> None:
     path = folder / "described.html"
     spanwise.describe(gold_tags(40, 80)).to_html(path)
-    for width, scheme in ((1440, "dark"), (900, "light"), (390, "dark")):
+    sizes: list[tuple[int, Scheme]] = [(1440, "dark"), (900, "light"), (390, "dark")]
+    for width, scheme in sizes:
         one = Opened(browser, path, width=width, scheme=scheme)
         assert one.overflow() <= 0 and one.violations() == [] and one.said == []
         one.context.close()
 
 
-def test_a_confusion_matrix_shows_all_of_six_labels_and_others_of_forty(browser: Any, folder: Path) -> None:
+def test_a_confusion_matrix_shows_all_of_six_labels_and_others_of_forty(
+    browser: Browser, folder: Path
+) -> None:
     for labels, shown in ((6, 6), (40, 16)):
         one = Opened(browser, page_of(folder, 2, labels))
         heads = one.page.locator("#confusions table.matrix:visible thead th[scope=col]").all_inner_texts()
@@ -150,7 +159,7 @@ def test_what_is_clicked_stays_in_sight_beside_its_sentences(two: Opened) -> Non
     cell.click()
     page.wait_for_selector("html[data-beside]", state="attached")
     assert cell.is_visible() and page.locator("#list .example").first.is_visible()
-    boxes = [page.locator(name).bounding_box() for name in ("#confusions", "#examples")]
+    boxes = [box_of(page.locator(name)) for name in ("#confusions", "#examples")]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] and boxes[1]["y"] < 100
     page.keyboard.press("Escape")
     page.wait_for_selector("html[data-beside]", state="detached")
@@ -195,7 +204,7 @@ def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Ope
     two.see("#chips button").to_have_count(1)
 
 
-def test_the_keyboard_alone_chooses_another_pair_and_its_sentences(browser: Any, folder: Path) -> None:
+def test_the_keyboard_alone_chooses_another_pair_and_its_sentences(browser: Browser, folder: Path) -> None:
     one = Opened(browser, page_of(folder, 3, 6), width=900)
     page, before = one.page, one.page.inner_text("#pair")
     page.locator("#choose-b").focus()
@@ -282,7 +291,7 @@ def test_the_signature_is_short_until_it_is_asked_for(two: Opened) -> None:
     assert "seed:0" in page.inner_text("footer") and "attributes:entity_length" in page.inner_text("footer")
 
 
-def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Any, study_page: Path) -> None:
+def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Browser, study_page: Path) -> None:
     one = Opened(browser, study_page)
     page = one.page
     assert page.inner_text("#dataset-view .about").startswith("news")
@@ -345,7 +354,7 @@ def filtered_page(folder: Path, source: str, gold: Tags, systems: dict[str, Tags
         truth = written(folder / "gold.conll", gold)
         spanwise.evaluate(truth, files, resamples=60, memory="1GB", examples="none").to_html(path)
     else:
-        result = spanwise.evaluate(gold, systems, resamples=60)
+        result: Document = spanwise.evaluate(gold, systems, resamples=60)
         if source == "saved":
             result.to_json(folder / "saved.json")
             result = spanwise.load(folder / "saved.json")
@@ -365,10 +374,9 @@ FILTERS: dict[str, tuple[str | None, range]] = {
 
 @pytest.mark.parametrize("source", ["memory", "saved", "parts", "study"])
 def test_a_filters_score_and_interval_are_those_of_evaluating_its_mentions(
-    browser: Any, tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=60)
     gold = gold_tags(6, 120)
     systems = {f"system-{at}": noisy(gold, 6, at) for at in range(2)}
     one = Opened(browser, filtered_page(tmp_path, source, gold, systems))
@@ -383,16 +391,18 @@ def test_a_filters_score_and_interval_are_those_of_evaluating_its_mentions(
         for name in systems:
             row = one.page.locator(f"#filter-score tr[data-system='{name}']")
             overall = wanted[name].exact.overall
-            found = [int(row.get_attribute(f"data-{key}")) for key in ("gold", "predicted", "correct")]
+            found = [
+                int(present(row.get_attribute(f"data-{key}"))) for key in ("gold", "predicted", "correct")
+            ]
             assert found == [overall.gold, overall.predicted, overall.correct], chosen
             for score in ("precision", "recall", "f1"):
-                ends = [float(end) for end in row.get_attribute(f"data-{score}").split()]
+                ends = [float(end) for end in present(row.get_attribute(f"data-{score}")).split()]
                 assert ends == pytest.approx(overall.interval[score], abs=1e-9), chosen
     assert one.said == []
     one.context.close()
 
 
-def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Any, folder: Path) -> None:
+def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Browser, folder: Path) -> None:
     result = evaluated(2, 2)
     assert isinstance(result.mentions, MentionCodes)
     path = folder / "capped.html"
@@ -403,7 +413,7 @@ def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Any, folde
     one.context.close()
 
 
-def test_named_filters_in_a_link_stay_text(browser: Any, folder: Path) -> None:
+def test_named_filters_in_a_link_stay_text(browser: Browser, folder: Path) -> None:
     named = json.dumps([["<img src=x onerror=alert(1)>", "unit=error"]])
     one = Opened(browser, page_of(folder, 2, 6), at=f"#examples?unit=error,named={quote(named, safe='')}")
     assert one.page.locator("#named img").count() == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
@@ -12,6 +12,9 @@ from browsing import Opened
 from documents import result
 
 import spanwise
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 
@@ -28,7 +31,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Any, page: Path) -> Iterator[Opened]:
+def opened(browser: Browser, page: Path) -> Iterator[Opened]:
     one = Opened(browser, page)
     yield one
     assert one.said == [] and len(one.asked) == 1
@@ -85,13 +88,13 @@ def test_parts_add_up_and_cells_of_the_two_by_two_show_their_mentions(opened: Op
         assert opened.count() == number or (at == 0 and "every system got right are left out" in said)
 
 
-def test_no_width_is_too_narrow(browser: Any, page: Path) -> None:
+def test_no_width_is_too_narrow(browser: Browser, page: Path) -> None:
     one = Opened(browser, page, width=390, scheme="dark")
     assert one.page.evaluate("document.documentElement.scrollWidth") <= 390
     one.context.close()
 
 
-def test_a_filters_score_is_that_of_evaluating_its_mentions(browser: Any, tmp_path: Path) -> None:
+def test_a_filters_score_is_that_of_evaluating_its_mentions(browser: Browser, tmp_path: Path) -> None:
     """By label and text together: brute force over the sentences of a result that keeps all."""
     labels = ("PER", "LOC", "ORG")
     words = [[f"w{(7 * row + at) % 11}" for at in range(5)] for row in range(60)]

@@ -9,14 +9,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import pytest
 import study_documents
 
 import spanwise
-from spanwise.document.study import Ranking
 from spanwise.errors import ChoiceError, InputError
 from spanwise.reports.figures import figures, paper, papers, save
-from spanwise.studies._scores import ranking_over_datasets
 
 LABELS = ["B-PER", "B-LOC"]
 
@@ -30,7 +29,7 @@ def systems(number: int) -> spanwise.Result:
     return spanwise.evaluate(gold, said, resamples=0)
 
 
-def texts(chart: Any) -> str:
+def texts(chart: alt.LayerChart) -> str:
     return json.dumps(chart.to_dict(), ensure_ascii=False)
 
 
@@ -59,19 +58,6 @@ def test_figures_are_as_wide_as_columns(columns: int, points: int, tmp_path: Pat
     assert float(page[1]) == pytest.approx(points, abs=0.01)
     with pytest.raises(ChoiceError, match="columns is 3, but must be 1 or 2"):
         save(systems(2), tmp_path, columns=3)
-
-
-def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
-    # Demšar (2006), 3.2.2: four algorithms, 14 data sets, q = 2.569, critical difference 1.25.
-    means = {name: [value] * 14 for name, value in zip("abcd", (0.9, 0.8, 0.7, 0.6), strict=True)}
-    ranking = ranking_over_datasets(means)
-    assert isinstance(ranking, Ranking)
-    assert ranking.ranks == {"a": 1, "b": 2, "c": 3, "d": 4}
-    assert ranking.critical == pytest.approx(1.25, abs=0.005)
-    assert ranking.groups == (("a", "b"), ("b", "c"), ("c", "d"))
-    tied = ranking_over_datasets({"a": [0.9, 0.8], "b": [0.9, 0.9], "c": [0.1, None]})
-    assert isinstance(tied, Ranking)
-    assert tied.ranks == {"a": 1.5, "b": 1.5, "c": 3}
 
 
 def about(score: str) -> dict[str, Any]:

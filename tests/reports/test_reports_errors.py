@@ -6,22 +6,29 @@ import csv
 import io
 import json
 import random
+from pathlib import Path
+from typing import Any
 
 import pytest
 from documents import description
+from msgspec.structs import replace
 from rich.cells import cell_len
 from study_documents import study
+from typed import present
 
 from spanwise.cli.main import main
+from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
+from spanwise.formats import from_tags
 from spanwise.reports.errors import incomplete, listing, to_csv, to_jsonl, to_text
+from spanwise.settings import CAP
 
 WORDS = ["Anna", "Berlin", "sees", "the", "Bank", "of", "Oslo", "in", "May", "."]
 
 
 def random_tags(chance: random.Random, size: int) -> list[str]:
-    tags = []
+    tags: list[str] = []
     for _ in range(size):
         previous = tags[-1][2:] if tags and tags[-1] != "O" else None
         choices = ["O", "O", "B-PER", "B-LOC", "B-ORG"] + ([f"I-{previous}"] * 3 if previous else [])
@@ -30,7 +37,7 @@ def random_tags(chance: random.Random, size: int) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Gold, two systems and training data as files of tokens and tags."""
     chance = random.Random(7)
     folder = tmp_path_factory.mktemp("errors")
@@ -49,81 +56,81 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def document(files):
+def document(files: Path) -> Evaluation:
     systems = {name: files / f"{name}.conll" for name in ("one", "two")}
-    result = evaluate(files / "gold.conll", systems, train=files / "train.conll", resamples=0)
-    return result.to_dict()
+    return evaluate(files / "gold.conll", systems, train=files / "train.conll", resamples=0)
 
 
 KINDS = ("LE", "BE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 
 
-def test_every_kind_has_as_many_entries_as_the_table_counts(document):
-    for name, system in document["systems"].items():
+def test_every_kind_has_as_many_entries_as_the_table_counts(document: Evaluation) -> None:
+    for name, system in document.systems.items():
         for kind in KINDS:
-            assert len(listing(document, system=name, outcome=kind)) == system["fair"]["overall"][kind] > 0
+            assert len(listing(document, system=name, outcome=kind)) == system.fair.overall[kind] > 0
 
 
-def test_every_label_has_as_many_entries_as_its_row_counts(document):
-    for name, system in document["systems"].items():
-        for label, row in system["fair"]["labels"].items():
+def test_every_label_has_as_many_entries_as_its_row_counts(document: Evaluation) -> None:
+    for name, system in document.systems.items():
+        for label, row in system.fair.labels.items():
             for kind in KINDS:
-                side = {"predicted": label} if kind == "FP" else {"gold": label}
-                assert len(listing(document, system=name, outcome=kind, **side)) == row[kind]
+                gold, predicted = (None, label) if kind == "FP" else (label, None)
+                found = listing(document, system=name, outcome=kind, gold=gold, predicted=predicted)
+                assert len(found) == row[kind]
 
 
-def test_every_cell_of_the_confusion_leads_to_its_errors(document):
-    for name, system in document["systems"].items():
-        table = system["confusion"]
-        for i, gold in enumerate(table["labels"]):
-            for j, predicted in enumerate(table["labels"]):
+def test_every_cell_of_the_confusion_leads_to_its_errors(document: Evaluation) -> None:
+    for name, system in document.systems.items():
+        table = system.confusion
+        for i, gold in enumerate(table.labels):
+            for j, predicted in enumerate(table.labels):
                 found = listing(document, system=name, gold=gold, predicted=predicted)
-                assert len(found) == table["counts"][i][j]
-            assert len(listing(document, system=name, gold=gold, outcome="FN")) == table["missed"][i]
-            assert len(listing(document, system=name, predicted=gold, outcome="FP")) == table["spurious"][i]
+                assert len(found) == table.counts[i][j]
+            assert len(listing(document, system=name, gold=gold, outcome="FN")) == table.missed[i]
+            assert len(listing(document, system=name, predicted=gold, outcome="FP")) == table.spurious[i]
 
 
-def test_every_bucket_has_as_many_entries_as_its_outcomes_count(document):
-    for name, system in document["systems"].items():
-        for attribute, entry in system["attributes"].items():
-            if entry["unit"] != "mention":
+def test_every_bucket_has_as_many_entries_as_its_outcomes_count(document: Evaluation) -> None:
+    for name, system in document.systems.items():
+        for attribute, entry in system.attributes.items():
+            if entry.unit != "mention":
                 continue
-            for row in entry["buckets"]:
+            for row in entry.buckets:
                 for over in ("gold", "predicted"):
-                    for kind, number in row["outcomes"][over].items():
+                    for kind, number in row.outcomes[over].items():
                         if kind != "TP":
-                            chosen = (attribute, row["name"])
+                            chosen = (attribute, row.name)
                             found = listing(document, system=name, bucket=chosen, outcome=kind, over=over)
-                            assert len(found) == number, (attribute, row["name"], over, kind)
+                            assert len(found) == number, (attribute, row.name, over, kind)
 
 
-def test_buckets_part_the_errors(document):
-    for attribute, entry in document["systems"]["one"]["attributes"].items():
-        if entry["unit"] == "mention":
-            names = [row["name"] for row in entry["buckets"]]
+def test_buckets_part_the_errors(document: Evaluation) -> None:
+    for attribute, entry in document.systems["one"]["attributes"].items():
+        if entry.unit == "mention":
+            names = [row.name for row in entry.buckets]
             parts = [listing(document, system="one", bucket=(attribute, name)) for name in names]
             assert sum(map(len, parts)) == len(listing(document, system="one"))
 
 
-def test_every_tough_subset_has_as_many_entries_as_its_outcomes_count(document):
-    for name, system in document["systems"].items():
-        for subset, entry in system["tough"].items():
-            missed = entry["overall"]["mentions"] - entry["overall"]["correct"]
+def test_every_tough_subset_has_as_many_entries_as_its_outcomes_count(document: Evaluation) -> None:
+    for name, system in document.systems.items():
+        for subset, entry in system.tough.items():
+            missed = entry.overall.mentions - entry.overall.correct
             assert len(listing(document, system=name, tough=subset)) == missed
-            for kind, number in entry["outcomes"].items():
+            for kind, number in entry.outcomes.items():
                 if kind != "TP":
                     assert (
                         len(listing(document, system=name, tough=subset, outcome=kind, over="gold")) == number
                     )
 
 
-def test_kinds_may_be_given_together(document):
+def test_kinds_may_be_given_together(document: Evaluation) -> None:
     whole = listing(document, system="one", outcome=["LE,FN", "FP"])
     parts = [listing(document, system="one", outcome=kind) for kind in ("LE", "FN", "FP")]
     assert len(whole) == sum(map(len, parts))
 
 
-def test_all_three_forms_have_one_entry_an_error(document):
+def test_all_three_forms_have_one_entry_an_error(document: Evaluation) -> None:
     errors = listing(document)
     rows = [json.loads(line) for line in to_jsonl(errors).splitlines()]
     assert len(rows) == len(errors)
@@ -138,15 +145,15 @@ def test_all_three_forms_have_one_entry_an_error(document):
     assert sum(int(line.rsplit("(", 1)[1].split()[0]) for line in heads) == len(errors)
 
 
-def of_tags(tokens, gold, predicted, **choices):
-    from spanwise.formats import from_tags
-
+def of_tags(
+    tokens: list[str], gold: list[str], predicted: list[str], *, examples: str = "errors", cap: int = CAP
+) -> Evaluation:
     one = from_tags([gold], tokens=[tokens], name="gold.conll")
     other = from_tags([predicted], tokens=[tokens], name="pred.conll")
-    return evaluate(one, {"mine": other}, resamples=0, attributes="none", **choices).to_dict()
+    return evaluate(one, {"mine": other}, resamples=0, attributes="none", examples=examples, examples_cap=cap)
 
 
-def test_spans_are_drawn_under_the_tokens():
+def test_spans_are_drawn_under_the_tokens() -> None:
     document = of_tags(["the", "Bank", "of", "Oslo", "said"], ["O", "B-ORG", "I-ORG", "I-ORG", "O"],
                        ["O", "O", "O", "B-LOC", "O"])  # fmt: skip
     drawn = to_text(listing(document)).splitlines()
@@ -158,14 +165,14 @@ def test_spans_are_drawn_under_the_tokens():
     ]
 
 
-def test_wide_characters_keep_the_marks_in_place():
+def test_wide_characters_keep_the_marks_in_place() -> None:
     document = of_tags(["東京", "で", "山田"], ["O", "O", "B-PER"], ["O", "O", "O"])
     drawn = to_text(listing(document)).splitlines()
     assert drawn[4].index("^") == cell_len("    東京 で ")
     assert drawn[4].count("^") == cell_len("山田")
 
 
-def test_a_long_sentence_is_shown_around_the_spans():
+def test_a_long_sentence_is_shown_around_the_spans() -> None:
     tokens = [f"word{number}" for number in range(200)]
     tags = ["O"] * 200
     tags[100] = "B-PER"
@@ -177,7 +184,7 @@ def test_a_long_sentence_is_shown_around_the_spans():
     assert drawn[3][drawn[4].index("^") :].startswith("word100")
 
 
-def test_a_sentence_that_fits_the_line_is_shown_whole():
+def test_a_sentence_that_fits_the_line_is_shown_whole() -> None:
     tokens = ["w" * 9] * 5
     drawn = to_text(listing(of_tags(tokens, ["B-PER", *["O"] * 4], ["O"] * 5)), width=60).splitlines()
     assert drawn[3] == "    " + " ".join(tokens)
@@ -186,7 +193,7 @@ def test_a_sentence_that_fits_the_line_is_shown_whole():
 
 @pytest.mark.parametrize("width", [40, 55, 70])
 @pytest.mark.parametrize("at", [0, 3, 9])
-def test_no_line_is_wider_than_asked_wherever_the_mention_stands(at, width):
+def test_no_line_is_wider_than_asked_wherever_the_mention_stands(at: int, width: int) -> None:
     tags = ["O"] * 10
     tags[at] = "B-PERSON"
     for size in range(1, 8):
@@ -194,7 +201,7 @@ def test_no_line_is_wider_than_asked_wherever_the_mention_stands(at, width):
         assert max(map(cell_len, drawn)) <= width
 
 
-def test_a_mention_longer_than_a_line_is_drawn_over_several():
+def test_a_mention_longer_than_a_line_is_drawn_over_several() -> None:
     tokens = [f"word{number}" for number in range(40)]
     tags = ["B-PER", *["I-PER"] * 39]
     drawn = to_text(listing(of_tags(tokens, tags, ["O"] * 40)), width=60)
@@ -206,7 +213,7 @@ def test_a_mention_longer_than_a_line_is_drawn_over_several():
 HOSTILE = "\x1b[31mred\u202egnorw\u2066\x07"
 
 
-def test_control_characters_and_overrides_are_shown_escaped():
+def test_control_characters_and_overrides_are_shown_escaped() -> None:
     label = "P\x1b]0;x\x07ER"
     document = of_tags(["a", HOSTILE, "b"], ["O", f"B-{label}", "O"], ["O", "O", "O"])
     drawn = to_text(listing(document))
@@ -216,7 +223,7 @@ def test_control_characters_and_overrides_are_shown_escaped():
     assert "\x1b[1m" in to_text(listing(document), color=True)
 
 
-def test_json_lines_hold_the_text_but_no_character_that_turns_a_line():
+def test_json_lines_hold_the_text_but_no_character_that_turns_a_line() -> None:
     document = of_tags(["a", HOSTILE, "x\u2028y"], ["O", "B-PER", "B-PER"], ["O", "O", "O"])
     written = to_jsonl(listing(document))
     assert len(written.splitlines()) == 2
@@ -225,7 +232,7 @@ def test_json_lines_hold_the_text_but_no_character_that_turns_a_line():
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " ="])
-def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start):
+def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start: str) -> None:
     cell = f"{start}HYPERLINK(1)"
     document = of_tags([cell, "b"], ["B-PER", "O"], ["O", "O"])
     row = next(csv.DictReader(io.StringIO(to_csv(listing(document)), newline="")))
@@ -233,67 +240,52 @@ def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start):
     assert row["text"].startswith("'")
 
 
-def test_a_predicted_mention_without_a_place_says_so(tmp_path):
+def test_a_predicted_mention_without_a_place_says_so(tmp_path: Path) -> None:
     (tmp_path / "gold").write_text("New B-LOC\nYork I-LOC\n. O\n", encoding="utf-8")
     (tmp_path / "pred").write_text("NewY B-LOC\nork B-LOC\n. O\n", encoding="utf-8")
     document = evaluate(
         tmp_path / "gold", {"mine": tmp_path / "pred"}, align="diff", resamples=0, attributes="none",
         format="conll",
-    ).to_dict()  # fmt: skip
+    )  # fmt: skip
     lost = [error for error in listing(document) if error.predicted and error.predicted.start < 0]
     assert lost
     assert "predicted LOC, which has no place in the gold text" in to_text(lost)
     assert next(csv.DictReader(io.StringIO(to_csv(lost))))["predicted_start"] == ""
 
 
-def sentence_of(**changes):
-    gold = {"start": 0, "end": 6, "label": "A", "outcome": {"mine": "BEs"}, "partner": {"mine": 0}}
-    predicted = {"start": 0, "end": 2, "label": "A", "outcome": "BEs", "partner": 0}
-    sentence = {
-        "id": "0",
-        "source": "x:1",
-        "document": None,
-        "gold": [gold],
-        "systems": {"mine": [predicted]},
-    }
-    return {**sentence, **changes}
+GOLD = GoldMention(start=0, end=6, label="A", outcome={"mine": "BEs"}, partner={"mine": 0})
+SHORT = PredictedMention(start=0, end=2, label="A", outcome="BEs", partner=0)
+SENTENCE = Sentence(id="0", source="x:1", document=None, gold=[GOLD], systems={"mine": [SHORT]})
 
 
-def document_of(sentence):
+def document_of(sentence: Sentence) -> Evaluation:
     """A document of one system that holds this sentence."""
-    document = of_tags(["a"], ["B-A"], ["O"])
-    return {**document, "sentences": [sentence]}
+    return replace(of_tags(["a"], ["B-A"], ["O"]), sentences=[sentence])
 
 
-def test_discontinuous_mentions_are_drawn_in_pieces():
-    sentence = sentence_of(tokens=list("abcdef"))
-    sentence["gold"][0]["parts"] = [[0, 2], [4, 6]]
-    errors = listing(document_of(sentence))
+def test_discontinuous_mentions_are_drawn_in_pieces() -> None:
+    gold = replace(GOLD, parts=[(0, 2), (4, 6)])
+    errors = listing(document_of(replace(SENTENCE, tokens=list("abcdef"), gold=[gold])))
     assert "    ^^^     ^^^ gold A" in to_text(errors)
     assert json.loads(to_jsonl(errors))["gold"]["text"] == "a b … e f"
 
 
-def test_texts_without_tokens_are_drawn_by_characters():
-    errors = listing(document_of(sentence_of(text="Bonn am Rhein")))
+def test_texts_without_tokens_are_drawn_by_characters() -> None:
+    errors = listing(document_of(replace(SENTENCE, text="Bonn am Rhein")))
     assert "    Bonn am Rhein\n    ^^^^^^ gold A\n    ~~ predicted A\n" in to_text(errors)
     assert json.loads(to_jsonl(errors))["predicted"]["text"] == "Bo"
 
 
-def test_without_text_the_positions_are_shown():
-    errors = listing(document_of(sentence_of(length=9)))
+def test_without_text_the_positions_are_shown() -> None:
+    errors = listing(document_of(replace(SENTENCE, length=9)))
     assert "    gold A [0, 6)\n    predicted A [0, 2)\n" in to_text(errors)
     assert json.loads(to_jsonl(errors))["gold"]["text"] is None
 
 
-def test_a_mention_of_two_errors_says_so():
-    gold = [
-        {"start": 0, "end": 4, "label": "A", "outcome": {"mine": "BEs"}, "partner": {"mine": 0}},
-    ]
-    predicted = [
-        {"start": 0, "end": 2, "label": "A", "outcome": "BEs", "partner": 0},
-        {"start": 2, "end": 4, "label": "A", "outcome": "BEs", "partner": 0},
-    ]
-    errors = listing(document_of(sentence_of(gold=gold, systems={"mine": predicted}, tokens=list("abcd"))))
+def test_a_mention_of_two_errors_says_so() -> None:
+    both = {"mine": [SHORT, replace(SHORT, start=2, end=4)]}
+    sentence = replace(SENTENCE, gold=[replace(GOLD, end=4)], systems=both, tokens=list("abcd"))
+    errors = listing(document_of(sentence))
     assert [error.turn for error in errors] == [1, 3]
     assert "(the gold mention belongs to another error, too)" in to_text(errors)
 
@@ -311,42 +303,43 @@ def test_a_mention_of_two_errors_says_so():
         ({"over": "silver"}, "no way to count errors is called 'silver'"),
     ],
 )
-def test_a_choice_that_is_not_there_is_refused(document, choices, message):
+def test_a_choice_that_is_not_there_is_refused(
+    document: Evaluation, choices: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ChoiceError) as caught:
         listing(document, **choices)
     assert message in str(caught.value)
 
 
-def test_tough_subsets_without_training_data_are_refused():
+def test_tough_subsets_without_training_data_are_refused() -> None:
     document = of_tags(["a"], ["B-PER"], ["O"])
     with pytest.raises(ChoiceError, match=r"tough subsets need training data\.\nEvaluate with train="):
         listing(document, tough="SEEN")
 
 
-def test_a_document_without_sentences_is_refused():
+def test_a_document_without_sentences_is_refused() -> None:
     with pytest.raises(InputError, match=r"holds no sentences\.\nMake it again with examples=\"errors\""):
         listing(description())
 
 
-def test_a_document_that_holds_only_some_sentences_says_so():
+def test_a_document_that_holds_only_some_sentences_says_so() -> None:
     tokens, gold = ["a", "b"], ["B-PER", "O"]
     assert incomplete(of_tags(tokens, gold, ["O", "O"])) is None
-    assert "0 of 1 sentences" in incomplete(of_tags(tokens, gold, ["O", "O"], examples_cap=0))
+    assert "0 of 1 sentences" in present(incomplete(of_tags(tokens, gold, ["O", "O"], cap=0)))
     with pytest.raises(InputError, match="the document holds no sentences"):
         listing(of_tags(tokens, gold, ["O", "O"], examples="none"))
 
 
-def test_a_study_has_no_errors_to_list():
+def test_a_study_has_no_errors_to_list() -> None:
     with pytest.raises(InputError, match="a study holds no sentences"):
         listing(study())
 
 
-def test_a_bucket_may_be_given_by_what_it_holds():
-    found = evaluate(
+def test_a_bucket_may_be_given_by_what_it_holds() -> None:
+    document = evaluate(
         [["B-X", "I-X", "B-X"]], {"one": [["O", "O", "O"]]}, attributes=["entity_length"], resamples=0
     )
-    document = found.to_dict()
-    held = {row["name"]: row["label"] for row in found["one"].attributes["entity_length"].buckets}
+    held = {row.name: row.label for row in document["one"].attributes["entity_length"].buckets}
     for name in ("XS", "S"):
         by_name = listing(document, bucket=("entity_length", name))
         assert len(by_name) == 1 and listing(document, bucket=("entity_length", f" {held[name]} ")) == by_name
@@ -355,21 +348,25 @@ def test_a_bucket_may_be_given_by_what_it_holds():
 # The command
 
 
-def test_the_command_lists_the_same_from_files_and_from_a_result(files, document, tmp_path, capsys):
+def test_the_command_lists_the_same_from_files_and_from_a_result(
+    files: Path, document: Evaluation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved = tmp_path / "run.json"
-    saved.write_text(json.dumps(document), encoding="utf-8")
+    document.to_json(saved)
     choice = ["--system", "one", "--outcome", "LE", "--as", "csv"]
     assert main(["errors", str(saved), *choice]) == 0
     first = capsys.readouterr()
     sources = [str(files / "gold.conll"), *(f"{name}={files / name}.conll" for name in ("one", "two"))]
     assert main(["errors", *sources, *choice]) == 0
     assert capsys.readouterr().out == first.out
-    number = document["systems"]["one"]["fair"]["overall"]["LE"]
+    number = document.systems["one"]["fair"]["overall"]["LE"]
     assert first.err.endswith(f"{number} errors\n")
     assert len(first.out.splitlines()) == number + 1
 
 
-def test_the_command_takes_buckets_and_tough_subsets(files, document, capsys):
+def test_the_command_takes_buckets_and_tough_subsets(
+    files: Path, document: Evaluation, capsys: pytest.CaptureFixture[str]
+) -> None:
     sources = [str(files / "gold.conll"), f"one={files / 'one.conll'}", "--train", str(files / "train.conll")]
     assert main(["errors", *sources, "--tough", "SEEN", "--bucket", "entity_length=XS", "--as", "jsonl"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -379,28 +376,32 @@ def test_the_command_takes_buckets_and_tough_subsets(files, document, capsys):
     )
 
 
-def test_the_command_writes_a_file(files, tmp_path, capsys):
+def test_the_command_writes_a_file(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "errors.txt"
     assert main(["errors", str(files / "gold.conll"), str(files / "one.conll"), "-o", str(target)]) == 0
     assert capsys.readouterr().out == ""
     assert "predicted" in target.read_text(encoding="utf-8")
 
 
-def test_the_command_tells_of_a_capped_document(tmp_path, capsys):
-    document = of_tags(["a", "b"], ["B-PER", "O"], ["O", "O"], examples_cap=0)
+def test_the_command_tells_of_a_capped_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = of_tags(["a", "b"], ["B-PER", "O"], ["O", "O"], cap=0)
     saved = tmp_path / "run.json"
-    saved.write_text(json.dumps(document), encoding="utf-8")
+    document.to_json(saved)
     assert main(["errors", str(saved)]) == 0
     assert "so the list is not complete" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("bucket", ["entity_length", "=XS", "entity_length="])
-def test_the_command_refuses_a_bucket_that_does_not_read(files, bucket, capsys):
+def test_the_command_refuses_a_bucket_that_does_not_read(
+    files: Path, bucket: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["errors", str(files / "gold.conll"), str(files / "one.conll"), "--bucket", bucket]) == 2
     assert "Write it like --bucket entity_length=XL." in capsys.readouterr().err
 
 
-def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(data, capsys):
+def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = data / "ortmann-ner"
     sources = [str(folder / "gold.spans"), str(folder / "predicted.spans")]
     assert main(["errors", *sources, "--gold", "LOC", "--predicted", "ORG", "--as", "jsonl"]) == 0
@@ -409,7 +410,9 @@ def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(data, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 1302
 
 
-def test_an_error_in_a_text_of_several_lines_names_its_line(tmp_path, capsys):
+def test_an_error_in_a_text_of_several_lines_names_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, label in (("gold", "PER"), ("mine", "LOC")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "doc01.txt").write_text("Nothing here\nAnn saw Rome\n", encoding="utf-8")

@@ -324,6 +324,7 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("names", [("crf",), ("crf", "bert"), ("a", "b", "c", "d")])
 def test_charts_written_as_svg_show_what_vega_draws(names: tuple[str, ...]) -> None:
+    from spanwise.reports._charts import PAGE
     from spanwise.reports._charts import svg as writing
     from spanwise.reports.html.evaluation import evaluation_drawings
 
@@ -331,7 +332,7 @@ def test_charts_written_as_svg_show_what_vega_draws(names: tuple[str, ...]) -> N
     assert isinstance(document, Evaluation)
     drawings = evaluation_drawings(document, list(next(iter(document.systems.values())).attributes))
     written = writing.svg(drawings)
-    drawn = writing.converted(drawings, writing.PAGE)
+    drawn = writing.converted(drawings, PAGE)
     for name, text in drawn.items():
         for part in (r">([^<>]+)</text>", r'href="([^"]*)"'):
             assert sorted(re.findall(part, written[name])) == sorted(re.findall(part, text)), (name, part)

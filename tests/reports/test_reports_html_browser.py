@@ -8,17 +8,21 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
-from browsing import Opened
+from browsing import Opened, box_of
 from documents import result
 from study_documents import study
+from typed import present
 
 pytest.importorskip("altair", reason="the page needs the extra 'report'")
 
 from spanwise.reports.html import render
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Any, folder: Path) -> Iterator[Opened]:
+def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
     one = Opened(browser, folder / "two.html")
     yield one
     one.context.close()
@@ -77,7 +81,7 @@ def test_every_link_shows_as_many_as_its_number_says(opened: Opened) -> None:
 
 
 def test_every_number_of_a_real_evaluation_leads_to_its_mentions(
-    browser: Any, data: Path, tmp_path: Path
+    browser: Browser, data: Path, tmp_path: Path
 ) -> None:
     from spanwise.evaluation import evaluate
 
@@ -115,7 +119,8 @@ def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Open
     opened.follows()
     assert opened.count() == opened.drawn() == number
     bucket = page.locator("#attributes .chart a[aria-label*='not right']").first
-    number = int(re.search(r"([\d,]+) gold mentions not right", bucket.get_attribute("aria-label"))[1])
+    said = re.search(r"([\d,]+) gold mentions not right", present(bucket.get_attribute("aria-label")))
+    number = int(present(said)[1])
     bucket.dispatch_event("click")
     opened.until("location.hash.includes('attribute=')")
     opened.follows()
@@ -220,7 +225,7 @@ def test_marks_tell_what_they_show(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("width", [1440, 900, 390])
-def test_no_width_and_no_theme_breaks_it(browser: Any, folder: Path, width: int) -> None:
+def test_no_width_and_no_theme_breaks_it(browser: Browser, folder: Path, width: int) -> None:
     one = Opened(browser, folder / "two.html", width=width)
     try:
         for scheme in ("light", "dark"):
@@ -248,7 +253,7 @@ def test_the_theme_can_be_chosen(opened: Opened) -> None:
     opened.until(f"{colour} === {json.dumps(light)}")
 
 
-def test_axe_finds_no_serious_violation_in_any_theme(browser: Any, folder: Path) -> None:
+def test_axe_finds_no_serious_violation_in_any_theme(browser: Browser, folder: Path) -> None:
     (folder / "study.html").write_text(render(study(names=("news", "tweets", "law"))), encoding="utf-8")
     for name in ("two.html", "study.html"):
         one = Opened(browser, folder / name, at="#examples?unit=error,system=bert,outcome=LBE")
@@ -271,7 +276,7 @@ def hostile_document() -> dict[str, Any]:
     return document
 
 
-def test_hostile_tokens_and_labels_stay_text(browser: Any, tmp_path: Path) -> None:
+def test_hostile_tokens_and_labels_stay_text(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(render(hostile_document()), encoding="utf-8")
     one = Opened(browser, path)
@@ -312,7 +317,7 @@ def long_document() -> dict[str, Any]:
     return document
 
 
-def test_long_right_to_left_and_overlapping_sentences_behave(browser: Any, tmp_path: Path) -> None:
+def test_long_right_to_left_and_overlapping_sentences_behave(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"
     path.write_text(render(long_document()), encoding="utf-8")
     one = Opened(browser, path, width=900)
@@ -326,7 +331,7 @@ def test_long_right_to_left_and_overlapping_sentences_behave(browser: Any, tmp_p
         assert page.evaluate("document.documentElement.scrollWidth") <= 900
         assert page.locator(".grid[dir=rtl]").count() >= 1
         tokens = page.locator(".grid[dir=rtl] .t")
-        assert tokens.nth(0).bounding_box()["x"] > tokens.nth(1).bounding_box()["x"]
+        assert box_of(tokens.nth(0))["x"] > box_of(tokens.nth(1))["x"]
         rows = page.evaluate(
             "Math.max(...[...document.querySelectorAll('.example')].map((card) =>"
             " new Set([...card.querySelectorAll('.m.gold')].map((m) => m.style.gridRow)).size))"
@@ -336,7 +341,7 @@ def test_long_right_to_left_and_overlapping_sentences_behave(browser: Any, tmp_p
         one.context.close()
 
 
-def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Any, tmp_path: Path) -> None:
+def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Browser, tmp_path: Path) -> None:
     document = result("bert", "crf")
     kept = document["sentences"][:10]
     capped = {**document, "sentences": kept, "examples": {**document["examples"], "shown": 10, "cap": 10}}

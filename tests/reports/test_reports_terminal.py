@@ -6,11 +6,13 @@ import copy
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import documents
 import pytest
 import study_documents
+from document_parts import SIGNATURE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import convert
@@ -18,10 +20,9 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from spanwise.document.scores import Finding
-from spanwise.document.study import MainResult
 from spanwise.reports import _wording as say
 from spanwise.reports import terminal
-from spanwise.reports._document import common_letters
+from spanwise.reports.tables import table
 from spanwise.reports.terminal import _layout, screen_width, wants_color
 from spanwise.reports.terminal import render as render_screen
 
@@ -291,18 +292,21 @@ def test_slices_of_the_same_mentions_are_listed_once_with_their_other_names() ->
 def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
     made = documents.result("crf", "bert")
     for system in made["systems"].values():
-        for table in system["attributes"].values():
-            for bucket in table["buckets"]:
+        for entry in system["attributes"].values():
+            for bucket in entry["buckets"]:
                 bucket["label"] = bucket["name"]
     assert "what its buckets hold" not in render_screen(made, width=80, color=False)
 
 
 def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:
-    best = MainResult(mean=0.9, std=None, runs=1, letter="a", letters="b")
-    second = MainResult(mean=0.8, std=None, runs=1, letter="b", letters="")
-    own, beats = common_letters({"x": {"one": best, "two": second}, "y": {"one": second, "two": best}})
-    assert own == {"x": "a", "y": "b"}
-    assert beats == {("x", "one"): "b", ("y", "one"): "", ("x", "two"): "", ("y", "two"): "a"}
+    made = study_documents.study(models=("x", "y"), names=("one", "two"))
+    best = {"mean": 0.9, "std": None, "runs": 1, "letter": "a", "letters": "b"}
+    second = {"mean": 0.8, "std": None, "runs": 1, "letter": "b", "letters": ""}
+    made["analyses"]["holistic"] = {"x": {"one": best, "two": second}, "y": {"one": second, "two": best}}
+    assert table(made, "holistic").to_markdown().splitlines()[2:4] == [
+        "| a | x | **90.0**<sup>b</sup> | 80.0 |",
+        "| b | y | 80.0 | **90.0**<sup>a</sup> |",
+    ]
 
 
 def test_a_description_shows_labels_shares_and_conflicts() -> None:
@@ -342,9 +346,7 @@ def hostile(node: Any) -> Any:
     if isinstance(node, list):
         return [hostile(value) for value in node]
     if isinstance(node, str):
-        return swap.get(
-            node, EVIL if node in ("gold", "gold.conll", "crf.conll", documents.SIGNATURE) else node
-        )
+        return swap.get(node, EVIL if node in ("gold", "gold.conll", "crf.conll", SIGNATURE) else node)
     return node
 
 
@@ -445,7 +447,11 @@ def test_colour_follows_the_terminal_and_no_color(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_one_rule_decides_on_colour(
-    choice: Any, variables: dict[str, str], tty: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+    choice: Literal["auto", "always", "never"],
+    variables: dict[str, str],
+    tty: bool,
+    expected: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "stdout", type("Stream", (), {"isatty": lambda self: tty})())
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
@@ -554,7 +560,7 @@ def test_findings_become_sentences() -> None:
     )
 
 
-def test_real_results_fit_the_screen(data: Any) -> None:
+def test_real_results_fit_the_screen(data: Path) -> None:
     from spanwise.evaluation import evaluate
 
     folder = data / "masakhaner" / "ewe"

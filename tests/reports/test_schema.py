@@ -18,6 +18,7 @@ import study_documents
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.document import Document
 from spanwise.document.loading import document_of, schema
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -118,7 +119,7 @@ def test_a_study_without_its_analyses_is_refused() -> None:
     assert not VALIDATOR.is_valid(document)
 
 
-def _kept(document: Any, tmp_path: Path) -> None:
+def _kept(document: Document, tmp_path: Path) -> None:
     """A document keeps the schema, and comes back from its JSON as it was."""
     VALIDATOR.validate(document.to_dict())
     document.to_json(tmp_path / "document.json")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import pytest
@@ -199,7 +199,7 @@ def test_a_missing_package_is_answered_with_its_extra(
 
 def test_a_study_and_a_loaded_result_can_be_logged(result: spanwise.Result, tmp_path: Path) -> None:
     result.to_json(tmp_path / "run.json")
-    loaded: Any = spanwise.load(tmp_path / "run.json")
+    loaded = spanwise.load(tmp_path / "run.json")
     fake = Fake()
     loaded.log("comet", to=fake, page=False)
     assert_complete(fake.logged, result)

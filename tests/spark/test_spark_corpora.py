@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from parts import small_parts
 from sparking import session
 
 import spanwise
 from spanwise.corpus import Annotation, Mentions
 from spanwise.demo import generate
 from spanwise.engines.spark import SparkEngine
-from spanwise.evaluation import _blocks
 
-EVERYTHING: dict[str, Any] = {"attributes": "all", "resamples": 50}
+evaluate = partial(spanwise.evaluate, attributes="all", resamples=50)
 
 
 def noisy(gold: Path, path: Path, seed: int) -> Path:
@@ -64,14 +65,13 @@ def test_files_give_the_bytes_of_one_machine(
 ) -> None:
     engine = SparkEngine(session(), partitions)
     gold, systems, train = files_of(corpus, data, tmp_path)
-    expected = spanwise.evaluate(gold, systems, train=train, **EVERYTHING).to_json()
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1500)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 10_000)
-    found = spanwise.evaluate(gold, systems, train=train, engine=engine, **EVERYTHING)
+    expected = evaluate(gold, systems, train=train).to_json()
+    small_parts(monkeypatch, tokens=1500, training=10_000)
+    found = evaluate(gold, systems, train=train, engine=engine)
     assert found.to_json() == expected
 
 
+Sentences: TypeAlias = list[list[tuple[str, str, str]]]  # word, gold tag, predicted tag
 WORDS = st.sampled_from(["a", "b", "A", "B1", "7", "c-d"])
 TAGS = st.sampled_from(["O", "O", "B-X", "I-X", "B-Y", "I-Y"])
 SENTENCES = st.lists(st.lists(st.tuples(WORDS, TAGS, TAGS), min_size=1, max_size=6), min_size=1, max_size=8)
@@ -80,23 +80,18 @@ SENTENCES = st.lists(st.lists(st.tuples(WORDS, TAGS, TAGS), min_size=1, max_size
 @settings(deadline=None, derandomize=True, max_examples=4, suppress_health_check=list(HealthCheck))
 @given(SENTENCES, SENTENCES, st.booleans())
 def test_drawn_corpora_give_the_bytes_of_one_machine(
-    tmp_path_factory: pytest.TempPathFactory, test: Any, train: Any, lowercase: bool
+    tmp_path_factory: pytest.TempPathFactory, test: Sentences, train: Sentences, lowercase: bool
 ) -> None:
     engine, folder = SparkEngine(session(), 3), tmp_path_factory.mktemp("drawn")
     for name, sentences, column in (("gold", test, 1), ("mine", test, 2), ("train", train, 1)):
         text = "\n".join("".join(f"{row[0]} {row[column]}\n" for row in one) for one in sentences)
         (folder / name).write_text(text, encoding="utf-8")
-    options: dict[str, Any] = {
-        "train": folder / "train",
-        "lowercase": lowercase,
-        "resamples": 10,
-        "scheme": "IOB2",
-    }
-    call = (folder / "gold", {"mine": folder / "mine"})
-    expected = spanwise.evaluate(*call, attributes="all", **options).to_json()
+    evaluate = partial(
+        spanwise.evaluate, folder / "gold", {"mine": folder / "mine"}, train=folder / "train",
+        attributes="all", lowercase=lowercase, resamples=10, scheme="IOB2",
+    )  # fmt: skip
+    expected = evaluate().to_json()
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(_blocks, "LEAST_TOKENS", 5)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-        monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 5)
-        found = spanwise.evaluate(*call, attributes="all", engine=engine, **options)
+        small_parts(monkeypatch, tokens=5, training=5)
+        found = evaluate(engine=engine)
     assert found.to_json() == expected

@@ -9,20 +9,21 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from killing import Fragile
+from parts import small_parts
 from sparking import SOURCES, session
 
 import spanwise
+from spanwise.columns import Column
 from spanwise.demo import generate
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError, WorkerLost
-from spanwise.evaluation import _blocks
 
 
 def square(number: int, shared: int) -> int:
@@ -52,7 +53,7 @@ def test_jobs_that_bring_back_much_are_small(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_columns_travel_in_narrow_numbers_and_come_back_as_they_were() -> None:
     pytest.importorskip("pyspark")
-    columns: list[Any] = [
+    columns: list[Column] = [
         np.arange(-100, 900),
         np.arange(1200, dtype=np.int32).reshape(300, 4)[:, ::2],
         np.full(300, 2**63, dtype=np.uint64),
@@ -81,14 +82,11 @@ def test_a_worker_that_dies_at_every_attempt_ends_the_job_with_one_sentence() ->
 def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=60)
     engine = Fragile(SparkEngine(session(), 2))
     demo = generate(tmp_path, sentences=40)
-    options: dict[str, Any] = {"train": demo.train, "resamples": 20}
-    expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options)
-    assert found.to_json() == expected
+    evaluate = partial(spanwise.evaluate, demo.gold, demo.systems, train=demo.train, resamples=20)
+    assert evaluate(engine=engine).to_json() == evaluate().to_json()
     assert engine.stages == ["want", "learn", "look", "count"]
 
 
@@ -96,13 +94,12 @@ def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
 def test_files_give_the_same_bytes_for_any_number_of_partitions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int
 ) -> None:
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 25)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=25)
     demo = generate(tmp_path, sentences=60)
-    options: dict[str, Any] = {"attributes": "all", "train": demo.train, "resamples": 20}
-    expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=SparkEngine(session(), partitions), **options)
-    assert found.to_json() == expected
+    evaluate = partial(
+        spanwise.evaluate, demo.gold, demo.systems, attributes="all", train=demo.train, resamples=20
+    )
+    assert evaluate(engine=SparkEngine(session(), partitions)).to_json() == evaluate().to_json()
 
 
 @pytest.mark.skipif("SPANWISE_CLUSTER" not in os.environ, reason="set SPANWISE_CLUSTER=1 to start a cluster")

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sparking import frame, session, table
+from sparking import Table, frame, session, table
 
 import spanwise
-from spanwise.demo import generate
+from spanwise.demo import Demo, generate
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
 
-OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
+evaluate = partial(spanwise.evaluate, resamples=20, attributes="all", name="demo")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return generate(tmp_path_factory.mktemp("demo"), sentences=40)
 
 
-def spans(path: Any) -> list[list[dict[str, Any]]]:
+def spans(path: Path) -> list[list[dict[str, object]]]:
     """The mentions of each sentence as structs."""
     one = spanwise.read(path)
-    found: list[list[dict[str, Any]]] = [[] for _ in range(len(one.corpus))]
+    found: list[list[dict[str, object]]] = [[] for _ in range(len(one.corpus))]
     for sentence, start, end, label in one.mentions.rows():
         found[sentence].append({"start": start, "end": end, "label": label})
     return found
 
 
-def numbers(text: str) -> Any:
+def numbers(text: str) -> object:
     """A document without what tells files from frames."""
     found = json.loads(text)
     for key in ("inputs", "signature", "command"):
@@ -45,7 +45,7 @@ def numbers(text: str) -> Any:
 
 
 def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
-    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "ROWS", 7)
     rows = table(demo.gold)
@@ -55,28 +55,26 @@ def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
         frame(tmp_path / "gold.parquet", rows),
         frame(tmp_path / "train.parquet", table(demo.train)),
     )
-    given: dict[str, Any] = {"document": "doc_id", "sentence": "place", "train": train, **OPTIONS}
     found = [
-        spanwise.evaluate(
+        evaluate(
             gold, gold="tags", systems={name: name for name in demo.systems}, tokens="tokens",
-            engine=SparkEngine(session(), partitions), **given,
+            document="doc_id", sentence="place", train=train, engine=SparkEngine(session(), partitions),
         ).to_json()
         for partitions in (1, 7)
     ]  # fmt: skip
     assert found[0] == found[1]
-    expected = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, **OPTIONS).to_json()
+    expected = evaluate(demo.gold, demo.systems, train=demo.train).to_json()
     assert numbers(found[0]) == numbers(expected)
 
 
-def test_columns_of_spans_give_the_same_numbers(demo: Any, tmp_path: Path) -> None:
+def test_columns_of_spans_give_the_same_numbers(demo: Demo, tmp_path: Path) -> None:
     name, path = next(iter(demo.systems.items()))
     rows = {**table(demo.gold), "gold": spans(demo.gold), "found": spans(path)}
     given = frame(tmp_path / "gold.parquet", rows)
-    options: dict[str, Any] = {"document": "doc_id", "sentence": "place", **OPTIONS}
-    found = spanwise.evaluate(given, gold="gold", systems={name: "found"}, engine=session(), **options)
-    assert numbers(found.to_json()) == numbers(
-        spanwise.evaluate(demo.gold, {name: path}, **OPTIONS).to_json()
+    found = evaluate(
+        given, gold="gold", systems={name: "found"}, document="doc_id", sentence="place", engine=session()
     )
+    assert numbers(found.to_json()) == numbers(evaluate(demo.gold, {name: path}).to_json())
 
 
 def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
@@ -89,7 +87,7 @@ def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
 
 
 def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp_path: Path) -> None:
-    gold: dict[str, list[Any]] = {
+    gold: Table = {
         "id": [1, 2, 3],
         "tokens": [["a"], ["b"], ["c"]],
         "tags": [["B-X"], ["O"], ["B-Y"]],
@@ -97,15 +95,15 @@ def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp
     given = frame(tmp_path / "gold.parquet", gold)
     said = [["B-X"], ["O"], ["B-X"]]
     predicted = frame(tmp_path / "predicted.parquet", {"id": [3, 2, 1], "tags": said[::-1]})
-    options: dict[str, Any] = {"gold": "tags", "tokens": "tokens", "sentence": "id", "resamples": 0}
-    result = spanwise.evaluate(given, systems={"mine": predicted}, **options)
+    evaluate = partial(spanwise.evaluate, gold="tags", tokens="tokens", sentence="id", resamples=0)
+    result = evaluate(given, systems={"mine": predicted})
     expected = spanwise.evaluate(gold["tags"], {"mine": said}, resamples=0)
     assert result["mine"].exact == expected["mine"].exact
     fewer = predicted.where("id != 2")
     with pytest.raises(InputError, match=r"1 sentence that gold has, but .*; the first is 2"):
-        spanwise.evaluate(given, systems={"mine": fewer}, **options)
+        evaluate(given, systems={"mine": fewer})
     with pytest.raises(InputError, match=r"2 sentences that these predictions have, .* is 1"):
-        spanwise.evaluate(given.where("id = 3"), systems={"mine": predicted}, **options)
+        evaluate(given.where("id = 3"), systems={"mine": predicted})
 
 
 class Row:
@@ -120,7 +118,7 @@ class Row:
             tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
         return tags
 
-    def structs(self, layer: int) -> list[dict[str, Any]]:
+    def structs(self, layer: int) -> list[dict[str, object]]:
         return [{"start": start, "end": end, "label": label} for start, end, label in self.layers[layer]]
 
 
@@ -164,21 +162,22 @@ def test_drawn_frames_give_the_numbers_of_lists_and_name_rows_without_a_partner(
         folder / "predicted.parquet",
         {"id": [row.number for row in others], "tags": [row.tags(2) for row in others]},
     )
-    options: dict[str, Any] = {"resamples": 10, "attributes": "all", "name": "drawn", "scheme": "IOB2"}
-    given_names: dict[str, Any] = {"gold": "tags", "tokens": "words", "sentence": "id", **options}
-    systems = {"a": "spans", "b": predicted}
+    evaluate = partial(spanwise.evaluate, resamples=10, attributes="all", name="drawn", scheme="IOB2")
+    on_frames = partial(
+        evaluate, gold, systems={"a": "spans", "b": predicted}, gold="tags", tokens="words", sentence="id"
+    )
     alone = {"gold has, but not these predictions": lacking, "these predictions have, but not gold": more}
     for trouble, numbers_alone in alone.items():
         if numbers_alone:
             sentences = "1 sentence" if len(numbers_alone) == 1 else f"{len(numbers_alone)} sentences"
             told = rf"{sentences} that {trouble}; the first is {min(numbers_alone)}\."
             with pytest.raises(InputError, match=told):
-                spanwise.evaluate(gold, systems=systems, engine=session(), **given_names)
+                on_frames(engine=session())
             return
-    found = spanwise.evaluate(gold, systems=systems, engine=SparkEngine(session(), 2), **given_names)
+    found = on_frames(engine=SparkEngine(session(), 2))
     tokens = [row.words for row in ordered]
     lists = {"a": [row.layers[1] for row in ordered], "b": [row.tags(2) for row in ordered]}
-    expected = spanwise.evaluate([row.tags(0) for row in ordered], lists, tokens=tokens, **options)
+    expected = evaluate([row.tags(0) for row in ordered], lists, tokens=tokens)
     both = [json.loads(one.to_json()) for one in (found, expected)]
     assert both[0]["systems"] == both[1]["systems"] and both[0]["comparisons"] == both[1]["comparisons"]
     assert both[0]["dataset"] == both[1]["dataset"]

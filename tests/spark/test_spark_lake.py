@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sparking import Outliving, session, small_splits, split, starts, table
+from parts import small_parts
+from sparking import Outliving, Table, session, small_splits, split, starts, table
 
 import spanwise
 from spanwise.cli.main import main
 from spanwise.corpus import Annotation
-from spanwise.demo import generate
+from spanwise.demo import Demo, generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
-from spanwise.evaluation import _lake
 from spanwise.formats.parts import Held, PartBytes, read_piece
 
-OPTIONS: dict[str, Any] = {"resamples": 20, "attributes": "all", "name": "demo"}
+evaluate = partial(spanwise.evaluate, resamples=20, attributes="all", name="demo")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return generate(tmp_path_factory.mktemp("demo"), sentences=60)
 
 
-def numbers(text: str) -> Any:
+def numbers(text: str) -> object:
     """A document without what tells one file from several."""
     found = json.loads(text)
     for key in ("inputs", "signature", "command", "settings"):
@@ -39,9 +39,9 @@ def numbers(text: str) -> Any:
 
 
 def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
-    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    small_parts(monkeypatch, sentences=9)
     borders = starts(demo.gold)
     gold = split(demo.gold, tmp_path / "gold", [borders[3], borders[7]])
     train = split(demo.train, tmp_path / "train", [30, 55])
@@ -49,13 +49,12 @@ def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
         name: split(path, tmp_path / name, [5 * place + 3, 40])
         for place, (name, path) in enumerate(demo.systems.items())
     }
-    options = {**OPTIONS, "train": f"{train}/*.conll"}
     found = [
-        spanwise.evaluate(gold, systems, engine=SparkEngine(session(), partitions), **options).to_json()
+        evaluate(gold, systems, train=f"{train}/*.conll", engine=SparkEngine(session(), partitions)).to_json()
         for partitions in (1, 7)
     ]
     assert found[0] == found[1]
-    expected = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, **OPTIONS).to_json()
+    expected = evaluate(demo.gold, demo.systems, train=demo.train).to_json()
     assert numbers(found[0]) == numbers(expected)
     inputs = json.loads(found[0])["inputs"]
     assert [one["path"] for one in inputs] == [gold, *systems.values(), f"{train}/*.conll"]
@@ -68,17 +67,15 @@ def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_other_formats_give_the_numbers_of_one_file(demo: Any, tmp_path: Path, form: str) -> None:
+def test_other_formats_give_the_numbers_of_one_file(demo: Demo, tmp_path: Path, form: str) -> None:
     name, predicted = next(iter(demo.systems.items()))
     for role, path, cuts in (("gold", demo.gold, [20]), ("mine", predicted, [11, 33])):
         (tmp_path / role).mkdir()
         for number, part in enumerate(parts_of(path, cuts)):
             spanwise.write(part, tmp_path / role / f"{number}.{form}")
-    options = {**OPTIONS, "unit": "sentence"}
-    found = spanwise.evaluate(
-        str(tmp_path / "gold"), {name: str(tmp_path / "mine")}, train=demo.train, engine=session(), **options
-    )
-    expected = spanwise.evaluate(demo.gold, {name: predicted}, train=demo.train, **options)
+    by_sentence = partial(evaluate, train=demo.train, unit="sentence")
+    found = by_sentence(str(tmp_path / "gold"), {name: str(tmp_path / "mine")}, engine=session())
+    expected = by_sentence(demo.gold, {name: predicted})
     assert found[name].exact == expected[name].exact and found[name].tough == expected[name].tough
     assert found[name].attributes == expected[name].attributes
 
@@ -89,37 +86,36 @@ def in_small_splits() -> Iterator[None]:
         yield
 
 
-def pyarrow_table(columns: dict[str, list[Any]]) -> Any:
-    return pytest.importorskip("pyarrow").table(columns)
+def write_rows(columns: Table, path: Path, *, row_group_size: int) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=row_group_size)
 
 
 def test_a_parquet_file_is_split_by_its_row_groups(
-    demo: Any, tmp_path: Path, small_splits: None, monkeypatch: pytest.MonkeyPatch
+    demo: Demo, tmp_path: Path, small_splits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr(_lake, "SENTENCES", 9)
+    small_parts(monkeypatch, sentences=9)
     name, path = next(iter(demo.systems.items()))
     for role, source in (("gold", demo.gold), ("mine", path), ("train", demo.train)):
         columns = table(source, "ner_tags")
         rows = {"tokens": columns["tokens"], "ner_tags": columns["ner_tags"], "document": columns["doc_id"]}
         (tmp_path / role).mkdir()
-        parquet.write_table(pyarrow_table(rows), tmp_path / role / "all.parquet", row_group_size=20)
-    call: Any = (str(tmp_path / "gold"), {name: str(tmp_path / "mine")})
-    assert session().read.parquet(call[0]).rdd.getNumPartitions() > 1
-    options = {**OPTIONS, "train": str(tmp_path / "train")}
-    found = spanwise.evaluate(*call, engine=SparkEngine(session(), 3), **options)
-    expected = spanwise.evaluate(demo.gold, {name: path}, **{**OPTIONS, "train": demo.train})
+        write_rows(rows, tmp_path / role / "all.parquet", row_group_size=20)
+    gold, mine, train = (str(tmp_path / role) for role in ("gold", "mine", "train"))
+    assert session().read.parquet(gold).rdd.getNumPartitions() > 1
+    found = evaluate(gold, {name: mine}, train=train, engine=SparkEngine(session(), 3))
+    expected = evaluate(demo.gold, {name: path}, train=demo.train)
     assert numbers(found.to_json()) == numbers(expected.to_json())
     assert json.loads(found.to_json())["inputs"][0]["evidence"].startswith("1 file read by Spark; a table")
 
 
 def test_a_late_row_of_a_parquet_file_is_named(tmp_path: Path, small_splits: None) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     for folder, tag in (("gold", "PER"), ("mine", "O")):
         (tmp_path / folder).mkdir()
         tags = [["O"]] * 123 + [["B-PER"], [tag], ["O"]]
-        rows = pyarrow_table({"tokens": [["a"]] * len(tags), "ner_tags": tags})
-        parquet.write_table(rows, tmp_path / folder / "all.parquet", row_group_size=40)
+        rows: Table = {"tokens": [["a"]] * len(tags), "ner_tags": tags}
+        write_rows(rows, tmp_path / folder / "all.parquet", row_group_size=40)
     with pytest.raises(InputError) as caught:
         spanwise.evaluate(str(tmp_path / "gold"), {"mine": str(tmp_path / "mine")}, engine=session())
     assert str(caught.value).startswith(f"{tmp_path}/gold/all.parquet:125: token 1: 'PER' is ")
@@ -166,7 +162,7 @@ def test_missing_files_and_other_numbers_of_sentences_are_named(tmp_path: Path) 
 
 
 def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
-    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Outliving(session())
     monkeypatch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
@@ -180,8 +176,8 @@ def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
     assert document.systems[name].exact == expected[name].exact
 
 
-def test_a_cell_of_a_study_is_a_task(demo: Any, tmp_path: Path) -> None:
-    manifest: dict[str, Any] = {
+def test_a_cell_of_a_study_is_a_task(demo: Demo, tmp_path: Path) -> None:
+    manifest = {
         "datasets": {"demo": {"train": str(demo.train), "test": str(demo.gold)}},
         "systems": {name: {"predictions": str(path)} for name, path in demo.systems.items()},
         "resamples": 20,

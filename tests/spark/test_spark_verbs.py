@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from annotators import by_annotator, campaign
-from sparking import Outliving, frame, session, small_splits, split, starts, table
+from parts import small_parts
+from sparking import Outliving, Table, frame, session, small_splits, split, starts, table
 
 import spanwise
-from spanwise.agreement import _lake as agreement_lake
 from spanwise.attributes import Wanted
 from spanwise.attributes.forms import Forms
 from spanwise.cli.arguments import engine_of
@@ -21,33 +21,32 @@ from spanwise.cli.main import main
 from spanwise.columns import ints
 from spanwise.composition import KnownSentences
 from spanwise.corpus import Corpus
-from spanwise.demo import generate
+from spanwise.demo import Demo, generate
+from spanwise.document.dataset import Description
+from spanwise.document.evaluation import Evaluation
 from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation import _blocks, _lake
+from spanwise.evaluation import _blocks
 from spanwise.evaluation._blocks import Questions
 from spanwise.reports.error_frames import error_table
 from spanwise.reports.errors import cells_of, listing
+from spanwise.slices import Over
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return generate(tmp_path_factory.mktemp("demo"), sentences=150)
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few sentences."""
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 300)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 500)
-    monkeypatch.setattr(_lake, "SENTENCES", 25)
+    small_parts(monkeypatch, tokens=300, training=500, sentences=25)
     monkeypatch.setattr(spark, "ROWS", 20)
-    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 25)
 
 
-def folders(demo: Any, folder: Path) -> tuple[str, dict[str, str], str]:
+def folders(demo: Demo, folder: Path) -> tuple[str, dict[str, str], str]:
     """Gold, systems and training data of the demo, each in several files."""
     borders = starts(demo.gold)
     gold = split(demo.gold, folder / "gold", [borders[2], borders[5]])
@@ -58,13 +57,18 @@ def folders(demo: Any, folder: Path) -> tuple[str, dict[str, str], str]:
     return gold, systems, split(demo.train, folder / "train", [40, 90])
 
 
-CHOSEN: dict[str, Any] = {"outcome": "LE,BE", "tough": "UNSEEN-ANY"}
+chosen_rows = partial(error_table, outcome="LE,BE", tough="UNSEEN-ANY")
 
 
-def test_errors_are_rows_that_executors_write(demo: Any, tmp_path: Path) -> None:
+def chosen(result: Evaluation) -> list[str]:
+    """The errors that are asked for, as texts."""
+    return sorted(map(text_of, map(cells_of, listing(result, outcome="LE,BE", tough="UNSEEN-ANY"))))
+
+
+def test_errors_are_rows_that_executors_write(demo: Demo, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, examples_cap=10**6)
-    expected = sorted(map(text_of, map(cells_of, listing(result, **CHOSEN))))
+    expected = chosen(result)
     call = ["errors", gold, *(f"{name}={path}" for name, path in systems.items()), "--train", train]
     asked = ["--outcome", "LE,BE", "--tough", "UNSEEN-ANY", "--as", "parquet", "-o", str(tmp_path / "errors")]
     kept = Outliving(session())
@@ -73,7 +77,7 @@ def test_errors_are_rows_that_executors_write(demo: Any, tmp_path: Path) -> None
         assert main([*call, *asked, "--engine", "spark", "--partitions", "3"]) == 0
     found = session().read.parquet(str(tmp_path / "errors")).collect()
     assert sorted(map(text_of, found)) == expected
-    plain = error_table(demo.gold, demo.systems, train=demo.train, engine=session(), **CHOSEN)
+    plain = chosen_rows(demo.gold, demo.systems, train=demo.train, engine=session())
     assert sorted(map(text_of, plain.frame.collect())) == expected
 
 
@@ -82,19 +86,19 @@ def text_of(row: Sequence[object]) -> str:
     return repr([*row[:11], row[14]])
 
 
-def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Any, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"attributes": "all", "lowercase": True, "resamples": 20}
+def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Demo, tmp_path: Path) -> None:
+    evaluate = partial(spanwise.evaluate, attributes="all", lowercase=True, resamples=20)
     bounded = SparkEngine(session(), 3, lexicon=30_000)
-    expected = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, **options)
-    found = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, engine=bounded, **options)
+    expected = evaluate(demo.gold, demo.systems, train=demo.train)
+    found = evaluate(demo.gold, demo.systems, train=demo.train, engine=bounded)
     assert found.to_json() == expected.to_json()
     gold, systems, train = folders(demo, tmp_path)
-    parts = spanwise.evaluate(gold, systems, train=train, engine=bounded, **options)
+    parts = evaluate(gold, systems, train=train, engine=bounded)
     assert parts.systems == expected.systems and parts.comparisons == expected.comparisons
     assert parts.dataset == expected.dataset
     whole = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, examples_cap=10**6)
-    rows = error_table(gold, systems, train=train, engine=bounded, **CHOSEN).frame.collect()
-    assert sorted(map(text_of, rows)) == sorted(map(text_of, map(cells_of, listing(whole, **CHOSEN))))
+    rows = chosen_rows(gold, systems, train=train, engine=bounded).frame.collect()
+    assert sorted(map(text_of, rows)) == chosen(whole)
 
 
 def test_the_bound_of_a_lexicon_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,45 +129,45 @@ def test_what_blocks_ask_together_stays_within_the_bound() -> None:
     assert [blocks for blocks, _ in _blocks._together(asked, None)] == [5]
 
 
-SLICES: dict[str, Any] = {"least": 5, "flips": 99, "level": 0.5, "confirm": True}
+find_slices = partial(spanwise.find_slices, least=5, flips=99, level=0.5, confirm=True)
 
 
 @pytest.mark.parametrize("over", ["recall", "f1"])
-def test_slices_of_files_are_those_of_one_machine(demo: Any, over: Any) -> None:
-    given: dict[str, Any] = {"train": demo.train, "over": over, **SLICES}
-    expected = spanwise.find_slices(demo.gold, demo.systems, **given)
-    found = spanwise.find_slices(demo.gold, demo.systems, engine=SparkEngine(session(), 3), **given)
+def test_slices_of_files_are_those_of_one_machine(demo: Demo, over: Over) -> None:
+    of_demo = partial(find_slices, demo.gold, demo.systems, train=demo.train, over=over)
+    expected, found = of_demo(), of_demo(engine=SparkEngine(session(), 3))
     assert expected.comparison and expected.tested > 100
     assert found.to_json() == expected.to_json()
 
 
-def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Any, tmp_path: Path) -> None:
-    expected = spanwise.find_slices(demo.gold, demo.systems, train=demo.train, **SLICES)
+def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Demo, tmp_path: Path) -> None:
+    expected = find_slices(demo.gold, demo.systems, train=demo.train)
     gold, systems, train = folders(demo, tmp_path)
-    lake = spanwise.find_slices(gold, systems, train=train, engine=session(), **SLICES)
-    columns = table(demo.gold)
-    for name, path in demo.systems.items():
-        columns[name] = table(path, name)[name]
-    rows = frame(tmp_path / "gold.parquet", columns)
+    lake = find_slices(gold, systems, train=train, engine=session())
+    rows = frame(tmp_path / "gold.parquet", columns_of(demo))
     training = frame(tmp_path / "train.parquet", table(demo.train))
-    named: dict[str, Any] = {"gold": "tags", "document": "doc_id", "sentence": "place", "train": training}
-    framed = spanwise.find_slices(rows, {name: name for name in demo.systems}, **named, **SLICES)
+    framed = find_slices(
+        rows, {name: name for name in demo.systems}, gold="tags", document="doc_id", sentence="place",
+        train=training,
+    )  # fmt: skip
     for found in (lake, framed):
         assert found.systems == expected.systems and found.comparison == expected.comparison
         assert found.settings == expected.settings
 
 
-@pytest.mark.parametrize(("partitions", "reading"), [(1, {}), (3, {"documents": "none"}), (7, {}), (32, {})])
+@pytest.mark.parametrize(("partitions", "documents"), [(1, None), (3, "none"), (7, None), (32, None)])
 def test_agreement_of_files_is_that_of_one_machine(
-    demo: Any, tmp_path: Path, partitions: int, reading: dict[str, Any]
+    demo: Demo, tmp_path: Path, partitions: int, documents: str | None
 ) -> None:
-    given: dict[str, Any] = {"systems": {"gold": demo.gold}, "tokens": "iob2" if reading else "label"}
+    majority, worksheet = tmp_path / "majority.jsonl", tmp_path / "open.csv"
     found, written = [], []
     for engine in (None, SparkEngine(session(), partitions)):
-        files: dict[str, Any] = {"majority": tmp_path / "majority.jsonl", "worksheet": tmp_path / "open.csv"}
-        one = spanwise.agree(demo.systems, engine=engine, **given, **files, **reading)
+        one = spanwise.agree(
+            demo.systems, systems={"gold": demo.gold}, tokens="iob2" if documents else "label",
+            majority=majority, worksheet=worksheet, engine=engine, documents=documents,
+        )  # fmt: skip
         found.append(one.to_json())
-        written.append([path.read_bytes() for path in files.values()])
+        written.append([path.read_bytes() for path in (majority, worksheet)])
     assert found[0] == found[1]
     assert written[0] == written[1]
 
@@ -171,7 +175,7 @@ def test_agreement_of_files_is_that_of_one_machine(
 def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 4)
+    small_parts(monkeypatch, sentences=4)
     for seed in (1, 3):
         given = by_annotator(campaign(seed, annotators=3, documents=6, missing=0.25))
         files = {name: tmp_path / f"{seed}-{name}.conll" for name in given}
@@ -184,7 +188,7 @@ def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "both"])
 def test_agreement_of_tables_whose_documents_go_on_in_the_next_rows(
-    demo: Any, tmp_path: Path, kind: str
+    demo: Demo, tmp_path: Path, kind: str
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
@@ -202,15 +206,16 @@ def test_agreement_of_tables_whose_documents_go_on_in_the_next_rows(
             files[name].write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
         else:
             files[name] = path  # documents without names: they go by their text
+    majority, worksheet = tmp_path / "majority.conll", tmp_path / "open.csv"
+    agree = partial(spanwise.agree, files, majority=majority, worksheet=worksheet)
     outcomes = []
     for engine in (None, SparkEngine(session(), 3)):
-        written = {"majority": tmp_path / "majority.conll", "worksheet": tmp_path / "open.csv"}
         with small_splits():
-            found = json.loads(spanwise.agree(files, engine=engine, **written).to_json())
+            found = json.loads(agree(engine=engine).to_json())
         for entry in found["inputs"]:
             if entry["format"] == "parquet" or entry["path"].endswith(".parquet"):
                 del entry["sha256"], entry["format"]  # rows are told apart from their file
-        outcomes.append([found, *(path.read_bytes() for path in written.values())])
+        outcomes.append([found, majority.read_bytes(), worksheet.read_bytes()])
     assert outcomes[0] == outcomes[1]
 
 
@@ -222,7 +227,7 @@ def test_gamma_is_that_of_one_machine_where_blocks_cut_the_only_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: str
 ) -> None:
     pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
-    monkeypatch.setattr(agreement_lake, "BLOCK_SENTENCES", 2)
+    small_parts(monkeypatch, sentences=2)
     given = by_annotator(campaign(2, annotators=2, documents=3))
     files = {name: tmp_path / f"{name}.conll" for name in given}
     for name, path in files.items():
@@ -239,11 +244,16 @@ def test_gamma_is_that_of_one_machine_where_blocks_cut_the_only_document(
 
 
 @pytest.mark.parametrize(
-    ("partitions", "options"),
-    [(1, {}), (3, {"examples": 3, "lowercase": True}), (7, {"redact": True}), (32, {})],
+    ("partitions", "describe"),
+    [
+        (1, spanwise.describe),
+        (3, partial(spanwise.describe, examples=3, lowercase=True)),
+        (7, partial(spanwise.describe, redact=True)),
+        (32, spanwise.describe),
+    ],
 )
 def test_the_description_of_files_is_that_of_one_machine(
-    demo: Any, tmp_path: Path, partitions: int, options: dict[str, Any]
+    demo: Demo, tmp_path: Path, partitions: int, describe: Callable[..., Description]
 ) -> None:
     sentences = demo.gold.read_text("utf-8").split("\n\n")
     gold, also = tmp_path / "gold.conll", tmp_path / "train.conll"
@@ -251,14 +261,14 @@ def test_the_description_of_files_is_that_of_one_machine(
     gold.write_text("\n\n".join([*sentences[:-1], *again, *again[:2], *sentences[60:64], ""]), "utf-8")
     also.write_text(demo.train.read_text("utf-8") + "\n\n".join([*sentences[30:60:2], *again, ""]), "utf-8")
     train = None if partitions == 32 else also
-    expected = spanwise.describe(gold, train=train, **options)
-    found = spanwise.describe(gold, train=train, engine=SparkEngine(session(), partitions), **options)
+    expected = describe(gold, train=train)
+    found = describe(gold, train=train, engine=SparkEngine(session(), partitions))
     assert expected.dataset.conflicts is not None and expected.dataset.conflicts.variation is not None
     assert expected.dataset.conflicts.sentences.groups and expected.dataset.conflicts.variation.places
     assert found.to_json() == expected.to_json()
 
 
-def columns_of(demo: Any) -> dict[str, list[Any]]:
+def columns_of(demo: Demo) -> Table:
     """Gold and systems of the demo as columns of one table."""
     columns = table(demo.gold)
     for name, path in demo.systems.items():
@@ -266,7 +276,7 @@ def columns_of(demo: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def without_places(text: str) -> Any:
+def without_places(text: str) -> object:
     """A document without what tells files from frames."""
     found = json.loads(text)
     del found["inputs"]
@@ -275,7 +285,7 @@ def without_places(text: str) -> Any:
     return found
 
 
-def arrow(path: Path, columns: dict[str, list[Any]], tags: str) -> Path:
+def arrow(path: Path, columns: Table, tags: str) -> Path:
     """A file of Arrow's with one of the columns of tags."""
     pyarrow = pytest.importorskip("pyarrow")
     rows = {"tokens": columns["tokens"], "ner_tags": columns[tags], "document": columns["doc_id"]}
@@ -288,29 +298,26 @@ def arrow(path: Path, columns: dict[str, list[Any]], tags: str) -> Path:
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_agreement_of_columns_of_a_frame_is_that_of_files(demo: Any, tmp_path: Path, partitions: int) -> None:
+def test_agreement_of_columns_of_a_frame_is_that_of_files(
+    demo: Demo, tmp_path: Path, partitions: int
+) -> None:
     columns, names = columns_of(demo), list(demo.systems)
     rows = frame(tmp_path / "rows.parquet", columns)
-    named: dict[str, Any] = {
-        "tokens": "tokens",
-        "sentence": "place",
-        "engine": SparkEngine(session(), partitions),
-    }
     files = {name: arrow(tmp_path / f"{name}.arrow", columns, name) for name in names}
     gold = arrow(tmp_path / "gold.arrow", columns, "tags")
-    written = [
-        {"majority": tmp_path / f"{kind}.conll", "worksheet": tmp_path / f"{kind}.csv"}
+    of_files, of_frame = (
+        partial(spanwise.agree, majority=tmp_path / f"{kind}.conll", worksheet=tmp_path / f"{kind}.csv")
         for kind in ("files", "frame")
-    ]
-    for reading, document in (({}, "doc_id"), ({"documents": "none"}, None)):
-        expected = spanwise.agree(files, systems={"gold": gold}, tokens="iob2", **written[0], **reading)
-        found = spanwise.agree(
+    )
+    for documents, document in ((None, "doc_id"), ("none", None)):
+        expected = of_files(files, systems={"gold": gold}, tokens="iob2", documents=documents)
+        found = of_frame(
             rows, annotators={name: name for name in names}, systems={"gold": "tags"}, document=document,
-            units="iob2", **written[1], **named,
+            units="iob2", tokens="tokens", sentence="place", engine=SparkEngine(session(), partitions),
         )  # fmt: skip
         assert without_places(found.to_json()) == without_places(expected.to_json())
-        for key in ("majority", "worksheet"):
-            assert written[1][key].read_bytes() == written[0][key].read_bytes()
+        for suffix in ("conll", "csv"):
+            assert (tmp_path / f"frame.{suffix}").read_bytes() == (tmp_path / f"files.{suffix}").read_bytes()
     entry = found.inputs[0]
     assert (entry.role, entry.path, entry.system) == ("annotator", f"<Spark frame> {names[0]}", names[0])
 
@@ -319,7 +326,7 @@ def test_gamma_of_a_frame_without_documents_is_that_of_one_file(tmp_path: Path) 
     pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
     given = by_annotator(campaign(2, annotators=2, documents=3))
     files = {name: tmp_path / f"{name}.conll" for name in given}
-    columns: dict[str, list[Any]] = {}
+    columns: Table = {}
     for name, path in files.items():
         spanwise.write(given[name], path)
         columns = {**table(path, name), **columns}
@@ -328,7 +335,7 @@ def test_gamma_of_a_frame_without_documents_is_that_of_one_file(tmp_path: Path) 
     assert found.gamma == spanwise.agree(files, gamma=True, documents="none").gamma
 
 
-def test_the_description_of_a_frame_is_that_of_files(demo: Any, tmp_path: Path) -> None:
+def test_the_description_of_a_frame_is_that_of_files(demo: Demo, tmp_path: Path) -> None:
     test, train = table(demo.gold), table(demo.train)
     for place in range(10, 40, 3):  # sentences that are annotated in two ways
         again = [tag.replace("-PER", "-ORG") for tag in test["tags"][place]]
@@ -342,18 +349,21 @@ def test_the_description_of_a_frame_is_that_of_files(demo: Any, tmp_path: Path) 
         for name, columns in (("test", test), ("train", train))
     ]
     rows, training = frame(tmp_path / "a.parquet", test), frame(tmp_path / "b.parquet", train)
-    named: dict[str, Any] = {"gold": "tags", "tokens": "tokens", "document": "doc_id", "sentence": "place"}
+    describe = partial(
+        spanwise.describe, rows, gold="tags", tokens="tokens", document="doc_id", sentence="place",
+        name="demo",
+    )  # fmt: skip
     expected = spanwise.describe(files[0], train=files[1], name="demo")
     assert expected.dataset.conflicts is not None and expected.dataset.conflicts.sentences.groups
     for engine in (session(), SparkEngine(session(), 3), None):
-        found = spanwise.describe(rows, train=training, name="demo", engine=engine, **named)
+        found = describe(train=training, engine=engine)
         assert placeless(found.to_json()) == placeless(expected.to_json())
     assert [entry.path for entry in found.inputs] == ["<Spark frame> tags"] * 2
-    alone = spanwise.describe(rows, train=str(files[1]), name="demo", **named)
+    alone = describe(train=str(files[1]))
     assert placeless(alone.to_json()) == placeless(expected.to_json())
 
 
-def placeless(text: str) -> Any:
+def placeless(text: str) -> object:
     """A description without what tells files from frames."""
     found = json.loads(text)
     del found["inputs"]
@@ -366,7 +376,7 @@ def placeless(text: str) -> Any:
     return found
 
 
-def test_the_command_line_describes_and_compares_folders(demo: Any, tmp_path: Path) -> None:
+def test_the_command_line_describes_and_compares_folders(demo: Demo, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     first, second = list(systems)[:2]
     one, other = (  # cut between documents, as a file ends its last one

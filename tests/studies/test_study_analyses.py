@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
-from typed import plain, typed_datasets
+from typed import present, typed_facts, typed_system
 
+from spanwise.document.scores import SystemScores
+from spanwise.document.study import Analyses, DatasetRuns, MainResult, Ranking, SubsetSpread
 from spanwise.studies import Manifest, Pair, StudyDataset, StudySystem
-from spanwise.studies import analyses as room
+from spanwise.studies.analyses import analyses
 
 NAMES = ["XS", "S", "L", "XL"]
+Runs: TypeAlias = Mapping[str, Mapping[str, SystemScores]]  # of a system, by dataset
+Parts: TypeAlias = Mapping[str, DatasetRuns]
 
 
-def analyses(parts, *more, **options):
-    """The analyses of datasets of which a test gives some numbers, as plain data."""
-    return plain(room.analyses(typed_datasets(parts), *more, **options))
-
-
-def over_runs(values):
-    return plain(room.over_runs(values))
-
-
-def run(overall, *f1, gold=60, labels=None, value=False, names=NAMES):
+def run(
+    overall: float | None,
+    *f1: float | None,
+    labels: Mapping[str, Mapping[str, float]] | None = None,
+    value: bool = False,
+    names: Sequence[str] = NAMES,
+) -> SystemScores:
     cells = [
-        {"name": name, "label": name, "gold": gold, "predicted": gold, "correct": 0, "f1": score}
+        {"name": name, "label": name, "gold": 60, "predicted": 60, "correct": 0, "f1": score}
         | ({"value": name} if value else {})
         for name, score in zip(names, (None if one is None else float(one) for one in f1), strict=False)
     ]
-    return {
-        "exact": {"overall": {"f1": overall}, "labels": labels or {}},
-        "attributes": {"entity_length": {"unit": "mention", "buckets": cells}},
-        "tough": {
-            "SEEN": {
-                "overall": {"mentions": 70, "recall": overall},
-                "labels": {"PER": {"mentions": 9, "recall": None}},
-            }
-        },
-    }
+    return typed_system(
+        {
+            "exact": {"overall": {"f1": overall}, "labels": labels or {}},
+            "attributes": {"entity_length": {"unit": "mention", "buckets": cells}},
+            "tough": {
+                "SEEN": {
+                    "overall": {"mentions": 70, "recall": overall},
+                    "labels": {"PER": {"mentions": 9, "recall": None}},
+                }
+            },
+        }
+    )
 
 
-def manifest(*systems, pairs=(), factors=None):
+def manifest(
+    *systems: str, pairs: Sequence[Pair] = (), factors: Mapping[str, Mapping[str, object]] | None = None
+) -> Manifest:
     return Manifest(
         path="study.toml",
         root=Path(),
@@ -54,23 +62,22 @@ def manifest(*systems, pairs=(), factors=None):
     )
 
 
-def datasets(**systems):
-    """Datasets d1 and d2 of {system: {dataset: {run: scored}}}."""
-    zeta = {"d1": {"entity_length": 2.0}, "d2": {"entity_length": 1.0}}
+def datasets(**systems: Runs) -> Parts:
+    """Datasets d1 and d2 with the runs of systems."""
     return {
-        name: {
-            "dataset": {"zeta": zeta[name]},
-            "runs": {system: found[name] for system, found in systems.items() if name in found},
-        }
-        for name in ("d1", "d2")
+        name: DatasetRuns(
+            dataset=typed_facts(zeta={"entity_length": zeta}),
+            runs={system: runs[name] for system, runs in systems.items() if name in runs},
+        )
+        for name, zeta in (("d1", 2.0), ("d2", 1.0))
     }
 
 
 @pytest.fixture
-def found():
+def found() -> tuple[Parts, Analyses]:
     draw = np.random.default_rng(3)
 
-    def system(shift):
+    def system(shift: float) -> Runs:
         return {
             dataset: {
                 str(number): run(0.8 + shift + number / 100, *(draw.random(4) / 4 + [0.7, 0.5, 0.3, 0.1]))
@@ -86,99 +93,102 @@ def found():
     )
 
 
-def f1(parts, dataset, system):
-    runs = parts[dataset]["runs"][system].values()
-    return np.array([[b["f1"] for b in one["attributes"]["entity_length"]["buckets"]] for one in runs])
+def f1(parts: Parts, dataset: str, system: str) -> NDArray[np.float64]:
+    runs = parts[dataset].runs[system].values()
+    return np.array([[bucket.f1 for bucket in one.attributes["entity_length"].buckets] for one in runs])
 
 
-def test_runs_are_averaged_with_their_sample_standard_deviation():
-    assert over_runs({"1": 0.5, "2": 0.7, "3": float("nan")}) == {
-        "mean": pytest.approx(0.6), "std": pytest.approx(np.std([0.5, 0.7], ddof=1)), "runs": 2,
-    }  # fmt: skip
-    assert over_runs({"1": 0.5}) == {"mean": 0.5, "std": None, "runs": 1}
-    assert over_runs({}) == {"mean": None, "std": None, "runs": 0}
+def test_runs_are_averaged_with_their_sample_standard_deviation() -> None:
+    runs = {"1": run(0.5), "2": run(0.7), "3": run(None)}
+    row = analyses(datasets(a={"d1": runs}, b={"d1": {"1": run(0.5)}}), manifest("a", "b")).holistic
+    assert row["a"]["d1"].mean == pytest.approx(0.6)
+    assert row["a"]["d1"].std == pytest.approx(np.std([0.5, 0.7], ddof=1))
+    assert row["a"]["d1"].runs == 2
+    assert row["b"]["d1"] == MainResult(mean=0.5, std=None, runs=1, values={"1": 0.5})
+    assert row["b"]["d2"] == MainResult(mean=None, std=None, runs=0)
 
 
-def test_holistic_scores_are_means_over_runs(found):
-    cell = found[1]["holistic"]["a"]["d1"]
-    assert cell["mean"] == pytest.approx(0.82) and cell["std"] == pytest.approx(0.01)
-    assert cell["values"] == pytest.approx({"1": 0.81, "2": 0.82, "3": 0.83})
+def test_holistic_scores_are_means_over_runs(found: tuple[Parts, Analyses]) -> None:
+    cell = found[1].holistic["a"]["d1"]
+    assert cell.mean == pytest.approx(0.82) and cell.std == pytest.approx(0.01)
+    assert cell.values == pytest.approx({"1": 0.81, "2": 0.82, "3": 0.83})
 
 
-def test_model_wise_correlation_and_deviation_are_those_of_the_mean_table(found):
+def test_model_wise_correlation_and_deviation_are_those_of_the_mean_table(
+    found: tuple[Parts, Analyses],
+) -> None:
     parts, result = found
-    cell = result["model_wise"]["a"]["entity_length"]
+    cell = result.model_wise["a"]["entity_length"]
     rho, sigma = [], []
     for dataset in ("d1", "d2"):
         mean = f1(parts, dataset, "a").mean(axis=0)
         rho.append(stats.spearmanr(range(4), mean).statistic)
         sigma.append(mean.std())
-        assert cell["spearman"][dataset] == pytest.approx(rho[-1])
-        assert cell["std"][dataset] == pytest.approx(sigma[-1])
-        assert cell["tests"][dataset]["note"].startswith("cannot reach p < 0.05: on 4 values")
-    assert cell["spearman"]["mean"] == pytest.approx(np.mean(rho))
-    assert cell["std"]["mean"] == pytest.approx(np.mean(sigma))
-    assert cell["used"] == {"spearman": 2, "std": 2}
+        assert cell.spearman[dataset] == pytest.approx(rho[-1])
+        assert cell.std[dataset] == pytest.approx(sigma[-1])
+        assert present(present(cell.tests[dataset]).note).startswith("cannot reach p < 0.05: on 4 values")
+    assert cell.spearman["mean"] == pytest.approx(np.mean(rho))
+    assert cell.std["mean"] == pytest.approx(np.mean(sigma))
+    assert cell.used == {"spearman": 2, "std": 2}
 
 
-def test_model_wise_friedman_takes_datasets_and_runs_as_blocks(found):
+def test_model_wise_friedman_takes_datasets_and_runs_as_blocks(found: tuple[Parts, Analyses]) -> None:
     parts, result = found
     blocks = np.concatenate([f1(parts, dataset, "a") for dataset in ("d1", "d2")])
     expected = stats.friedmanchisquare(*blocks.T)
-    test = result["model_wise"]["a"]["entity_length"]["friedman"]
-    assert (test["blocks"], test["left_out"]) == (6, [])
-    assert test["statistic"] == pytest.approx(expected.statistic)
-    assert test["p"] == pytest.approx(expected.pvalue) and test["grey"] is False
+    test = result.model_wise["a"]["entity_length"].friedman
+    assert (test.blocks, test.left_out) == (6, ())
+    assert test.statistic == pytest.approx(expected.statistic)
+    assert test.p == pytest.approx(expected.pvalue) and test.grey is False
 
 
-def test_attribute_wise_values_are_means_over_models(found):
+def test_attribute_wise_values_are_means_over_models(found: tuple[Parts, Analyses]) -> None:
     parts, result = found
     rho = [stats.spearmanr(range(4), f1(parts, "d2", s).mean(axis=0)).statistic for s in "ab"]
     sigma = [f1(parts, "d2", s).mean(axis=0).std() for s in "ab"]
-    row = result["attribute_wise"]["d2"]["entity_length"]
-    assert row["rho1"] == pytest.approx(np.mean(np.abs(rho)))
-    assert row["rho2"] == pytest.approx(np.mean(rho))
-    assert row["sigma"] == pytest.approx(np.mean(sigma))
-    assert (row["zeta"], row["zeta_relative"]) == (1.0, 0.5)
+    row = result.attribute_wise["d2"]["entity_length"]
+    assert row.rho1 == pytest.approx(np.mean(np.abs(rho)))
+    assert row.rho2 == pytest.approx(np.mean(rho))
+    assert row.sigma == pytest.approx(np.mean(sigma))
+    assert (row.zeta, row.zeta_relative) == (1.0, 0.5)
     blocks = np.concatenate([f1(parts, "d2", s) for s in "ab"])
-    assert row["friedman"]["statistic"] == pytest.approx(stats.friedmanchisquare(*blocks.T).statistic)
+    assert row.friedman.statistic == pytest.approx(stats.friedmanchisquare(*blocks.T).statistic)
 
 
-def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(found):
+def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(found: tuple[Parts, Analyses]) -> None:
     parts, result = found
-    pair = result["bucket_wise"]["comparative"][0]
+    pair = result.bucket_wise.comparative[0]
     for at, name in enumerate(NAMES):
         one, other = (np.concatenate([f1(parts, d, s)[:, at] for d in ("d1", "d2")]) for s in "ab")
         expected = stats.wilcoxon(one, other, method="exact")
-        test = pair["wilcoxon"]["entity_length"][name]
-        assert (test["statistic"], test["pairs"]) == (pytest.approx(expected.statistic), 6)
-        assert test["p"] == pytest.approx(expected.pvalue)
-        assert test["p_corrected"] >= test["p"]
-        assert (
-            test["note"] == "cannot reach p < 0.05 once corrected: over 4 tests of 6 pairs p is at least 0.12"
-        )
+        test = pair.wilcoxon["entity_length"][name]
+        assert test.statistic == pytest.approx(expected.statistic) and test.pairs == 6
+        assert test.p == pytest.approx(expected.pvalue)
+        assert present(test.p_corrected) >= present(test.p)
+        assert test.note == "cannot reach p < 0.05 once corrected: over 4 tests of 6 pairs p is at least 0.12"
 
 
-def test_the_test_over_datasets_and_runs_is_named(found):
-    test = found[1]["bucket_wise"]["comparative"][0]["overall"]
-    assert test["test"] == "Wilcoxon signed-rank over datasets × runs"
-    assert test["pairs"] == 6 and test["p"] == pytest.approx(2 / 64) and test["significant"] is True
-    assert test["difference"] == pytest.approx(0.1)
+def test_the_test_over_datasets_and_runs_is_named(found: tuple[Parts, Analyses]) -> None:
+    test = present(found[1].bucket_wise.comparative[0].overall)
+    assert test.test == "Wilcoxon signed-rank over datasets × runs"
+    assert test.pairs == 6 and test.p == pytest.approx(2 / 64) and test.significant is True
+    assert test.difference == pytest.approx(0.1)
 
 
-def test_comparative_diagnosis_is_that_of_the_mean_table(found):
+def test_comparative_diagnosis_is_that_of_the_mean_table(found: tuple[Parts, Analyses]) -> None:
     parts, result = found
-    row = result["bucket_wise"]["comparative"][0]["datasets"]["d1"]["entity_length"]
+    row = result.bucket_wise.comparative[0].datasets["d1"]["entity_length"]
     new, old = (f1(parts, "d1", s).mean(axis=0) for s in "ab")
-    assert row["best"]["bucket"] == NAMES[int(np.argmax(new - old))]
-    assert row["relative"] == pytest.approx((new - old) / old)
+    assert present(row.best).bucket == NAMES[int(np.argmax(new - old))]
+    assert row.relative == pytest.approx((new - old) / old)
 
 
-def test_a_numeric_factor_gives_a_line_of_score_against_it(found):
-    factor = found[1]["factors"]["size"]
-    assert factor["numeric"] and factor["pairs"] == [["a", "b"]]
-    assert [(point["value"], point["system"]) for point in factor["line"]] == [(1, "b"), (2, "a")]
-    assert factor["line"][1]["mean"] == pytest.approx(0.82)
+def test_a_numeric_factor_gives_a_line_of_score_against_it(found: tuple[Parts, Analyses]) -> None:
+    factor = found[1].factors["size"]
+    assert factor.numeric and factor.pairs == (("a", "b"),)
+    line = present(factor.line)
+    assert [(point.value, point.system) for point in line] == [(1, "b"), (2, "a")]
+    assert line[1].mean == pytest.approx(0.82)
 
 
 def test_the_gain_over_the_lowest_value_is_taken_among_systems_equal_in_all_other_factors() -> None:
@@ -190,62 +200,70 @@ def test_the_gain_over_the_lowest_value_is_taken_among_systems_equal_in_all_othe
         "a": {"size": 1, "kind": "crf"}, "b": {"size": 4, "kind": "crf"},
         "c": {"size": 2, "kind": "bert"}, "d": {"size": 8, "kind": "bert"},
     }  # fmt: skip
-    groups = analyses(datasets(**systems), manifest(*scores, factors=factors))["factors"]["size"]["groups"]
-    assert [group["factors"] for group in groups] == [{"kind": "crf"}, {"kind": "bert"}]
-    gains = [[(step["system"], round(step["gain"], 6)) for step in group["steps"]] for group in groups]
+    groups = analyses(datasets(**systems), manifest(*scores, factors=factors)).factors["size"].groups
+    assert [group.factors for group in groups] == [{"kind": "crf"}, {"kind": "bert"}]
+    gains = [[(step.system, round(present(step.gain), 6)) for step in group.steps] for group in groups]
     assert gains == [[("a", 0.0), ("b", 0.1)], [("c", 0.0), ("d", -0.2)]]
 
 
-def test_self_diagnosis_has_the_scores_of_both_ends_and_a_test_over_runs(found) -> None:
+def test_self_diagnosis_has_the_scores_of_both_ends_and_a_test_over_runs(
+    found: tuple[Parts, Analyses],
+) -> None:
     parts, result = found
-    row = result["bucket_wise"]["self"]["a"]["d1"]["entity_length"]
+    row = result.bucket_wise.self_["a"]["d1"]["entity_length"]
     mean = f1(parts, "d1", "a").mean(axis=0)
-    assert row["best_f1"] == pytest.approx(mean.max()) and row["worst_f1"] == pytest.approx(mean.min())
-    assert row["wilcoxon"]["pairs"] == 3 and row["wilcoxon"]["p"] == pytest.approx(0.25)
-    assert result["model_wise"]["a"]["entity_length"]["wilcoxon"]["pairs"] == 6
+    assert row.best_f1 == pytest.approx(mean.max()) and row.worst_f1 == pytest.approx(mean.min())
+    test = present(row.wilcoxon)
+    assert test.pairs == 3 and test.p == pytest.approx(0.25)
+    assert present(result.model_wise["a"]["entity_length"].wilcoxon).pairs == 6
 
 
-def test_a_pair_can_be_compared_on_some_datasets_alone(found) -> None:
+def test_a_pair_can_be_compared_on_some_datasets_alone(found: tuple[Parts, Analyses]) -> None:
     parts, _ = found
     pair = Pair("a", "b", datasets=("d2",))
-    row = analyses(parts, manifest("a", "b", pairs=[pair]))["bucket_wise"]["comparative"][0]
-    assert list(row["datasets"]) == list(row["gains"]) == ["d2"]
-    assert row["overall"]["blocks"] == ["d2 1", "d2 2", "d2 3"]
+    row = analyses(parts, manifest("a", "b", pairs=[pair])).bucket_wise.comparative[0]
+    assert list(row.datasets) == list(row.gains) == ["d2"]
+    assert present(row.overall).blocks == ("d2 1", "d2 2", "d2 3")
 
 
-def test_gains_are_over_all_runs_and_stand_against_the_mean_value_of_attributes(found) -> None:
-    row = found[1]["bucket_wise"]["comparative"][0]
-    assert row["gains"] == pytest.approx({"d1": 0.1, "d2": 0.1})
-    assert row["pays"]["entity_length"]["datasets"] == 2
-    assert found[1]["average"]["a"] == {"mean": pytest.approx(0.82), "used": 2}
+def test_gains_are_over_all_runs_and_stand_against_the_mean_value_of_attributes(
+    found: tuple[Parts, Analyses],
+) -> None:
+    row = found[1].bucket_wise.comparative[0]
+    assert row.gains == pytest.approx({"d1": 0.1, "d2": 0.1})
+    assert row.pays["entity_length"].datasets == 2
+    average = found[1].average["a"]
+    assert average.mean == pytest.approx(0.82) and average.used == 2
 
 
-def test_a_factor_in_words_gives_no_line():
+def test_a_factor_in_words_gives_no_line() -> None:
     one = {"d1": {"1": run(0.5, 0.1, 0.2, 0.3, 0.4)}}
     result = analyses(datasets(a=one, b=one), manifest("a", "b", factors={"a": {"kind": "crf"}}))
-    assert result["factors"]["kind"]["line"] is None
+    assert result.factors["kind"].line is None
 
 
-def test_tough_recall_is_averaged_over_runs_and_an_empty_subset_is_undefined(found):
-    cell = found[1]["tough"]["a"]["d1"]["SEEN"]
-    assert cell["mean"] == pytest.approx(0.82) and cell["mentions"] == 70
-    assert cell["labels"]["PER"] == {"mean": None, "std": None, "runs": 0, "mentions": 9}
+def test_tough_recall_is_averaged_over_runs_and_an_empty_subset_is_undefined(
+    found: tuple[Parts, Analyses],
+) -> None:
+    cell = found[1].tough["a"]["d1"]["SEEN"]
+    assert cell.mean == pytest.approx(0.82) and cell.mentions == 70
+    assert cell.labels["PER"] == SubsetSpread(mean=None, std=None, runs=0, mentions=9)
 
 
-def test_a_system_missing_on_a_dataset_is_undefined_there_and_skipped_by_means():
+def test_a_system_missing_on_a_dataset_is_undefined_there_and_skipped_by_means() -> None:
     full = {d: {"1": run(0.5, 0.4, 0.3, 0.2, 0.1)} for d in ("d1", "d2")}
     part = {"d1": {"1": run(0.6, 0.1, 0.2, 0.3, 0.4)}}
     result = analyses(datasets(a=full, b=part), manifest("a", "b", pairs=[Pair("a", "b")]))
-    assert result["holistic"]["b"]["d2"] == {"mean": None, "std": None, "runs": 0, "values": {}}
-    cell = result["model_wise"]["b"]["entity_length"]
-    assert cell["spearman"] == {"d1": 1.0, "d2": None, "mean": 1.0} and cell["used"]["spearman"] == 1
-    assert result["attribute_wise"]["d2"]["entity_length"]["models"] == {"rho": 1, "sigma": 1}
-    pair = result["bucket_wise"]["comparative"][0]
-    assert pair["datasets"]["d2"]["entity_length"]["best"] is None
-    assert pair["overall"]["blocks"] == ["d1 1"]
+    assert result.holistic["b"]["d2"] == MainResult(mean=None, std=None, runs=0)
+    cell = result.model_wise["b"]["entity_length"]
+    assert cell.spearman == {"d1": 1.0, "d2": None, "mean": 1.0} and cell.used["spearman"] == 1
+    assert result.attribute_wise["d2"]["entity_length"].models == {"rho": 1, "sigma": 1}
+    pair = result.bucket_wise.comparative[0]
+    assert pair.datasets["d2"]["entity_length"].best is None
+    assert present(pair.overall).blocks == ("d1 1",)
 
 
-def test_friedman_leaves_out_blocks_with_undefined_or_other_buckets_and_names_them():
+def test_friedman_leaves_out_blocks_with_undefined_or_other_buckets_and_names_them() -> None:
     runs = {
         "1": run(0.5, 0.4, 0.3, 0.2, 0.1),
         "2": run(0.5, 0.4, None, 0.2, 0.1),
@@ -253,29 +271,50 @@ def test_friedman_leaves_out_blocks_with_undefined_or_other_buckets_and_names_th
     }
     other = {"1": run(0.5, 0.4, 0.3, names=["B1", "B2"])}
     result = analyses(datasets(a={"d1": runs, "d2": other}), manifest("a"))
-    test = result["model_wise"]["a"]["entity_length"]["friedman"]
-    assert (test["blocks"], test["left_out"]) == (2, ["d1 2", "d2 1"])
-    assert test["grey"] is True and "cannot reach p < 0.05: on 2 blocks" in test["note"]
+    test = result.model_wise["a"]["entity_length"].friedman
+    assert (test.blocks, test.left_out) == (2, ("d1 2", "d2 1"))
+    assert test.grey is True and "cannot reach p < 0.05: on 2 blocks" in present(test.note)
 
 
-def test_categories_have_no_correlation_and_are_tested_by_name():
+def test_categories_have_no_correlation_and_are_tested_by_name() -> None:
     one = run(0.5, 0.4, 0.3, 0.2, value=True, names=["PER", "LOC", "ORG"])
     two = run(0.5, 0.1, 0.5, 0.3, value=True, names=["ORG", "PER", "LOC"])
     result = analyses(datasets(a={"d1": {"1": one}, "d2": {"1": two}}), manifest("a"))
-    cell = result["model_wise"]["a"]["entity_length"]
-    assert cell["spearman"]["mean"] is None and cell["tests"]["d1"] is None
-    assert cell["friedman"]["statistic"] == pytest.approx(
+    cell = result.model_wise["a"]["entity_length"]
+    assert cell.spearman["mean"] is None and cell.tests["d1"] is None
+    assert cell.friedman.statistic == pytest.approx(
         stats.friedmanchisquare([0.4, 0.5], [0.3, 0.3], [0.2, 0.1]).statistic
     )
 
 
-def test_rank_flips_are_found_per_dataset_and_ranks_are_given():
+def test_rank_flips_are_found_per_dataset_and_ranks_are_given() -> None:
     labels = {"PER": {"gold": 80, "f1": 0.9}, "LOC": {"gold": 10, "f1": 0.1}}
     turned = {"PER": {"gold": 80, "f1": 0.5}, "LOC": {"gold": 10, "f1": 0.9}}
     one = {"d1": {"1": run(0.5, 0.4, 0.3, 0.2, 0.1, labels=labels)}}
     two = {"d1": {"1": run(0.6, 0.5, 0.4, 0.3, 0.2, labels=turned)}}
-    result = analyses(datasets(a=one, b=two), manifest("a", "b"))["bucket_wise"]
-    assert [(row["name"], row["overall"], row["here"]) for row in result["rank_flips"]] == [("PER", "b", "a")]
-    per = next(row for row in result["ranks"] if row["name"] == "PER")
-    assert per["ranks"] == {"a": 1, "b": 2} and per["dataset"] == "d1"
-    assert "LOC" not in [row["name"] for row in result["ranks"]]
+    result = analyses(datasets(a=one, b=two), manifest("a", "b")).bucket_wise
+    assert [(row.name, row.overall, row.here) for row in result.rank_flips] == [("PER", "b", "a")]
+    per = next(row for row in result.ranks if row.name == "PER")
+    assert per.ranks == {"a": 1, "b": 2} and per.dataset == "d1"
+    assert "LOC" not in [row.name for row in result.ranks]
+
+
+def ranked(**means: Sequence[float | None]) -> Ranking:
+    """The ranking of systems by their score on each dataset."""
+    number = len(next(iter(means.values())))
+    parts = {
+        f"d{at}": DatasetRuns(
+            dataset=typed_facts(), runs={name: {"1": run(values[at])} for name, values in means.items()}
+        )
+        for at in range(number)
+    }
+    return present(analyses(parts, manifest(*means)).ranking)
+
+
+def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
+    # Demšar (2006), 3.2.2: four algorithms, 14 data sets, q = 2.569, critical difference 1.25.
+    ranking = ranked(a=[0.9] * 14, b=[0.8] * 14, c=[0.7] * 14, d=[0.6] * 14)
+    assert ranking.ranks == {"a": 1, "b": 2, "c": 3, "d": 4}
+    assert ranking.critical == pytest.approx(1.25, abs=0.005)
+    assert ranking.groups == (("a", "b"), ("b", "c"), ("c", "d"))
+    assert ranked(a=[0.9, 0.8], b=[0.9, 0.9], c=[0.1, None]).ranks == {"a": 1.5, "b": 1.5, "c": 3}

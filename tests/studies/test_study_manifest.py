@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from study_files import MANIFEST
 
 from spanwise.errors import InputError
-from spanwise.studies import read_manifest
+from spanwise.studies import Manifest, read_manifest
 
 
-def read(tmp_path, text):
+def read(tmp_path: Path, text: str) -> Manifest:
     path = tmp_path / "study.toml"
     path.write_text(text, encoding="utf-8")
     return read_manifest(path)
 
 
-def refuse(tmp_path, text, *expected):
+def refuse(tmp_path: Path, text: str, *expected: str) -> None:
     with pytest.raises(InputError) as error:
         read(tmp_path, text)
     for part in expected:
         assert part in str(error.value)
 
 
-def pairs(manifest):
+def pairs(manifest: Manifest) -> list[tuple[str, str, str | None]]:
     return [(pair.first, pair.second, pair.factor) for pair in manifest.pairs]
 
 
-def test_datasets_and_systems_stand_in_sorted_order(tmp_path):
+def test_datasets_and_systems_stand_in_sorted_order(tmp_path: Path) -> None:
     manifest = read(tmp_path, MANIFEST)
     assert [dataset.name for dataset in manifest.datasets] == ["north", "south"]
     assert [system.name for system in manifest.systems] == ["large", "rules", "small"]
@@ -36,7 +37,7 @@ def test_datasets_and_systems_stand_in_sorted_order(tmp_path):
     assert manifest.settings == {"attributes": "fu20", "resamples": 50}
 
 
-def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_path):
+def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_path: Path) -> None:
     assert pairs(read(tmp_path, MANIFEST)) == [
         ("large", "rules", "size"),
         ("large", "small", "size"),
@@ -46,47 +47,47 @@ def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_pat
     assert pairs(read(tmp_path, text)) == [("rules", "small", "size")]
 
 
-def test_pairs_asked_for_keep_their_direction_and_join_those_of_factors(tmp_path):
+def test_pairs_asked_for_keep_their_direction_and_join_those_of_factors(tmp_path: Path) -> None:
     text = MANIFEST + '[[compare]]\nsystems = ["small", "large"]\n'
     assert ("small", "large", "size") in pairs(read(tmp_path, text))
     assert ("large", "small", "size") not in pairs(read(tmp_path, text))
 
 
-def test_without_factors_and_comparisons_all_pairs_are_compared(tmp_path):
+def test_without_factors_and_comparisons_all_pairs_are_compared(tmp_path: Path) -> None:
     text = re.sub(r"factors = .*\n", "", MANIFEST)
     assert len(pairs(read(tmp_path, text))) == 3
     asked = text + '[[compare]]\nsystems = ["small", "large"]\n'
     assert pairs(read(tmp_path, asked)) == [("small", "large", None)]
 
 
-def test_a_comparison_of_three_systems_is_three_pairs(tmp_path):
+def test_a_comparison_of_three_systems_is_three_pairs(tmp_path: Path) -> None:
     text = re.sub(r"factors = .*\n", "", MANIFEST) + '[[compare]]\nsystems = ["small", "large", "rules"]\n'
     assert len(pairs(read(tmp_path, text))) == 3
 
 
-def test_columns_become_the_keywords_of_reading(tmp_path):
+def test_columns_become_the_keywords_of_reading(tmp_path: Path) -> None:
     text = MANIFEST.replace('test = "north/test.txt"', 'test = "t"\ncolumns = {token = 0, tag = 3, pos = 1}')
     north = read(tmp_path, text).datasets[0]
     assert north.reading == {"token_column": 0, "tag_column": 3, "columns": {"pos": 1}}
 
 
-def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_path):
+def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_path: Path) -> None:
     text = 'scheme = "IOB1"\n' + MANIFEST.replace('test = "north/test.txt"', 'test = "t"\nscheme = "BIOES"')
     assert [one.reading["scheme"] for one in read(tmp_path, text).datasets] == ["BIOES", "IOB1"]
 
 
-def test_broken_toml_is_told_with_its_line(tmp_path):
+def test_broken_toml_is_told_with_its_line(tmp_path: Path) -> None:
     refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: this is not TOML")
 
 
-def test_text_that_is_not_utf8_is_refused(tmp_path):
+def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_bytes(b'name = "\xff"\n')
     with pytest.raises(InputError, match="the byte 0xff is not UTF-8"):
         read_manifest(path)
 
 
-def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path):
+def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path: Path) -> None:
     refuse(
         tmp_path,
         MANIFEST.replace("resamples = 50", "resample = 50"),
@@ -113,17 +114,17 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path
         ("attributes", "columns = {token = 1.5}\nattributes", "the column 'token' must be a number"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(tmp_path, old, new, expected):
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in MANIFEST
     refuse(tmp_path, MANIFEST.replace(old, new), "study.toml", expected)
 
 
-def test_a_system_without_predictions_is_told_what_to_add(tmp_path):
+def test_a_system_without_predictions_is_told_what_to_add(tmp_path: Path) -> None:
     text = "\n".join(MANIFEST.splitlines()[1:])
     refuse(tmp_path, text, "where to find the predictions of 'large'.", "Add, above all tables")
 
 
-def test_a_table_that_is_none_is_refused(tmp_path):
+def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     refuse(
         tmp_path,
         "predictions = 'p'\n[datasets]\nnorth = 3\n[systems.a]\n",
@@ -131,7 +132,7 @@ def test_a_table_that_is_none_is_refused(tmp_path):
     )
 
 
-def test_datasets_and_systems_must_be_there(tmp_path):
+def test_datasets_and_systems_must_be_there(tmp_path: Path) -> None:
     refuse(tmp_path, "seed = 1\n", "the manifest names no datasets.\nAdd a table such as [datasets.NAME].")
     refuse(tmp_path, '[datasets.a]\ntest = "t"\n', "the manifest names no systems.")
 
@@ -144,15 +145,15 @@ def test_datasets_and_systems_must_be_there(tmp_path):
         ('system = ["large"]', "the key 'system' is not known here."),
     ],
 )
-def test_a_wrong_comparison_is_told_with_its_place(tmp_path, asked, expected):
+def test_a_wrong_comparison_is_told_with_its_place(tmp_path: Path, asked: str, expected: str) -> None:
     refuse(tmp_path, f"{MANIFEST}[[compare]]\n{asked}\n", "study.toml:", expected)
 
 
-def test_a_comparison_that_is_no_table_is_refused(tmp_path):
+def test_a_comparison_that_is_no_table_is_refused(tmp_path: Path) -> None:
     refuse(tmp_path, 'compare = ["large", "small"]\n' + MANIFEST, "'compare' must be written as [[compare]]")
 
 
-def test_numbers_in_names_are_sorted_as_numbers(tmp_path):
+def test_numbers_in_names_are_sorted_as_numbers(tmp_path: Path) -> None:
     systems = "".join(f"[systems.K{number}]\n" for number in (10, 2, 1))
     text = 'predictions = "{system}.conll"\n[datasets.d10]\ntest = "a"\n[datasets.d9]\ntest = "b"\n' + systems
     manifest = read(tmp_path, text.replace("{system}", "{dataset}/{system}"))

@@ -2,67 +2,78 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import zlib
+from pathlib import Path
 
 import pytest
 from study_files import make
 
+import spanwise
 from spanwise.errors import InputError
-from spanwise.studies import make_plan, read_manifest
-from spanwise.studies._kept import Cache, default_folder, key_of
-from spanwise.studies._manifest import find_runs, natural
+from spanwise.studies import make_plan, manifest_of, read_manifest
 
 
-def touch(folder, *names):
+def touch(folder: Path, *names: str) -> None:
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
 
 
-def test_runs_are_found_by_their_pattern(tmp_path):
+def runs(folder: Path, pattern: str, system: str, *datasets: str) -> list[dict[str, str]]:
+    """The runs of a system on each dataset: the file that the plan has found for each."""
+    touch(folder, "gold")
+    tree = {"datasets": {name: {"test": "gold"} for name in datasets}, "systems": {system: {}}}
+    plan = make_plan(manifest_of({"predictions": pattern, **tree}, root=folder))
+    return [{run: file.shown for run, file in cell.runs.items()} for cell in plan.cells]
+
+
+def test_runs_are_found_by_their_pattern(tmp_path: Path) -> None:
     touch(tmp_path, "kin/bert.1.txt", "kin/bert.2.txt", "kin/crf.1.txt", "ewe/bert.7.txt", "kin/bert.1.bak")
-    found = find_runs(tmp_path, "{dataset}/{system}.{run}.txt", "kin", "bert")
+    (found,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "bert", "kin")
     assert found == {"1": "kin/bert.1.txt", "2": "kin/bert.2.txt"}
 
 
-def test_a_run_may_be_a_folder_and_must_be_the_same_throughout(tmp_path):
+def test_a_run_may_be_a_folder_and_must_be_the_same_throughout(tmp_path: Path) -> None:
     touch(tmp_path, "seed-1/kin-1.txt", "seed-2/kin-1.txt", "seed-2/kin-2.txt", "seed-3/other.txt")
-    assert find_runs(tmp_path, "seed-{run}/{dataset}-{run}.txt", "kin", "x") == {
-        "1": "seed-1/kin-1.txt",
-        "2": "seed-2/kin-2.txt",
-    }
+    (found,) = runs(tmp_path, "seed-{run}/{dataset}-{run}.txt", "x", "kin")
+    assert found == {"1": "seed-1/kin-1.txt", "2": "seed-2/kin-2.txt"}
 
 
-def test_a_pattern_without_runs_is_one_run(tmp_path):
+def test_a_pattern_without_runs_is_one_run(tmp_path: Path) -> None:
     touch(tmp_path, "kin/rules.txt")
-    assert find_runs(tmp_path, "{dataset}/{system}.txt", "kin", "rules") == {"1": "kin/rules.txt"}
-    assert find_runs(tmp_path, "{dataset}/{system}.txt", "ewe", "rules") == {}
+    found = runs(tmp_path, "{dataset}/{system}.txt", "rules", "ewe", "kin")
+    assert found == [{}, {"1": "kin/rules.txt"}]
 
 
-def test_characters_of_a_pattern_mean_themselves(tmp_path):
+def test_characters_of_a_pattern_mean_themselves(tmp_path: Path) -> None:
     touch(tmp_path, "kin/a+b[1].x.txt", "kin/aab1.x.txt")
-    assert list(find_runs(tmp_path, "{dataset}/{system}.{run}.txt", "kin", "a+b[1]")) == ["x"]
+    (found,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "a+b[1]", "kin")
+    assert found == {"x": "kin/a+b[1].x.txt"}
 
 
-def test_an_absolute_pattern_is_taken_as_it_is(tmp_path):
+def test_an_absolute_pattern_is_taken_as_it_is(tmp_path: Path) -> None:
     touch(tmp_path, "kin/bert.1.txt")
-    assert list(find_runs(tmp_path / "elsewhere", f"{tmp_path}/kin/bert.{{run}}.txt", "kin", "bert")) == ["1"]
+    (found,) = runs(tmp_path / "elsewhere", f"{tmp_path}/kin/bert.{{run}}.txt", "bert", "kin")
+    assert list(found) == ["1"]
 
 
-def test_runs_stand_in_natural_order():
-    assert sorted(["10", "2", "seed10", "seed9"], key=natural) == ["2", "10", "seed9", "seed10"]
+def test_runs_stand_in_natural_order(tmp_path: Path) -> None:
+    touch(tmp_path, *(f"bert.{run}.txt" for run in ("10", "2", "seed10", "seed9")))
+    (found,) = runs(tmp_path, "{system}.{run}.txt", "bert", "kin")
+    assert list(found) == ["2", "10", "seed9", "seed10"]
 
 
-def test_a_missing_run_is_allowed_and_shown(tmp_path):
+def test_a_missing_run_is_allowed_and_shown(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     (tmp_path / "north" / "predictions" / "small.2.txt").unlink()
     plan = make_plan(read_manifest(manifest))
     assert plan.missing == [{"dataset": "north", "system": "small", "run": "2"}]
 
 
-def test_a_whole_cell_may_be_missing(tmp_path):
+def test_a_whole_cell_may_be_missing(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     for run in "123":
         (tmp_path / "south" / "predictions" / f"rules.{run}.txt").unlink()
@@ -70,7 +81,7 @@ def test_a_whole_cell_may_be_missing(tmp_path):
     assert [row["run"] for row in plan.missing] == ["1", "2", "3"]
 
 
-def test_runs_may_be_listed_so_that_one_missing_everywhere_is_shown(tmp_path):
+def test_runs_may_be_listed_so_that_one_missing_everywhere_is_shown(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1", "2"))
     text = manifest.read_text().replace("[systems.rules]", '[systems.rules]\nruns = ["1", "2", "9"]')
     manifest.write_text(text)
@@ -78,7 +89,7 @@ def test_runs_may_be_listed_so_that_one_missing_everywhere_is_shown(tmp_path):
     assert [(row["system"], row["run"]) for row in missing] == [("rules", "9"), ("rules", "9")]
 
 
-def test_identical_files_are_one_run(tmp_path):
+def test_identical_files_are_one_run(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     for run in ("2", "3"):
@@ -92,7 +103,7 @@ def test_identical_files_are_one_run(tmp_path):
     assert list(cell.runs) == ["1"] and cell.missing == ()
 
 
-def test_a_file_that_two_systems_share_is_noticed(tmp_path):
+def test_a_file_that_two_systems_share_is_noticed(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     shutil.copy(folder / "rules.1.txt", folder / "small.1.txt")
@@ -101,7 +112,7 @@ def test_a_file_that_two_systems_share_is_noticed(tmp_path):
     ]
 
 
-def test_a_system_whose_name_begins_like_another_keeps_its_own_files(tmp_path):
+def test_a_system_whose_name_begins_like_another_keeps_its_own_files(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     text = manifest.read_text() + '[systems."large.new"]\n'
     manifest.write_text(text)
@@ -114,7 +125,7 @@ def test_a_system_whose_name_begins_like_another_keeps_its_own_files(tmp_path):
     assert cells["north", "large"] == ["1"] and cells["north", "large.new"] == ["1"]
 
 
-def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path):
+def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     (tmp_path / "south" / "test.txt").unlink()
     with pytest.raises(InputError) as error:
@@ -124,7 +135,7 @@ def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path):
     assert "pass root= for another folder" in str(error.value)
 
 
-def test_a_folder_in_place_of_a_file_is_told(tmp_path):
+def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     (tmp_path / "south" / "train.txt").unlink()
     (tmp_path / "south" / "train.txt").mkdir()
@@ -132,7 +143,7 @@ def test_a_folder_in_place_of_a_file_is_told(tmp_path):
         make_plan(read_manifest(manifest))
 
 
-def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path):
+def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     manifest.write_text(manifest.read_text() + "[systems.absent]\n")
     with pytest.raises(InputError, match=r"no file fits the pattern .* for the system 'absent'"):
@@ -142,42 +153,75 @@ def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path):
 # ---- the cache ----------------------------------------------------------------------------------
 
 
-def test_what_was_kept_comes_back(tmp_path):
-    cache = Cache(tmp_path / "deep" / "folder")
-    assert cache.get("a", dict) is None
-    cache.put("a", {"f1": 0.1, "none": None})
-    assert cache.get("a", dict) == {"f1": 0.1, "none": None}
-    assert sorted(path.name for path in cache.folder.iterdir()) == [".key", "a.json.z"]
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    """Two systems on one dataset, which are two cells and one pair."""
+    make(tmp_path, runs=("1",), count=20)
+    path = tmp_path / "two.toml"
+    path.write_text(
+        'predictions = "north/predictions/{system}.1.txt"\nattributes = "entity_length"\nresamples = 0\n'
+        '[datasets.north]\ntest = "north/test.txt"\n[systems.large]\n[systems.small]\n',
+        encoding="utf-8",
+    )
+    return path
 
 
-def test_a_damaged_file_is_as_good_as_none(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put("a", [1])
-    (tmp_path / "a.json.z").write_bytes(b"no zlib")
-    assert cache.get("a", dict) is None
+def run(manifest: Path, cache: Path | bool) -> tuple[str, int]:
+    """The document of a study, and how many of its cells were kept."""
+    said: list[str] = []
+    document = spanwise.study(manifest, workers=1, cache=cache, progress=said.append).to_json()
+    (kept,) = re.findall(r"^(\d) of 2 cells are kept", "\n".join(said), re.MULTILINE) or ["0"]
+    return document, int(kept)
 
 
-def test_a_forged_entry_is_as_good_as_none(tmp_path):
-    cache = Cache(tmp_path)
-    cache.put("a", {"f1": 0.1})
-    cache.put("b", {"f1": 0.9})
-    (tmp_path / "a.json.z").write_bytes((tmp_path / "b.json.z").read_bytes())
-    assert cache.get("a", dict) is None
-    (tmp_path / "b.json.z").write_bytes(bytes(32) + zlib.compress(b'{"f1": 1.0}'))
-    assert cache.get("b", dict) is None
+def test_what_was_kept_comes_back(manifest: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "deep" / "folder"
+    plain, _ = run(manifest, False)
+    assert run(manifest, kept) == (plain, 0)
+    assert run(manifest, kept) == (plain, 2)
+    names = sorted(path.name for path in kept.iterdir())
+    assert names[0] == ".key" and all(name.endswith(".json.z") for name in names[1:])
 
 
-def test_a_folder_that_cannot_be_written_to_ends_nothing(tmp_path):
+def test_a_damaged_file_is_as_good_as_none(manifest: Path, tmp_path: Path) -> None:
+    plain, _ = run(manifest, tmp_path / "kept")
+    for path in (tmp_path / "kept").glob("*.json.z"):
+        path.write_bytes(b"no zlib")
+    assert run(manifest, tmp_path / "kept") == (plain, 0)
+
+
+def test_a_forged_entry_is_as_good_as_none(manifest: Path, tmp_path: Path) -> None:
+    plain, _ = run(manifest, tmp_path / "kept")
+    files = {path: path.read_bytes() for path in (tmp_path / "kept").glob("*.json.z")}
+    for path, other in zip(files, [*files][1:] + [*files][:1], strict=True):
+        path.write_bytes(files[other])
+    assert run(manifest, tmp_path / "kept") == (plain, 0)
+    for path, data in files.items():
+        content = zlib.decompress(data[32:])
+        path.write_bytes(bytes(32) + zlib.compress(content.replace(b'"correct":', b'"correct":1')))
+    assert run(manifest, tmp_path / "kept") == (plain, 0)
+
+
+def test_a_folder_that_cannot_be_written_to_ends_nothing(manifest: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    cache = Cache(tmp_path / "file" / "folder")
-    assert not cache.put("a", [1])
-    assert cache.get("a", dict) is None
+    plain, _ = run(manifest, False)
+    for _ in range(2):
+        assert run(manifest, tmp_path / "file" / "folder") == (plain, 0)
 
 
-def test_a_key_depends_on_content_and_not_on_the_order_of_keys():
-    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1}) != key_of({"a": 2, "b": 1})
+def test_what_is_kept_depends_on_settings_and_not_on_their_order(manifest: Path, tmp_path: Path) -> None:
+    run(manifest, tmp_path / "kept")
+    first, second, third, *rest = manifest.read_text(encoding="utf-8").splitlines()
+    manifest.write_text("\n".join([third, second, first, *rest]), encoding="utf-8")
+    assert run(manifest, tmp_path / "kept")[1] == 2
+    manifest.write_text("\n".join(["resamples = 1", second, first, *rest]), encoding="utf-8")
+    assert run(manifest, tmp_path / "kept")[1] == 0
 
 
-def test_the_default_folder_is_the_users_cache(monkeypatch, tmp_path):
+def test_the_default_folder_is_the_users_cache(
+    manifest: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_folder() == tmp_path / "spanwise" / "studies"
+    plain, _ = run(manifest, True)
+    assert (tmp_path / "spanwise" / "studies" / ".key").exists()
+    assert run(manifest, tmp_path / "spanwise" / "studies") == (plain, 2)

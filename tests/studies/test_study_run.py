@@ -3,108 +3,110 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from study_files import MANIFEST, make, predicted, sentences, write
+from typed import present
 
-import spanwise
+from spanwise import InputError, study
+from spanwise.attributes import ATTRIBUTES, Mention, register
 from spanwise.cli.main import main
-from spanwise.errors import InputError
+from spanwise.document.scores import Comparison, ScoreTest
+from spanwise.document.study import Study
 from spanwise.table import PerformanceTable
 
 
-def study(*sources, **options):
-    """The document of a study as plain data."""
-    return spanwise.study(*sources, **options).to_dict()
-
-
-def text_of(document):
-    return json.dumps(document, allow_nan=False)
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("study")
     make(path)
     return path
 
 
 @pytest.fixture(scope="module")
-def document(folder):
+def document(folder: Path) -> Study:
     return study(folder / "study.toml", workers=1, cache=False)
 
 
-def test_the_number_of_processes_changes_no_byte(folder, document):
-    assert text_of(study(folder / "study.toml", workers=3, cache=False)) == text_of(document)
+def primary(comparison: Comparison) -> ScoreTest:
+    """The test of overall F1."""
+    return present(comparison.score(("exact", "overall", "f1")))
 
 
-def test_the_order_and_the_name_of_the_manifest_change_no_byte(folder, document):
+def test_the_number_of_processes_changes_no_byte(folder: Path, document: Study) -> None:
+    assert study(folder / "study.toml", workers=3, cache=False).to_json() == document.to_json()
+
+
+def test_the_order_and_the_name_of_the_manifest_change_no_byte(folder: Path, document: Study) -> None:
     head, *tables = MANIFEST.split("\n[")
     other = folder / "other.toml"
     other.write_text("\n[".join([head, *reversed(tables)]) + "\n")
-    assert text_of(study(other, workers=1, cache=False)) == text_of(document)
+    assert study(other, workers=1, cache=False).to_json() == document.to_json()
 
 
-def test_kept_cells_change_no_byte_and_are_not_computed_again(folder, document, tmp_path):
-    said = []
-    assert text_of(study(folder / "study.toml", workers=2, cache=tmp_path)) == text_of(document)
-    assert text_of(study(folder / "study.toml", cache=tmp_path, progress=said.append)) == text_of(document)
+def test_kept_cells_change_no_byte_and_are_not_computed_again(
+    folder: Path, document: Study, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    assert study(folder / "study.toml", workers=2, cache=tmp_path).to_json() == document.to_json()
+    assert study(folder / "study.toml", cache=tmp_path, progress=said.append).to_json() == document.to_json()
     assert said == ["6 of 6 cells are kept from before"]
 
 
-def test_a_changed_file_recomputes_its_cell_alone(tmp_path):
+def test_a_changed_file_recomputes_its_cell_alone(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     study(manifest, workers=1, cache=tmp_path / "kept")
     write(tmp_path / "north" / "predictions" / "small.1.txt", predicted(sentences(60, 0), 0.2, 5))
-    said = []
+    said: list[str] = []
     study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
     assert said[0] == "5 of 6 cells are kept from before"
     assert [text for text in said if "1/1 north × small" in text]
     assert not [text for text in said if "south: systems compared" in text]
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path):
+def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
 
     class Interrupted(Exception):
         pass
 
-    def interrupt(text):
+    def interrupt(text: str) -> None:
         if text.startswith("3/6"):
             raise Interrupted
 
     with pytest.raises(Interrupted):
         study(manifest, workers=1, cache=tmp_path / "kept", progress=interrupt)
-    said = []
+    said: list[str] = []
     study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
     assert said[0] == "3 of 6 cells are kept from before"
 
 
-def test_moved_files_are_the_same_files(tmp_path):
+def test_moved_files_are_the_same_files(tmp_path: Path) -> None:
     first = make(tmp_path / "a", runs=("1",))
     study(first, workers=1, cache=tmp_path / "kept")
     second = make(tmp_path / "b", runs=("1",))
-    said = []
+    said: list[str] = []
     moved = study(second, workers=1, cache=tmp_path / "kept", progress=said.append)
     assert said == ["6 of 6 cells are kept from before"]
-    assert moved["inputs"][0]["path"] == "north/test.txt"
+    assert moved.inputs[0].path == "north/test.txt"
 
 
-def test_a_wrong_file_stops_the_study_with_its_place_before_anything_is_computed(tmp_path):
+def test_a_wrong_file_stops_the_study_with_its_place_before_anything_is_computed(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     bad = tmp_path / "south" / "predictions" / "small.2.txt"
     lines = bad.read_text().splitlines(keepends=True)
     bad.write_text("".join([*lines[:4], *lines[6:]]))
-    said = []
+    said: list[str] = []
     with pytest.raises(InputError, match=r"small\.2\.txt:"):
         study(manifest, workers=2, cache=tmp_path / "kept", progress=said.append)
     assert said == []
     assert not (tmp_path / "kept").exists()
 
 
-def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path):
+def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     for dataset in ("south", "north"):
         (tmp_path / dataset / "predictions" / "rules.1.txt").write_text("a O\n")
@@ -122,7 +124,7 @@ def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path):
         ("resamples = 50", 'buckets = {sentence_lenth = "1"}', "no attribute is called 'sentence_lenth'"),
     ],
 )
-def test_an_unknown_name_is_told_with_its_place(tmp_path, old, new, expected):
+def test_an_unknown_name_is_told_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
     manifest = make(tmp_path, runs=("1",))
     manifest.write_text(MANIFEST.replace(old, new))
     with pytest.raises(InputError) as error:
@@ -130,124 +132,126 @@ def test_an_unknown_name_is_told_with_its_place(tmp_path, old, new, expected):
     assert expected in str(error.value)
 
 
-def test_missing_and_identical_runs_are_told_and_shown(tmp_path):
+def test_missing_and_identical_runs_are_told_and_shown(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     (folder / "small.2.txt").unlink()
     (folder / "rules.3.txt").write_bytes((folder / "rules.1.txt").read_bytes())
-    said = []
+    said: list[str] = []
     document = study(manifest, workers=1, cache=False, progress=said.append)
     assert said[0] == "missing: north × small, run 2"
     assert said[1] == "north × rules: run 3 is the same file as run 1 and is not counted again"
-    cell = document["analyses"]["holistic"]["small"]["north"]
-    assert cell["runs"] == 2 and cell["missing"] == ["2"]
-    assert list(document["datasets"]["north"]["runs"]["rules"]) == ["1", "2"]
-    assert document["plan"]["identical"][0]["same_as"] == "1"
+    cell = document.analyses.holistic["small"]["north"]
+    assert cell.runs == 2 and cell.missing == ("2",)
+    assert list(document.datasets["north"].runs["rules"]) == ["1", "2"]
+    assert present(document.plan).identical[0]["same_as"] == "1"
 
 
-def test_systems_given_many_times_over_are_never_independent_runs(tmp_path):
+def test_systems_given_many_times_over_are_never_independent_runs(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     for dataset in ("north", "south"):
         for run in ("2", "3"):
             folder = tmp_path / dataset / "predictions"
             (folder / f"rules.{run}.txt").write_bytes((folder / "rules.1.txt").read_bytes())
     document = study(manifest, workers=1, cache=False)
-    cell = document["analyses"]["holistic"]["rules"]["north"]
-    assert cell["runs"] == 1 and cell["std"] is None
-    tested = [row for row in document["analyses"]["bucket_wise"]["comparative"] if "rules" in row["systems"]]
-    assert all(row["overall"]["blocks"] == ["north 1", "south 1"] for row in tested)
-    assert all("cannot reach p < 0.05: on 2 pairs" in row["overall"]["note"] for row in tested)
+    cell = document.analyses.holistic["rules"]["north"]
+    assert cell.runs == 1 and cell.std is None
+    comparative = document.analyses.bucket_wise.comparative
+    tested = [present(row.overall) for row in comparative if "rules" in row.systems]
+    assert all(test.blocks == ("north 1", "south 1") for test in tested)
+    assert all("cannot reach p < 0.05: on 2 pairs" in present(test.note) for test in tested)
 
 
-def test_every_cell_has_its_mean_its_spread_and_its_data_interval(document):
-    for row in document["analyses"]["holistic"].values():
+def test_every_cell_has_its_mean_its_spread_and_its_data_interval(document: Study) -> None:
+    for row in document.analyses.holistic.values():
         for cell in row.values():
-            low, high = cell["interval"]["mean"]
-            assert low < cell["mean"] < high
-            assert cell["std"] > 0 and cell["runs"] == 3
+            low, high = map(present, present(cell.ends("mean")))
+            assert low < present(cell.mean) < high
+            assert present(cell.std) > 0 and cell.runs == 3
 
 
-def test_letters_name_the_systems_that_are_beaten(document):
-    holistic = document["analyses"]["holistic"]
-    assert [holistic[system]["north"]["letter"] for system in ("large", "small", "rules")] == ["a", "b", "c"]
-    assert document["analyses"]["letters"]["north"] == {"large": "bc", "small": "c", "rules": ""}
+def test_letters_name_the_systems_that_are_beaten(document: Study) -> None:
+    holistic = document.analyses.holistic
+    assert [holistic[system]["north"].letter for system in ("large", "small", "rules")] == ["a", "b", "c"]
+    assert document.analyses.letters["north"] == {"large": "bc", "small": "c", "rules": ""}
 
 
-def test_comparisons_are_of_means_over_runs_and_count_gold_mentions_once(document):
-    north = document["datasets"]["north"]
-    assert [row["systems"] for row in north["comparisons"]] == [
-        ["large", "rules"],
-        ["large", "small"],
-        ["rules", "small"],
+def test_comparisons_are_of_means_over_runs_and_count_gold_mentions_once(document: Study) -> None:
+    north = document.datasets["north"]
+    assert [row.systems for row in north.comparisons] == [
+        ("large", "rules"),
+        ("large", "small"),
+        ("rules", "small"),
     ]
-    overall = north["comparisons"][0]["scores"]
-    row = next(row for row in overall if row["path"] == ["exact", "overall", "f1"])
-    assert row["mentions"] == north["dataset"]["mentions"]
-    runs = [run["exact"]["overall"] for run in north["runs"]["large"].values()]
-    assert row["a"] == pytest.approx(sum(run["f1"] for run in runs) / len(runs))
+    row = primary(north.comparisons[0])
+    assert row.mentions == present(north.dataset).mentions
+    runs = [present(run.exact.overall.f1) for run in north.runs["large"].values()]
+    assert row.a == pytest.approx(sum(runs) / len(runs))
 
 
-def test_the_test_over_runs_is_a_t_test_of_means_with_both_variances(document):
-    for row in document["datasets"]["north"]["comparisons"]:
-        assert row["test"] == "t-test over runs" and row["runs"] == [3, 3]
-        found = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
-        assert found["role"] == "primary" and found["significant"] == (found["p_corrected"] < 0.05)
+def test_the_test_over_runs_is_a_t_test_of_means_with_both_variances(document: Study) -> None:
+    for row in document.datasets["north"].comparisons:
+        assert row.test == "t-test over runs" and row.runs == (3, 3)
+        found = primary(row)
+        assert found.role == "primary" and found.significant == (present(found.p_corrected) < 0.05)
         values = [
-            [run["exact"]["overall"]["f1"] for run in document["datasets"]["north"]["runs"][name].values()]
-            for name in row["systems"]
+            [present(run.exact.overall.f1) for run in document["north"].runs[name].values()]
+            for name in row.systems
         ]
-        of_runs = sum(np.var(one, ddof=1) / len(one) for one in values)
-        low, high = found["interval"]
+        of_runs = sum(float(np.var(one, ddof=1)) / len(one) for one in values)
+        low, high = map(present, present(found.interval))
         assert (high - low) / 2 > 1.96 * of_runs**0.5
-        assert (low + high) / 2 == pytest.approx(found["difference"])
+        assert (low + high) / 2 == pytest.approx(found.difference)
 
 
 @pytest.mark.parametrize("name", ["north", "south"])
-def test_all_other_scores_over_runs_are_one_family_under_holm(document, name):
-    comparisons = document["datasets"][name]["comparisons"]
+def test_all_other_scores_over_runs_are_one_family_under_holm(document: Study, name: str) -> None:
+    comparisons = document.datasets[name].comparisons
     rows = [
-        row
+        (row.p, row)
         for comparison in comparisons
-        for row in comparison["scores"]
-        if row["role"] == "secondary" and row["p"] is not None
+        for row in comparison.scores
+        if row.role == "secondary" and row.p is not None
     ]
-    assert {comparison["tests"] for comparison in comparisons} == {len(rows)}
+    assert {comparison.tests for comparison in comparisons} == {len(rows)}
     least = 0.0
-    for rank, row in enumerate(sorted(rows, key=lambda row: row["p"])):
-        least = max(least, min(row["p"] * (len(rows) - rank), 1.0))
-        assert row["p_corrected"] == pytest.approx(least)
-        assert row["significant"] == (least < 0.05)
+    for rank, (p, row) in enumerate(sorted(rows, key=itemgetter(0))):
+        least = max(least, min(p * (len(rows) - rank), 1.0))
+        assert row.p_corrected == pytest.approx(least)
+        assert row.significant == (least < 0.05)
 
 
-def test_a_note_says_how_a_manifest_names_larger_units(document):
-    assert 'or take blocks of sentences (unit = "block:20", else --unit block:20).' in document["notes"][0]
+def test_a_note_says_how_a_manifest_names_larger_units(document: Study) -> None:
+    assert (
+        'or take blocks of sentences (unit = "block:20", else --unit block:20).' in present(document.notes)[0]
+    )
 
 
-def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path):
+def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     manifest.write_text(MANIFEST.replace("resamples = 50", "resamples = 0"))
     document = study(manifest, workers=1, cache=False)
-    assert document["analyses"]["holistic"]["large"]["north"]["interval"] == {}
-    row = document["datasets"]["north"]["comparisons"][0]
-    assert all(score["p"] is None and score["interval"] is None for score in row["scores"])
-    assert set(document["analyses"]["letters"]["north"].values()) == {""}
+    assert document.analyses.holistic["large"]["north"].interval == {}
+    row = document.datasets["north"].comparisons[0]
+    assert all(score.p is None and score.interval is None for score in row.scores)
+    assert set(document.analyses.letters["north"].values()) == {""}
 
 
-def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path):
+def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     for run in ("2", "3"):
         (folder / f"rules.{run}.txt").unlink()
     (folder / "small.3.txt").unlink()
-    north = study(manifest, workers=1, cache=False)["datasets"]["north"]
-    row = next(row for row in north["comparisons"] if row["systems"] == ["large", "rules"])
-    overall = next(r for r in row["scores"] if r["path"] == ["exact", "overall", "f1"])
-    assert overall["b"] == pytest.approx(north["runs"]["rules"]["1"]["exact"]["overall"]["f1"])
-    assert overall["mentions"] == north["dataset"]["mentions"] and overall["significant"]
-    assert row["runs"] == [3, 1] and "randomisation" in row["test"]
+    north = study(manifest, workers=1, cache=False).datasets["north"]
+    row = next(row for row in north.comparisons if row.systems == ("large", "rules"))
+    overall = primary(row)
+    assert overall.b == pytest.approx(north.runs["rules"]["1"].exact.overall.f1)
+    assert overall.mentions == present(north.dataset).mentions and overall.significant
+    assert row.runs == (3, 1) and "randomisation" in present(row.test)
 
 
-def test_the_performance_table_of_a_study_is_tidy(document):
+def test_the_performance_table_of_a_study_is_tidy(document: Study) -> None:
     table = PerformanceTable.of_document(document)
     rows = table.rows()
     assert {row["model"] for row in rows} == {"large", "small", "rules"}
@@ -258,7 +262,9 @@ def test_the_performance_table_of_a_study_is_tidy(document):
     assert table.to_csv().splitlines()[0].startswith("dataset,model,run,attribute,bucket,label,unit,gold")
 
 
-def test_the_command_shows_tables_and_writes_what_is_asked_for(folder, tmp_path, capsys):
+def test_the_command_shows_tables_and_writes_what_is_asked_for(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     written = ["--json", str(tmp_path / "s.json"), "--csv", str(tmp_path / "t"), "--parquet"]
     asked = [*written, str(tmp_path / "p.parquet"), "--cache", str(tmp_path / "kept"), "--workers", "2"]
     status = main(["study", str(folder / "study.toml"), *asked])
@@ -272,7 +278,9 @@ def test_the_command_shows_tables_and_writes_what_is_asked_for(folder, tmp_path,
     assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows > 100
 
 
-def test_the_command_takes_the_document_to_standard_output(folder, tmp_path, capsys):
+def test_the_command_takes_the_document_to_standard_output(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = ["study", str(folder / "study.toml"), "--json", "-", "--quiet", "--cache", str(tmp_path)]
     assert main(asked) == 0
     shown = capsys.readouterr()
@@ -287,21 +295,25 @@ def test_the_command_takes_the_document_to_standard_output(folder, tmp_path, cap
         (["--root", "/nowhere"], 3, "does not exist"),
     ],
 )
-def test_a_wrong_call_is_told(folder, capsys, more, status, expected):
+def test_a_wrong_call_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str], more: list[str], status: int, expected: str
+) -> None:
     assert main(["study", str(folder / "study.toml"), *more]) == status
     assert expected in capsys.readouterr().err
 
 
-def test_an_attribute_that_was_added_in_python_is_never_kept(tmp_path):
-    from spanwise.attributes import ATTRIBUTES, register
-
+def test_an_attribute_that_was_added_in_python_is_never_kept(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
-    register(lambda mention: len(mention.text), name="letters_of_mention", summary="characters of a mention")
+
+    def letters_of_mention(mention: Mention) -> int:
+        return len(mention.text)
+
+    register(letters_of_mention, summary="characters of a mention")
     try:
         manifest.write_text(MANIFEST.replace('"fu20"', '["letters_of_mention"]'))
         study(manifest, workers=1, cache=tmp_path / "kept")
     finally:
-        ATTRIBUTES._values.pop("letters_of_mention")
+        ATTRIBUTES.remove("letters_of_mention")
     assert not (tmp_path / "kept").exists()
 
 
@@ -309,13 +321,14 @@ def test_an_attribute_that_was_added_in_python_is_never_kept(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def masakhaner(data):
+def masakhaner(data: Path) -> Study:
     example = Path(__file__).parents[2] / "examples" / "masakhaner.toml"
     return study(example, root=data / "masakhaner", workers=2, cache=False)
 
 
-def tags(path):
-    result, now = [], []
+def tags(path: Path) -> list[list[str]]:
+    result: list[list[str]] = []
+    now: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip():
             now.append(line.split()[-1])
@@ -325,29 +338,29 @@ def tags(path):
     return [*result, now] if now else result
 
 
-def test_all_36_scores_agree_with_seqeval(masakhaner, data):
+def test_all_36_scores_agree_with_seqeval(masakhaner: Study, data: Path) -> None:
     from seqeval.metrics import f1_score
 
     seen = 0
-    for dataset, part in masakhaner["datasets"].items():
+    for dataset, part in masakhaner.datasets.items():
         gold = tags(data / "masakhaner" / dataset / "test.txt")
-        for system, runs in part["runs"].items():
+        for system, runs in part.runs.items():
             for run, scored in runs.items():
                 file = data / "masakhaner" / dataset / "predictions" / f"{system}.{run}.txt"
                 expected = f1_score(gold, tags(file))
-                assert scored["exact"]["overall"]["f1"] == pytest.approx(expected, abs=1e-12)
+                assert scored.exact.overall.f1 == pytest.approx(expected, abs=1e-12)
                 seen += 1
     assert seen == 36
 
 
-def test_the_example_has_every_analysis(masakhaner):
-    analyses = masakhaner["analyses"]
-    assert set(analyses["holistic"]) == {"afroxlmr", "mbert", "mdeberta", "rembert"}
-    assert [point["system"] for point in analyses["factors"]["parameters"]["line"]] == [
+def test_the_example_has_every_analysis(masakhaner: Study) -> None:
+    analyses = masakhaner.analyses
+    assert set(analyses.holistic) == {"afroxlmr", "mbert", "mdeberta", "rembert"}
+    assert [point.system for point in present(analyses.factors["parameters"].line)] == [
         "mbert",
         "mdeberta",
         "rembert",
     ]
-    assert len(analyses["model_wise"]["mbert"]) == 8
-    assert analyses["bucket_wise"]["rank_flips"] and analyses["tough"]["mbert"]["kin"]["SEEN"]["runs"] == 3
-    json.dumps(masakhaner, allow_nan=False)
+    assert len(analyses.model_wise["mbert"]) == 8
+    assert analyses.bucket_wise.rank_flips and analyses.tough["mbert"]["kin"]["SEEN"].runs == 3
+    json.dumps(masakhaner.to_dict(), allow_nan=False)

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from study_files import MANIFEST, make
+from typed import present
 
 import spanwise
+from spanwise.document.loading import document_of
 from spanwise.document.study import Study
 from spanwise.errors import InputError
 
@@ -40,19 +42,19 @@ def test_results_buckets_and_letters_are_of_the_score(studies: dict[str, Study],
         for dataset, result in row.items():
             runs = study.datasets[dataset].runs[system].values()
             assert result.mean == pytest.approx(np.mean([run[kind].overall[name] for run in runs]))
-            bounds = (result.interval or {})["mean"]
-            assert bounds[0] < result.mean < bounds[1]
+            low, high = map(present, present(result.ends("mean")))
+            assert low < present(result.mean) < high
             for attribute, buckets in analyses.performance_table[system][dataset].items():
                 for at, bucket in enumerate(buckets):
                     tables = [run.attributes[attribute].buckets[at] for run in runs]
                     values = [
                         (one.fair or {name: None})[name] if kind == "fair" else one[name] for one in tables
                     ]
-                    defined = [value for value in values if value is not None]
-                    expected = pytest.approx(np.mean(defined)) if defined else None
+                    known = [value for value in values if value is not None]
+                    expected = pytest.approx(np.mean(known)) if known else None
                     assert bucket.f1 == expected
     (pair,) = [one for one in analyses.bucket_wise.comparative if one.systems == ("large", "small")]
-    means = {name: analyses.holistic[name]["north"].mean for name in ("large", "small")}
+    means = {name: present(analyses.holistic[name]["north"].mean) for name in ("large", "small")}
     assert pair.gains["north"] == pytest.approx(means["large"] - means["small"])
 
 
@@ -62,7 +64,7 @@ def test_screens_and_tables_name_the_score(studies: dict[str, Study]) -> None:
     assert study.table("model_wise").header[1] == "fair F1"
     assert "Fair F1 in points" in study.table("holistic").caption
     assert "score:fair_f1" in study.signature
-    assert spanwise.document.loading.document_of(study.to_dict()) == study
+    assert document_of(study.to_dict()) == study
 
 
 def test_fair_scores_of_tokens_are_undefined_and_of_mentions_not(studies: dict[str, Study]) -> None:

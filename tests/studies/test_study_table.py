@@ -15,13 +15,13 @@ from spanwise.spreadsheet import to_csv
 from spanwise.table import AXES, PerformanceTable
 
 
-def test_a_result_document_becomes_a_table_of_one_dataset():
+def test_a_result_document_becomes_a_table_of_one_dataset() -> None:
     table = PerformanceTable.of_document(result("crf", "bert"))
     whole = table.where(attribute="", label="")
     assert whole.column("model") == ["crf", "bert"] and whole.column("dataset") == ["gold", "gold"]
 
 
-def test_scores_are_those_of_the_document():
+def test_scores_are_those_of_the_document() -> None:
     document = result("crf")
     table = PerformanceTable.of_document(document)
     part = table.where(attribute="entity_length")
@@ -30,7 +30,7 @@ def test_scores_are_those_of_the_document():
     assert part.scores("recall")[0] <= 1 and part.scores("precision")[0] <= 1
 
 
-def test_labels_and_buckets_add_up_to_the_whole():
+def test_labels_and_buckets_add_up_to_the_whole() -> None:
     table = PerformanceTable.of_document(study())
     for model in ("crf", "bert"):
         here = table.where(dataset="news", model=model, run="2")
@@ -40,7 +40,7 @@ def test_labels_and_buckets_add_up_to_the_whole():
         assert here.where(attribute="entity_length").counts.sum(axis=0).tolist() == whole.tolist()
 
 
-def test_tables_add_up_cell_by_cell():
+def test_tables_add_up_cell_by_cell() -> None:
     row = {"model": "crf", "gold": 4, "predicted": 2, "correct": 1}
     one, other = PerformanceTable.of([row]), PerformanceTable.of([row, {**row, "model": "bert"}])
     both = one + other
@@ -51,7 +51,7 @@ def test_tables_add_up_cell_by_cell():
 NO_RATES = {"precision": None, "recall": None, "f1": None}
 
 
-def test_crossed_labels_stand_on_both_axes():
+def test_crossed_labels_stand_on_both_axes() -> None:
     document = result("crf")
     document["systems"]["crf"]["cross"] = {
         "entity_length,label": {
@@ -67,7 +67,7 @@ def test_crossed_labels_stand_on_both_axes():
     assert cell.counts.tolist() == [[3, 2, 1]]
 
 
-def test_undefined_scores_are_none_in_rows_and_empty_in_csv():
+def test_undefined_scores_are_none_in_rows_and_empty_in_csv() -> None:
     table = PerformanceTable.of([{"model": "crf", "gold": 0, "predicted": 0, "correct": 0}])
     assert np.isnan(table.scores()[0]) and table.rows()[0]["f1"] is None
     row = next(csv.DictReader(io.StringIO(table.to_csv())))
@@ -75,7 +75,7 @@ def test_undefined_scores_are_none_in_rows_and_empty_in_csv():
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝"])
-def test_no_name_in_the_csv_can_be_taken_for_a_formula(start):
+def test_no_name_in_the_csv_can_be_taken_for_a_formula(start: str) -> None:
     name = f"{start}cmd()"
     names = dict.fromkeys(AXES, name)
     table = PerformanceTable.of([{**names, "gold": 4, "predicted": 4, "correct": 3}])
@@ -84,15 +84,15 @@ def test_no_name_in_the_csv_can_be_taken_for_a_formula(start):
     assert (row["gold"], row["f1"]) == ("4", "0.75")
 
 
-def test_numbers_stay_numbers_in_csv_though_they_are_negative():
+def test_numbers_stay_numbers_in_csv_though_they_are_negative() -> None:
     assert to_csv([["-1", -1, -0.5, None]]) == "'-1,-1,-0.5,\n"
 
 
-def test_a_carriage_return_begins_no_row_and_a_null_character_is_shown():
+def test_a_carriage_return_begins_no_row_and_a_null_character_is_shown() -> None:
     assert to_csv([["a\rb", "c\x00"], ["d", "e"]]) == '"a\rb",c␀\nd,e\n'
 
 
-def test_parquet_holds_the_same_rows():
+def test_parquet_holds_the_same_rows() -> None:
     import pyarrow
     from pyarrow import parquet
 
@@ -102,7 +102,7 @@ def test_parquet_holds_the_same_rows():
     assert set(AXES) < set(found[0])
 
 
-def test_unknown_axes_and_scores_are_told():
+def test_unknown_axes_and_scores_are_told() -> None:
     table = PerformanceTable.of([])
     assert len(table) == 0 and table.rows() == []
     with pytest.raises(ChoiceError, match=r"no axis is called 'modell'\. Did you mean 'model'"):

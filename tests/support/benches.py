@@ -6,10 +6,17 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.evaluation import mention_columns
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.testclient import TestClient
+
+    from spanwise.workbench.bench import Bench
 
 TOKEN = "a-token-for-tests"
 PORT = 7350
@@ -50,12 +57,29 @@ def hostile_folder(folder: Path) -> Path:
         resamples=50,
     )
     result.to_json(folder / "run.json")
-    spanwise.evaluation.mention_columns(result).save(folder / "run.npz")
+    mention_columns(result).save(folder / "run.npz")
     return folder
 
 
+def behind(guard: object) -> Starlette:
+    """The application behind its guard, which is what a client calls its application."""
+    from starlette.applications import Starlette
+
+    from spanwise.workbench.guard import Guard
+
+    assert isinstance(guard, Guard)
+    assert isinstance(guard.app, Starlette)
+    return guard.app
+
+
+def bench_of(guard: object) -> Bench:
+    """The bench of the application behind a guard."""
+    bench: Bench = behind(guard).state.bench
+    return bench
+
+
 @contextmanager
-def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> Iterator[object]:
+def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> Iterator[TestClient]:
     """A client of the workbench over a folder; it knows the token unless told otherwise."""
     from starlette.testclient import TestClient
 
@@ -63,12 +87,12 @@ def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> I
     from spanwise.workbench.guard import Door
 
     app = application(folder, Door.at(PORT, TOKEN), read_only=read_only)
-    held: Any = app.app
-    held.state.bench.lanes.clock = 60.0  # so that no test depends on how busy the machine is
+    bench = bench_of(app)
+    bench.lanes.clock = 60.0  # so that no test depends on how busy the machine is
     headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
     with TestClient(app, base_url=ORIGIN, headers=headers, follow_redirects=False) as client:
         if not read_only:
-            assert held.state.bench.watcher.looked.wait(60)
+            assert bench.watcher.looked.wait(60)
         yield client
 
 

@@ -6,16 +6,21 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, FloatRect, Locator, Page
+    from playwright.sync_api._generated import LocatorAssertions
+
+Scheme: TypeAlias = Literal["light", "dark"]
 CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def browser() -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("no chromium found; install Debian's, or set SPANWISE_CHROMIUM to one")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -29,7 +34,7 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-def until(page: Any, expression: str) -> None:
+def until(page: Page, expression: str) -> None:
     """Wait until an expression holds in a page, however slow the machine."""
     for _ in range(2400):
         if page.evaluate(expression):
@@ -39,7 +44,7 @@ def until(page: Any, expression: str) -> None:
 
 
 def axe_violations(
-    page: Any, impacts: tuple[str, ...] = (), *, contrast: bool = True, only: tuple[str, ...] = ()
+    page: Page, impacts: tuple[str, ...] = (), *, contrast: bool = True, only: tuple[str, ...] = ()
 ) -> list[tuple[str, list[str]]]:
     """What axe objects to; it lists nothing else, which takes most of its time on a large page.
 
@@ -55,11 +60,18 @@ def axe_violations(
     ]
 
 
+def box_of(part: Locator) -> FloatRect:
+    """Where a part of the page is drawn."""
+    box = part.bounding_box()
+    assert box is not None
+    return box
+
+
 class Opened:
     """A page with everything it asked for or complained of."""
 
     def __init__(
-        self, browser: Any, path: Path, *, width: int = 1440, scheme: str = "light", at: str = ""
+        self, browser: Browser, path: Path, *, width: int = 1440, scheme: Scheme = "light", at: str = ""
     ) -> None:
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
@@ -90,7 +102,7 @@ class Opened:
         """Wait until the examples are those that the address asks for."""
         self.until("document.getElementById('summary').dataset.shows === location.hash")
 
-    def see(self, selector: str) -> Any:
+    def see(self, selector: str) -> LocatorAssertions:
         """Playwright's assertions on a part of the page, which wait until they hold."""
         from playwright.sync_api import expect
 
@@ -102,7 +114,7 @@ class Opened:
         return found
 
     def count(self) -> int:
-        return int(self.page.get_attribute("#summary", "data-count"))
+        return int(self.page.get_attribute("#summary", "data-count") or "")
 
     def drawn(self) -> int:
         """How many mentions are marked in the list once all of it is drawn."""
@@ -119,7 +131,7 @@ class Opened:
         wide: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wide
 
-    def turn(self, scheme: str) -> None:
+    def turn(self, scheme: Scheme) -> None:
         """Show the same page in the other theme: all that a theme changes are colours."""
         self.page.emulate_media(color_scheme=scheme)
 

@@ -8,18 +8,22 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 import spanwise
 from spanwise.schemes import encode
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Table: TypeAlias = dict[str, list[Any]]  # columns, each of values of one type
 SOURCES = str(Path(__file__).parents[2] / "src")
 
 
 @cache
-def session() -> Any:
+def session() -> SparkSession:
     """A session with two cores; tests that need it are skipped where Spark or Java is missing."""
     pytest.importorskip("pyspark", reason="Spark is not installed; pip install 'spanwise[spark]'")
     from spanwise.engines.spark import spark_session
@@ -34,7 +38,7 @@ def session() -> Any:
         return pytest.skip(str(error).splitlines()[0])
 
 
-def table(path: Any, tags: str = "tags") -> dict[str, list[Any]]:
+def table(path: Path, tags: str = "tags") -> Table:
     """The sentences of a file as columns of a table."""
     one = spanwise.read(path)
     owner = one.corpus.document_of_sentence
@@ -47,7 +51,7 @@ def table(path: Any, tags: str = "tags") -> dict[str, list[Any]]:
     }
 
 
-def frame(path: Path, table: Mapping[str, Sequence[Any]]) -> Any:
+def frame(path: Path, table: Mapping[str, Sequence[object]]) -> DataFrame:
     """A frame of a Parquet file with these columns."""
     pyarrow = pytest.importorskip("pyarrow")
     import pyarrow.parquet as parquet
@@ -92,8 +96,8 @@ def small_splits() -> Iterator[None]:
 class Outliving:
     """A session that outlives the command."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: SparkSession) -> None:
         self._session = session
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return (lambda: None) if name == "stop" else getattr(self._session, name)

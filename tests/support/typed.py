@@ -90,11 +90,16 @@ def _subset(content: Mapping[str, Any]) -> dict[str, Any]:
     return {**content, "overall": {**none, **content["overall"]}, "labels": labels}
 
 
+def typed_facts(**content: object) -> DatasetFacts:
+    """A dataset of which a test gives ζ or sizes."""
+    return msgspec.convert({**_DATASET, "zeta": {}, **content}, DatasetFacts)
+
+
 def typed_datasets(content: Mapping[str, Any]) -> dict[str, DatasetRuns]:
     """The datasets of a study of which a test gives runs and ζ."""
     return {
         name: DatasetRuns(
-            dataset=msgspec.convert({**_DATASET, "zeta": {}, **part["dataset"]}, DatasetFacts),
+            dataset=typed_facts(**part["dataset"]),
             runs={
                 system: {run: typed_system(scores) for run, scores in runs.items()}
                 for system, runs in part["runs"].items()

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from benches import bench_of
 
 import spanwise
 from spanwise.cli import main
@@ -123,7 +124,7 @@ def workbench(
     from spanwise.workbench.guard import Door
 
     guard = application(".", Door.at(7350, "secret"), read_only=read_only)
-    bench: Bench = guard.app.state.bench  # type: ignore[attr-defined]
+    bench = bench_of(guard)
     closing.callback(bench.store.close)
     if not read_only:
         bench.jobs.uploads.mkdir(exist_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
 from benches import client_of, make_folder
+from starlette.testclient import TestClient
 
 
 @pytest.fixture(scope="session")
@@ -21,14 +21,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def client(folder: Path) -> Iterator[Any]:
+def client(folder: Path) -> Iterator[TestClient]:
     """A client that knows the token."""
     with client_of(folder) as one:
         yield one
 
 
 @pytest.fixture(scope="session")
-def gold(client: Any) -> str:
+def gold(client: TestClient) -> str:
     """The only gold of the folder."""
     found: str = client.get("/api/v1/golds").json()[0]["slug"]
     return found

@@ -16,22 +16,26 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from benches import client_of, copied
 from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.testclient import TestClient
+from starlette.types import Message
 
 import spanwise
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
 from spanwise.evaluation import MentionColumns, mention_columns
 from spanwise.workbench import bench as benches
 from spanwise.workbench import index as indexes
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.guard import Refused
+from spanwise.workbench.index import FileKey, Indexed
 from spanwise.workbench.store import MIGRATIONS, Store
 
 
@@ -48,8 +52,8 @@ def test_an_upload_onto_a_full_disk_leaves_nothing_behind(
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(benches.os, "fsync", full)
-        answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=b"x" * 5000)  # type: ignore[attr-defined]
+        monkeypatch.setattr(os, "fsync", full)
+        answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=b"x" * 5000)
         assert answer.status_code == 507 and str(there) in answer.json()["detail"]
         assert not uploads_in(there)
 
@@ -63,8 +67,7 @@ def test_an_upload_that_grows_beyond_the_limit_leaves_nothing_behind(
     def pieces() -> Iterator[bytes]:  # sent without a length
         yield from [b"x" * 4000] * 5
 
-    with client_of(there) as one:
-        client: Any = one
+    with client_of(there) as client:
         answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=pieces())
         assert answer.status_code == 413 and not uploads_in(there)
 
@@ -77,20 +80,25 @@ def test_an_upload_that_stands_still_is_given_up(
     bench = Bench(there)
     bench.jobs.uploads.mkdir(parents=True)
 
-    class Slow:
-        async def stream(self) -> Any:
-            yield b"x"
-            await asyncio.sleep(60)
+    pieces = iter([b"x"])
+
+    async def receive() -> Message:
+        for piece in pieces:
+            return {"type": "http.request", "body": piece, "more_body": True}
+        await asyncio.sleep(60)
+        return {"type": "http.disconnect"}
 
     try:
         with pytest.raises(Refused, match="interrupted") as caught:
-            asyncio.run(benches._receive(bench, Slow(), "a.conll", "kept.conll"))  # type: ignore[arg-type]
+            asyncio.run(benches._receive(bench, Request({"type": "http"}, receive), "a.conll", "kept.conll"))
         assert caught.value.status == 408 and not uploads_in(there)
     finally:
         bench.store.close()
 
 
-def test_a_database_that_stays_locked_is_opened_for_reading(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_database_that_stays_locked_is_opened_for_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "workbench.sqlite"
     Store(path).close()
     other = sqlite3.connect(path, isolation_level=None)
@@ -120,8 +128,7 @@ def test_what_two_documents_cut_differently_is_left_out_and_named(folder: Path, 
     )  # fmt: skip
     result.to_json(there / "other.json")
     mention_columns(result).save(there / "other.npz")
-    with client_of(there) as one:
-        client: Any = one
+    with client_of(there) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         found = client.get(f"/api/v1/golds/{slug}/comparison?a=latest:other&b=latest:swapper").json()
         assert any("entity_length" in note for note in found["notes"])
@@ -137,7 +144,7 @@ def test_a_new_file_of_columns_is_added_to_those_that_were_read(
     there = copied(folder, tmp_path / "runs")
     bench = Bench(there)
     read: list[str] = []
-    load = MentionColumns.load.__func__  # type: ignore[attr-defined]
+    load = MentionColumns.load
     try:
         bench.watcher.scan()
         [gold] = bench.store.golds()
@@ -149,11 +156,12 @@ def test_a_new_file_of_columns_is_added_to_those_that_were_read(
         mention_columns(result).save(there / "later.npz")
         os.utime(there / "later.npz", (time.time() + 60,) * 2)
         bench.watcher.scan()
-        monkeypatch.setattr(
-            MentionColumns,
-            "load",
-            classmethod(lambda cls, path: (read.append(Path(path).name), load(cls, path))[1]),
-        )
+
+        def noticed(path: Path) -> MentionColumns:
+            read.append(path.name)
+            return load(path)
+
+        monkeypatch.setattr(MentionColumns, "load", noticed)
         after = bench.shelf.indexed(gold)
         assert after is not None and read == ["later.npz"]
         assert set(after.index.systems) == {"memoriser", "swapper", "later"}
@@ -172,10 +180,10 @@ def test_while_columns_are_put_together_others_get_those_that_there_were(
     begun, go = threading.Event(), threading.Event()
     whole = indexes.put_together
 
-    def slowly(*values: Any) -> Any:
+    def slowly(folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]) -> Indexed:
         begun.set()
         assert go.wait(60)
-        return whole(*values)
+        return whole(folder, files, known)
 
     try:
         bench.watcher.scan()
@@ -217,12 +225,13 @@ def test_counts_of_an_earlier_version_stand_apart_from_their_results(tmp_path: P
 
 def test_a_summary_is_the_document_without_its_sentences(folder: Path) -> None:
     whole, summary = spanwise.load(folder / "all.json"), load_summary(folder / "all.json")
-    assert whole.sentences and not summary.sentences  # type: ignore[attr-defined]
-    assert summary.systems == whole.systems and summary.units == whole.units  # type: ignore[attr-defined]
-    assert summary.settings == whole.settings  # type: ignore[attr-defined]
+    assert isinstance(whole, Evaluation) and isinstance(summary, Evaluation)
+    assert whole.sentences and not summary.sentences
+    assert summary.systems == whole.systems and summary.units == whole.units
+    assert summary.settings == whole.settings
 
 
-def test_an_answer_that_did_not_change_is_not_sent_again(client: Any, gold: str) -> None:
+def test_an_answer_that_did_not_change_is_not_sent_again(client: TestClient, gold: str) -> None:
     for path in (
         f"/api/v1/golds/{gold}/slice?label=ORG",
         "/api/v1/results/1",
@@ -234,13 +243,13 @@ def test_an_answer_that_did_not_change_is_not_sent_again(client: Any, gold: str)
         assert client.get(path, headers={"if-none-match": '"other"'}).content == first.content
 
 
-def test_at_most_two_hundred_sentences_are_answered(client: Any, gold: str) -> None:
+def test_at_most_two_hundred_sentences_are_answered(client: TestClient, gold: str) -> None:
     found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1000").json()
     numbers = [one["number"] for one in found["sentences"]]
     assert 0 < len(numbers) <= 200 and numbers == sorted(set(numbers))
 
 
-def test_sentences_follow_each_other_without_a_gap(client: Any, gold: str) -> None:
+def test_sentences_follow_each_other_without_a_gap(client: TestClient, gold: str) -> None:
     path = f"/api/v1/golds/{gold}/mentions?label=ORG"
     whole = [one["number"] for one in client.get(f"{path}&limit=200").json()["sentences"]]
     seen: list[int] = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from benches import ORIGIN, TOKEN, client_of
+from starlette.testclient import TestClient
 
 from spanwise.workbench.guard import HEADERS, PROBLEM, Door, Guard
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
@@ -28,7 +30,7 @@ CLOSED = [route for route in ROUTES if not route[1].endswith("/health")]
 
 
 @pytest.fixture(scope="module")
-def stranger(folder) -> Any:
+def stranger(folder: Path) -> Iterator[TestClient]:
     with client_of(folder, known=False) as one:
         yield one
 
@@ -48,7 +50,7 @@ def stranger(folder) -> Any:
     ],
 )
 def test_other_hosts_and_sites_are_refused_even_with_the_token(
-    stranger, method, path, headers, status
+    stranger: TestClient, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
     answer = stranger.request(method, path, headers={"authorization": f"Bearer {TOKEN}", **headers})
     assert answer.status_code == status
@@ -68,7 +70,9 @@ def test_other_hosts_and_sites_are_refused_even_with_the_token(
         {"cookie": f"spanwise-1={TOKEN}"},
     ],
 )
-def test_without_the_token_nothing_is_answered(stranger, method, path, headers) -> None:
+def test_without_the_token_nothing_is_answered(
+    stranger: TestClient, method: str, path: str, headers: dict[str, str]
+) -> None:
     assert stranger.request(method, path, headers=headers).status_code == 401
 
 
@@ -76,16 +80,19 @@ def test_without_the_token_nothing_is_answered(stranger, method, path, headers) 
     ("method", "path"),
     [route for route in ROUTES if not route[1].endswith("events") and not route[1].startswith("/r/")],
 )
-def test_every_answer_carries_the_headers_and_allows_no_other_origin(client, method, path) -> None:
+def test_every_answer_carries_the_headers_and_allows_no_other_origin(
+    client: TestClient, method: str, path: str
+) -> None:
     answer = client.request(method, path)
     assert answer.status_code < 500
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(folder) -> None:
+def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(folder: Path) -> None:
     with client_of(folder, known=False) as client:
-        guard: Guard = client.app
+        guard = client.app
+        assert isinstance(guard, Guard)
         link = guard.link()
         answer = client.get(f"{link.removeprefix(ORIGIN)}&q=1")
         assert answer.status_code == 303 and answer.headers["location"] == "/?q=1"
@@ -96,14 +103,16 @@ def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(fold
         assert client.get(link.removeprefix(ORIGIN)).status_code == 401
 
 
-def test_a_link_cannot_lead_to_another_host(folder) -> None:
+def test_a_link_cannot_lead_to_another_host(folder: Path) -> None:
     with client_of(folder, known=False) as client:
-        token = client.app.link().partition("token=")[2]
+        guard = client.app
+        assert isinstance(guard, Guard)
+        token = guard.link().partition("token=")[2]
         answer = client.get(f"{ORIGIN}//evil.example/?token={token}")
         assert answer.headers["location"] == "/evil.example/"
 
 
-def test_large_bodies_are_refused_before_they_are_read(client, gold) -> None:
+def test_large_bodies_are_refused_before_they_are_read(client: TestClient, gold: str) -> None:
     answer = client.post(f"/api/v1/golds/{gold}/notes", content=b"x" * (1 << 20) + b"y")
     assert answer.status_code == 413
     answer = client.put(
@@ -112,7 +121,7 @@ def test_large_bodies_are_refused_before_they_are_read(client, gold) -> None:
     assert answer.status_code == 413
 
 
-def test_forms_of_other_sites_are_refused_by_their_type(client, gold) -> None:
+def test_forms_of_other_sites_are_refused_by_their_type(client: TestClient, gold: str) -> None:
     answer = client.post(
         f"/api/v1/golds/{gold}/notes",
         content=b'{"sentence": 0, "tag": "x"}',

@@ -10,11 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
-from benches import TOKEN, copied
+from benches import TOKEN, bench_of, copied
 from browsing import axe_violations
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 uvicorn = pytest.importorskip("uvicorn")
@@ -42,7 +45,7 @@ def running(there: Path, port: int) -> Iterator[None]:
     while not server.started:
         time.sleep(0.05)
     yield
-    app.app.state.bench.events.closed = True
+    bench_of(app).events.closed = True
     server.should_exit = True
     thread.join(timeout=60)
 
@@ -56,14 +59,14 @@ def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
 
 
 @pytest.fixture
-def page(browser: Any, served: tuple[str, Path]) -> Iterator[Any]:
+def page(browser: Browser, served: tuple[str, Path]) -> Iterator[Page]:
     """A page that knows the token; whatever the console says fails the test."""
     with page_of(browser, served[0]) as one:
         yield one
 
 
 @contextmanager
-def page_of(browser: Any, address: str) -> Iterator[Any]:
+def page_of(browser: Browser, address: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
     context.set_default_timeout(60_000)
@@ -76,13 +79,13 @@ def page_of(browser: Any, address: str) -> Iterator[Any]:
     context.close()
 
 
-def follow(page: Any, link: str) -> None:
+def follow(page: Page, link: str) -> None:
     """Follow a link, and wait until the script of the page behind it listens."""
     with page.expect_navigation():
         page.get_by_role("navigation").get_by_role("link", name=link).click()
 
 
-def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[str, Path]) -> None:
+def test_a_result_that_comes_into_the_folder_appears(page: Page, served: tuple[str, Path]) -> None:
     address, there = served
     page.goto(address)
     text = (there / "all.json").read_text(encoding="utf-8").replace('"swapper"', '"newcomer"')
@@ -93,7 +96,7 @@ def test_a_result_that_comes_into_the_folder_appears(page: Any, served: tuple[st
 
 
 def test_a_page_says_that_the_server_stopped_stays_readable_and_resumes(
-    browser: Any, folder: Path, tmp_path: Path
+    browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
     there, port = copied(folder, tmp_path / "runs"), free_port()
     address = f"http://127.0.0.1:{port}"
@@ -113,7 +116,7 @@ def test_a_page_says_that_the_server_stopped_stays_readable_and_resumes(
             page.get_by_role("button", name="new result").wait_for()  # events go on
 
 
-def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]) -> None:
+def test_two_systems_are_chosen_and_compared(page: Page, served: tuple[str, Path]) -> None:
     page.goto(served[0])
     for name in ("choose swapper", "choose memoriser"):
         page.get_by_label(name).check()
@@ -128,7 +131,7 @@ def test_two_systems_are_chosen_and_compared(page: Any, served: tuple[str, Path]
     page.get_by_role("heading", name="Where the difference comes from").wait_for()
 
 
-def test_the_keyboard_alone_compares_two_and_can_be_kept_out(page: Any, served: tuple[str, Path]) -> None:
+def test_the_keyboard_alone_compares_two_and_can_be_kept_out(page: Page, served: tuple[str, Path]) -> None:
     def tab_to(selector: str) -> None:
         for _ in range(60):
             page.keyboard.press("Tab")
@@ -156,7 +159,7 @@ def test_the_keyboard_alone_compares_two_and_can_be_kept_out(page: Any, served: 
     playwright.expect(page.locator("main")).to_be_focused()
 
 
-def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tuple[str, Path]) -> None:
+def test_a_slice_is_built_saved_and_back_restores_the_view(page: Page, served: tuple[str, Path]) -> None:
     page.goto(served[0])
     follow(page, "Slices")
     page.get_by_role("checkbox", name="ORG").check()
@@ -179,7 +182,7 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Any, served: tu
     assert "our orgs" in (served[1] / "slices.toml").read_text(encoding="utf-8")
 
 
-def test_a_theme_is_kept_and_export_follows_the_view(page: Any, served: tuple[str, Path]) -> None:
+def test_a_theme_is_kept_and_export_follows_the_view(page: Page, served: tuple[str, Path]) -> None:
     page.goto(served[0])
     follow(page, "Slices")
     page.get_by_role("button", name="Theme: auto").click()
@@ -195,7 +198,7 @@ def test_a_theme_is_kept_and_export_follows_the_view(page: Any, served: tuple[st
     playwright.expect(page.locator("html")).not_to_have_attribute("data-theme", re.compile("."))
 
 
-def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tuple[str, Path]) -> None:
+def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Page, served: tuple[str, Path]) -> None:
     page.goto(served[0])
     follow(page, "Sentences")
     page.get_by_role("heading", name="Sentences").wait_for()
@@ -221,8 +224,8 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Any, served: tu
     assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
-def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) -> None:
-    def change(tab: Any, text: str) -> None:
+def test_two_tabs_on_one_note_lose_nothing(page: Page, served: tuple[str, Path]) -> None:
+    def change(tab: Page, text: str) -> None:
         tab.locator(".said input[name=text]:visible").fill(text)
         tab.locator(".said button:visible").click()
 
@@ -253,7 +256,7 @@ def test_two_tabs_on_one_note_lose_nothing(page: Any, served: tuple[str, Path]) 
 
 
 def test_a_bad_file_is_answered_and_a_way_out_taken(
-    page: Any, served: tuple[str, Path], tmp_path: Path
+    page: Page, served: tuple[str, Path], tmp_path: Path
 ) -> None:
     address, there = served
     lines = (there / "swapper.conll").read_text(encoding="utf-8").split("\n")
@@ -286,7 +289,7 @@ PLACES = (
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_objects_to_no_page_in_no_theme_and_nothing_scrolls_sideways(
-    browser: Any, served: tuple[str, Path], width: int
+    browser: Browser, served: tuple[str, Path], width: int
 ) -> None:
     address = served[0]
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")

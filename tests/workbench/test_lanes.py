@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
-from benches import TOKEN, client_of, copied
+from benches import TOKEN, bench_of, client_of, copied
+from starlette.testclient import TestClient
 
 from spanwise.errors import InputError
 from spanwise.workbench.child import ReportTask
@@ -24,8 +26,13 @@ T = TypeVar("T")
 def test_what_nobody_asked_for_longest_is_dropped_first() -> None:
     made: list[int] = []
     kept = Kept(100)
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
     for number in (60, 30, 50, 30, 60):
-        kept.get("number", number, lambda n=number: made.append(n) or n, lambda n: n)  # type: ignore[misc]
+        kept.get("number", number, partial(make, number), int)
     assert made == [60, 30, 50, 60] and kept.size == 90
 
 
@@ -85,8 +92,8 @@ class Line:
         self.done.append(name)
         return name
 
-    def costly(self, name: str, topic: object = None) -> Awaitable[str]:
-        asked = self.lanes.costly(name, lambda: self.slow(name), topic=topic)  # type: ignore[arg-type]
+    def costly(self, name: str, topic: Hashable = None) -> Awaitable[str]:
+        asked = self.lanes.costly(name, lambda: self.slow(name), topic=topic)
         return asyncio.ensure_future(asked)
 
     def run(self, work: Awaitable[T]) -> T:
@@ -152,9 +159,8 @@ def test_of_the_questions_of_one_topic_that_wait_the_newest_is_answered() -> Non
 
 
 def test_a_costly_answer_comes_with_when_to_ask_again(folder: Path, gold: str, tmp_path: Path) -> None:
-    with client_of(copied(folder, tmp_path / "runs")) as one:
-        client: Any = one
-        lanes = client.app.app.state.bench.lanes
+    with client_of(copied(folder, tmp_path / "runs")) as client:
+        lanes = bench_of(client.app).lanes
         lanes.clock = 0.0
         answer = client.get(f"/api/v1/golds/{gold}/weak")
         assert answer.status_code == 503 and answer.headers["retry-after"] == "2"
@@ -176,7 +182,7 @@ def test_a_child_that_fails_says_why_and_one_that_is_killed_as_well(tmp_path: Pa
         stopped.ask(ReportTask(path=str(tmp_path / "none.json")))
 
 
-def test_a_report_of_the_child_is_that_of_the_document(client: Any, folder: Path) -> None:
+def test_a_report_of_the_child_is_that_of_the_document(client: TestClient, folder: Path) -> None:
     from spanwise import load
 
     assert (
@@ -186,15 +192,15 @@ def test_a_report_of_the_child_is_that_of_the_document(client: Any, folder: Path
 
 
 def test_a_search_for_words_among_many_mentions_is_costly(
-    client: Any, gold: str, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, gold: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
-    lanes = client.app.app.state.bench.lanes
+    lanes = bench_of(client.app).lanes
     costly = lanes.costly
 
-    def noticed(key: object, work: Any, **other: Any) -> Awaitable[Any]:
+    def noticed(key: Hashable, work: Callable[[], T], *, topic: Hashable = None) -> Awaitable[T]:
         asked.append(key)
-        return costly(key, work, **other)
+        return costly(key, work, topic=topic)
 
     monkeypatch.setattr(lanes, "costly", noticed)
     views = ("slice?text=of", "slice?where=sentence%3Dof", "mentions?sentence=of", "slice?label=ORG")

@@ -12,16 +12,18 @@ import shutil
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from benches import client_of, copied, make_folder
+from benches import bench_of, client_of, copied, make_folder
+from starlette.testclient import TestClient
+from typed import loaded, present
 
 import spanwise
 from spanwise.cli.main import main
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation import MentionColumns, mention_columns
 from spanwise.slices.index import SliceIndex, weak_slices
 from spanwise.spreadsheet import to_xlsx
 from spanwise.workbench import bundle
@@ -132,7 +134,7 @@ def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: P
         assert before["memoriser"]["weak"] and not before["memoriser"]["confirmed"]
         (there / "later.npz").write_bytes((there / "all.npz").read_bytes())
         os.utime(there / "later.npz", (time.time() + 60,) * 2)
-        client.app.app.state.bench.watcher.scan()
+        bench_of(client.app).watcher.scan()
         later = [one for one in client.get(path).json() if one["path"] == "later.npz"]
         assert {one["system"]: one["confirmed"] for one in later}["memoriser"]
         assert "confirmed" in client.get(f"/g/{gold}/slices/unseen").text
@@ -153,7 +155,7 @@ def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: P
     ],
 )
 def test_json_behind_the_address_of_a_page_gives_its_answer(
-    client: Any, gold: str, page: str, answer: str
+    client: TestClient, gold: str, page: str, answer: str
 ) -> None:
     found = client.get(page.format(gold=gold))
     assert found.status_code == 200
@@ -173,7 +175,7 @@ def test_json_behind_the_address_of_a_page_gives_its_answer(
     ],
 )
 def test_the_export_button_leads_to_what_the_page_shows(
-    client: Any, gold: str, page: str, answer: str | None
+    client: TestClient, gold: str, page: str, answer: str | None
 ) -> None:
     text = client.get(page.format(gold=gold)).text
     assert '<button type="button" data-theme-button>Theme: auto</button>' in text
@@ -224,7 +226,7 @@ def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: P
         result = spanwise.evaluate(
             there / "gold.conll", {"net": folder / f"{system}.conll"}, resamples=100, tags=tags
         )
-        found[name] = result["net"].exact.overall.f1
+        found[name] = present(result["net"].exact.overall.f1)
         result.to_json(there / name)
     mean = 100 * (found["a.json"] + found["b.json"]) / 2
     with client_of(there) as client:
@@ -235,7 +237,7 @@ def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: P
         assert f"{mean:.1f} <small>mean of 2 runs</small>" in history
         assert "mean of" not in client.get(f"/g/{slug}?runs=each").text
         (there / "c.json").unlink()
-        client.app.app.state.bench.watcher.scan()
+        bench_of(client.app).watcher.scan()
         pooled = client.get(f"/g/{slug}").text
         assert f"{mean:.1f}<small>mean of 2 runs, sd " in pooled
 
@@ -274,11 +276,11 @@ def test_the_board_ranks_and_tests_by_the_primary_score_of_the_results(
         assert client.get(f"/g/{slug}?score=colour").status_code == 400
 
 
-def test_columns_of_the_board_are_chosen_in_its_address(client: Any, gold: str, folder: Path) -> None:
+def test_columns_of_the_board_are_chosen_in_its_address(client: TestClient, gold: str, folder: Path) -> None:
     page = client.get(f"/g/{gold}?columns=recall,tough/SEEN&sort=-tough/SEEN").text
     assert "seen in training R" in page and "fair F1</th>" not in page
-    document = spanwise.load(folder / "all.json")
-    seen = {name: one.tough["SEEN"].overall.recall for name, one in document.systems.items()}
+    document = loaded(folder / "all.json", Evaluation)
+    seen = {name: present(one.tough["SEEN"].overall.recall) for name, one in document.systems.items()}
     assert ranked(page) == sorted(seen, key=lambda name: -seen[name])
 
 
@@ -299,7 +301,7 @@ def test_a_changed_gold_file_is_named_and_its_results_stand_apart(folder: Path, 
         lines = (there / "gold.conll").read_text(encoding="utf-8").replace("B-ORG", "B-LOC", 1)
         (there / "gold.conll").write_text(lines, encoding="utf-8")
         evaluated("new.json")
-        client.app.app.state.bench.watcher.scan()
+        bench_of(client.app).watcher.scan()
         page = client.get(f"/g/{old}").text
         assert "The gold file has changed" in page and "no test mixes the two" in page
         new = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != old)
@@ -318,7 +320,7 @@ def test_a_note_survives_a_gold_file_that_was_cut_again(folder: Path, tmp_path: 
         gold = there / "gold.conll"
         gold.write_text(text, encoding="utf-8")
         result = spanwise.evaluate(gold, {"same": gold}, resamples=0)
-        spanwise.evaluation.mention_columns(result).save(there / f"{name}.npz")
+        mention_columns(result).save(there / f"{name}.npz")
         result.to_json(there / f"{name}.json")
         return str(result.inputs[0].sha256)
 
@@ -329,7 +331,7 @@ def test_a_note_survives_a_gold_file_that_was_cut_again(folder: Path, tmp_path: 
         notes = [client.post(f"/api/v1/golds/{first}/notes", json=body).json() for body in bodies]
         sentences = re.split(r"\n\s*\n", text)
         assert old != evaluated("new", "\n\n".join(["Quite O\nnew O", *sentences[3:]]))
-        client.app.app.state.bench.watcher.scan()
+        bench_of(client.app).watcher.scan()
         second = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != first)
         found = {one["text"]: one for one in client.get(f"/api/v1/golds/{second}/notes").json()}
         words = client.get(f"/api/v1/golds/{second}/sentences/{found['at 5']['sentence']}").json()
@@ -345,7 +347,7 @@ def test_a_note_survives_a_gold_file_that_was_cut_again(folder: Path, tmp_path: 
 def test_slices_that_were_edited_in_their_file_win(folder: Path, tmp_path: Path) -> None:
     there = copied(folder, tmp_path / "runs")
     with client_of(there) as client:
-        bench = client.app.app.state.bench
+        bench = bench_of(client.app)
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         path = f"/api/v1/golds/{slug}/slices"
         for name in ("orgs", "people"):
@@ -436,7 +438,7 @@ def test_a_full_disk_is_answered_as_such(
         def full(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(client.app.app.state.bench.store, "add_note", full)
+        monkeypatch.setattr(bench_of(client.app).store, "add_note", full)
         answer = client.post(f"/api/v1/golds/{slug}/notes", json={"sentence": 0, "tag": "t"})
         assert answer.status_code == 507
 
@@ -461,7 +463,7 @@ def test_an_upload_that_needs_too_much_memory_fails_with_a_sentence(folder: Path
         bench.jobs.start()
         gold = bench.store.golds()[0]
         (bench.jobs.uploads / "x.conll").write_bytes((there / "swapper.conll").read_bytes())
-        job = bench.jobs.add(gold, "swapper", _options())
+        job = bench.jobs.add(gold, "swapper", JobOptions(upload="x.conll", name="swapper.conll"))
         for _ in range(1200):
             found = bench.store.job(job.id)
             if found is not None and found.state == "failed":
@@ -472,9 +474,3 @@ def test_an_upload_that_needs_too_much_memory_fails_with_a_sentence(folder: Path
     finally:
         bench.stop()
     assert Task.__struct_fields__[-1] == "memory"
-
-
-def _options() -> Any:
-    from spanwise.workbench.store import JobOptions
-
-    return JobOptions(upload="x.conll", name="swapper.conll")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -12,21 +13,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from typed import loaded
 
 import spanwise
-from spanwise.conditions import Condition, Criterion, parse
+from spanwise.conditions import Condition, Criterion, Operator, Sides, parse
+from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import MentionColumns, gather, mention_columns
+from spanwise.evaluation import Inputs, MentionColumns, gather, mention_columns
 from spanwise.slices import describe_sides
 from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
 from spanwise.workbench.drawing import Shown, View, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
+Case: TypeAlias = tuple[SliceIndex, Inputs, Sides]
+OPERATORS: tuple[Operator, ...] = ("=", "!=", ">=", "<")
 ATTRIBUTES = ("label", "entity_length", "entity_density", "sentence_length", "entity_frequency")
 
 
 @pytest.fixture(scope="module")
-def case(folder: Path) -> tuple[SliceIndex, object, object]:
+def case(folder: Path) -> Case:
     files = {name: folder / f"{name}.conll" for name in ("memoriser", "swapper")}
     index = SliceIndex.of(MentionColumns.load(folder / "all.npz"))
     inputs = gather(
@@ -37,7 +42,9 @@ def case(folder: Path) -> tuple[SliceIndex, object, object]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(case, data: st.DataObject) -> None:
+def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(
+    case: Case, data: st.DataObject
+) -> None:
     index, inputs, sides = case
     clauses = []
     for attribute in data.draw(st.sets(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3)):
@@ -56,8 +63,8 @@ def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(case, 
         assert totals.tolist() == [[cell.gold, cell.predicted, cell.correct]]
 
 
-def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case) -> None:
-    index, document = case[0], spanwise.load(folder / "all.json")
+def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case: Case) -> None:
+    index, document = case[0], loaded(folder / "all.json", Evaluation)
     for name, system in document.systems.items():
         for attribute, table in system.attributes.items():
             for bucket in table.buckets:
@@ -91,7 +98,7 @@ def test_bits_are_counted_along_runs_as_one_by_one(
     assert found.reached(packed(bits)) == sum(number > 0 for number in inside)
 
 
-def test_facet_counts_add_up_to_the_slice(case) -> None:
+def test_facet_counts_add_up_to_the_slice(case: Case) -> None:
     index = case[0]
     condition = parse("label=ORG")
     number = index.counted(condition)["swapper"].gold
@@ -101,7 +108,7 @@ def test_facet_counts_add_up_to_the_slice(case) -> None:
     assert sum(index.facets(condition)["label"].values()) == index.gold.number
 
 
-def test_words_phrases_and_prefixes_choose_mentions(case) -> None:
+def test_words_phrases_and_prefixes_choose_mentions(case: Case) -> None:
     index = case[0]
     whole = index.counted(None)["swapper"].gold
     of, prefix = (index.counted(parse(f"text={text}"))["swapper"].gold for text in ("of", "o*"))
@@ -118,7 +125,9 @@ def test_words_phrases_and_prefixes_choose_mentions(case) -> None:
         ("sentence_length>=4.5", "cuts through a bucket of sentence_length"),
     ],
 )
-def test_conditions_that_cannot_be_counted_are_refused_with_a_sentence(case, text: str, says: str) -> None:
+def test_conditions_that_cannot_be_counted_are_refused_with_a_sentence(
+    case: Case, text: str, says: str
+) -> None:
     with pytest.raises(ChoiceError, match=says):
         case[0].counted(parse(text))
 
@@ -129,8 +138,8 @@ def conditions(draw: st.DrawFn) -> Condition:
     for _ in range(draw(st.integers(1, 4))):
         clause = []
         for _ in range(draw(st.integers(1, 2))):
-            operator = draw(st.sampled_from(["=", "!=", ">=", "<"]))
-            values = (str(draw(st.integers(-5, 5))),)
+            operator = draw(st.sampled_from(OPERATORS))
+            values: tuple[str, ...] = (str(draw(st.integers(-5, 5))),)
             if operator in ("=", "!="):
                 values = tuple(sorted(draw(st.sets(VALUES, min_size=1, max_size=3))))
             clause.append(
@@ -158,7 +167,9 @@ def test_an_address_is_read_back_as_the_same_conditions(condition: Condition) ->
 
 
 @given(conditions(), st.text(st.characters(codec="utf-8"), min_size=1, max_size=8))
-def test_a_slice_is_read_back_from_toml(tmp_path_factory, condition: Condition, name: str) -> None:
+def test_a_slice_is_read_back_from_toml(
+    tmp_path_factory: pytest.TempPathFactory, condition: Condition, name: str
+) -> None:
     path = tmp_path_factory.mktemp("toml") / "slices.toml"
     path.write_text(
         written_slices({name: NamedSlice(where=str(condition), f1=80)}), encoding="utf-8", newline=""

@@ -66,6 +66,7 @@ __all__ = [
     "UNMARKED",
     "CodedMentions",
     "CodedSystem",
+    "Inputs",
     "MentionColumns",
     "Result",
     "compare",

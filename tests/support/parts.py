@@ -1,0 +1,26 @@
+"""How large the parts are that files are cut into: small ones, so that a few sentences make several."""
+
+from __future__ import annotations
+
+import pytest
+
+from spanwise.agreement import _lake as agreement_parts
+from spanwise.evaluation import _blocks, _lake
+
+
+def small_parts(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    tokens: int | None = None,
+    training: int | None = None,
+    sentences: int | None = None,
+) -> None:
+    """Cut test and training files into parts of so many tokens, folders and frames by sentences."""
+    if tokens is not None:
+        monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
+        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)  # whatever the memory
+    if training is not None:
+        monkeypatch.setattr(_blocks, "TRAINING_TOKENS", training)
+    if sentences is not None:
+        monkeypatch.setattr(_lake, "SENTENCES", sentences)
+        monkeypatch.setattr(agreement_parts, "BLOCK_SENTENCES", sentences)
