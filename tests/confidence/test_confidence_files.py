@@ -133,6 +133,8 @@ def test_apply_keeps_what_reaches_the_threshold(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().err == "kept 1 of 2 mentions\n"
     assert [row[3] for row in spanwise.read(out).mentions.rows()] == ["LOC"]
     assert len(spanwise.apply_threshold(predicted, 0.4).mentions) == 2
+    with pytest.raises(spanwise.ChoiceError, match="no way to treat missing scores is called 'keep'"):
+        spanwise.apply_threshold(predicted, 0.4, missing="keep")  # type: ignore[arg-type]
 
 
 def test_the_command_writes_the_document_and_shows_the_screen(

@@ -118,8 +118,7 @@ class Weighing(Struct, frozen=True, kw_only=True):
         for name, share in (("precision", self.precision), ("recall", self.recall)):
             if share is not None and not 0 < share <= 1:
                 raise ChoiceError(f"{name} is {share!r}, but must be above 0 and at most 1.")
-        if self.missing not in MISSING:
-            raise unknown("way to treat missing scores", self.missing, MISSING)
+        _check_missing(self.missing)
         for name, number in (("resamples", self.resamples), ("seed", self.seed)):
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise ChoiceError(f"{name} is {number!r}, but must be a whole number of 0 or more.")
@@ -183,6 +182,7 @@ def apply_threshold(
     **reading: object,
 ) -> Annotation:
     """The annotation with only the mentions whose score is at least `threshold`."""
+    _check_missing(missing)
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
     score, _ = _scores(annotation.mentions, annotation, missing)
     return replace(annotation, mentions=annotation.mentions.take(score >= threshold))
@@ -264,6 +264,11 @@ def _numbers(column: Column, annotation: Annotation) -> Floats:
                 "Name the column of scores with score_column=."
             ) from None
     return floats(found)
+
+
+def _check_missing(missing: str) -> None:
+    if missing not in MISSING:
+        raise unknown("way to treat missing scores", missing, MISSING)
 
 
 def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tuple[Floats, int]:
