@@ -282,6 +282,9 @@ def _check_numbers(strategy: Strategy, text: str) -> None:
 FOUR = ("XS", "S", "L", "XL")
 
 
+UNPLACED = "unplaced"  # what the bucket of mentions that the text lacks is called, unless that is a value
+
+
 class Bucket(Struct, frozen=True):
     """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
 
@@ -333,6 +336,11 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
     def fitted(self) -> tuple[Bucket, ...]:
         """The buckets without those for the rest."""
         return tuple(bucket for bucket in self.buckets if not bucket.rest)
+
+    @property
+    def unplaced(self) -> str:
+        """The name of the bucket of mentions that the text lacks, which is the last one."""
+        return self.buckets[-1].name
 
     def redacted(self) -> Bucketing:
         """The same buckets under names that say nothing of the values in them."""
@@ -457,7 +465,7 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
     """The buckets and, behind them, `other` and `unplaced`, which categories of those names make longer."""
     taken = {bucket.name for bucket in buckets}
-    other, unplaced = "other", "unplaced"
+    other, unplaced = "other", UNPLACED
     while other in taken:
         other += " values"
     while unplaced in taken:

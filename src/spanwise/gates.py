@@ -595,10 +595,6 @@ def _cuts(document: Evaluation) -> dict[str, _Cut]:
     """The buckets of every attribute of a document; categories are told apart by their names."""
     system = next(iter(document.systems.values()))
     return {
-        name: [
-            (bucket.name, bucket.low, bucket.high)
-            for bucket in table.buckets
-            if not bucket.is_category and bucket.name not in ("other", "unplaced")
-        ]
+        name: [(bucket.name, bucket.low, bucket.high) for bucket in table.buckets if bucket.low is not UNSET]
         for name, table in system.attributes.items()
     }

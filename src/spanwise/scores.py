@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.buckets import UNPLACED
 from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
@@ -79,6 +80,7 @@ class Measure(Struct, frozen=True, eq=False):
     tested: tuple[str, ...] = ()  # the scores that a comparison tests
     credit: str | None = None
     share: float = 1.0  # what one count is worth: 1/2 where events are halved between two labels
+    unplaced: str = UNPLACED  # the bucket of an attribute that holds no values of it
 
     @property
     def name(self) -> str:

@@ -16,8 +16,8 @@ import spanwise
 from spanwise.columns import frozen
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
-from spanwise.document.scores import ScoreTest
-from spanwise.document.study import AttributeWise, BlockTest
+from spanwise.document.scores import ScoreTest, WeakSlice
+from spanwise.document.study import AttributeWise, BlockTest, BucketsDiffer
 from spanwise.evaluation import Result
 from spanwise.studies import manifest_of
 from spanwise.studies.analyses import analyses
@@ -255,3 +255,47 @@ def test_under_twenty_units_an_interval_is_marked(units: int, few: bool) -> None
     gold = [[(0, 1, "A")]] * units
     settings = spanwise.evaluate(gold, {"s": gold}, attributes="none", resamples=10).settings
     assert (settings.units, settings.few_units) == (units, few)
+
+
+@pytest.mark.parametrize("value", ["unplaced", "unplaced mentions", "unplaced-x"])
+def test_a_value_called_unplaced_is_tested_as_a_slice_as_others_are(tmp_path: Path, value: str) -> None:
+    def weak(value: str) -> tuple[WeakSlice, ...]:
+        gold = "".join(f"Ann\t{value}\tB-A\nsaid\tx\tO\nBo\ty\tB-A\n\n" for _ in range(60)).split("\n\n")
+        found = [one.replace("B-A", "O", 1) if at % 3 else one for at, one in enumerate(gold)]
+        for name, sentences in (("gold", gold), ("s", found)):
+            (tmp_path / f"{name}.txt").write_text("\n\n".join(sentences), encoding="utf-8")
+        return spanwise.evaluate(
+            tmp_path / "gold.txt", {"s": tmp_path / "s.txt"}, attributes=["w=column:width"],
+            columns={"width": 1}, resamples=200,
+        )["s"].slices  # fmt: skip
+
+    (expected,) = [one for one in weak("plain") if one.name == "plain"]
+    (found,) = [one for one in weak(value) if one.name == value]
+    assert present(expected.p) < 0.05
+    assert (found.value, found.interval, found.t, found.p, found.among) == (
+        expected.value, expected.interval, expected.t, expected.p, expected.among,
+    )  # fmt: skip
+
+
+def test_a_value_called_unplaced_takes_part_in_the_test_of_whether_buckets_differ(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+
+    def differ(value: str) -> BucketsDiffer | UnsetType:
+        gold = "".join(f"Ann\t{value}\tB-A\nsaid\tx\tO\nBo\ty\tB-A\n\n" for _ in range(60)).split("\n\n")
+        for run in (1, 2):
+            found = [
+                one.replace("B-A", "O", 1) if at % (2 + run) else one.replace("Bo\ty\tB-A", "Bo\ty\tO")
+                for at, one in enumerate(gold)
+            ]
+            (folder / f"s.{run}.txt").write_text("\n\n".join(found), encoding="utf-8")
+        (tmp_path / "gold.txt").write_text("\n\n".join(gold), encoding="utf-8")
+        (tmp_path / "study.toml").write_text(
+            'predictions = "runs/{system}.{run}.txt"\nresamples = 200\nattributes = ["w=column:width"]\n'
+            'columns = {width = 1}\n[datasets.d]\ntest = "gold.txt"\n[systems.s]\n'
+        )
+        study = spanwise.study(tmp_path / "study.toml", workers=1, cache=False)
+        return study.analyses.model_wise["s"]["w"].buckets_differ
+
+    assert present(present(differ("plain")).p) < 0.05
+    assert differ("unplaced") == differ("plain")

@@ -79,6 +79,7 @@ class PackedMeasure(Struct, frozen=True, kw_only=True):
     tested: tuple[str, ...]
     credit: str | None
     share: float
+    unplaced: str | UnsetType = UNSET
     paths: tuple[tuple[str, ...], ...]
     cells: tuple[str, ...]
     columns: tuple[str, ...]

@@ -308,14 +308,25 @@ class CrossScores(Part, frozen=True, kw_only=True):
     cells: tuple[CrossBucket, ...]
 
 
-# The scores that the primary question may be about, by the name of the choice.
-PRIMARY: Mapping[str, tuple[str, ...]] = {
-    "f1": ("exact", "overall", "f1"),
+# Where a run has each score that a study summarises over its runs.
+SCORE_PATHS: Mapping[str, tuple[str, str, str]] = {
     "precision": ("exact", "overall", "precision"),
     "recall": ("exact", "overall", "recall"),
-    "macro": ("exact", "macro", "f1"),
-    "fair": ("fair", "overall", "f1"),
+    "f1": ("exact", "overall", "f1"),
+    "fair_precision": ("fair", "overall", "precision"),
+    "fair_recall": ("fair", "overall", "recall"),
+    "fair_f1": ("fair", "overall", "f1"),
+    "macro_f1": ("exact", "macro", "f1"),
 }
+# The scores that the primary question may be about, by the name of the choice.
+PRIMARY_SCORES = {
+    "f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro_f1", "fair": "fair_f1",
+}  # fmt: skip
+PRIMARY: Mapping[str, tuple[str, ...]] = {
+    choice: SCORE_PATHS[score] for choice, score in PRIMARY_SCORES.items()
+}
+# The choice that asks for a score.
+PRIMARY_OF = {score: choice for choice, score in PRIMARY_SCORES.items()}
 
 
 class SystemScores(Part, frozen=True, kw_only=True):

@@ -132,7 +132,8 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
         by_tokens = data.facts.attributes[name].unit == "token"
         pairs = token_pairs if by_tokens and token_pairs is not None else case.found_pairs
         key = MeasureKey("attribute", name)
-        measures.append(bucket_measure(case, key, *sides, pairs, names, ("attributes", name)))
+        measure = bucket_measure(case, key, *sides, pairs, names, ("attributes", name))
+        measures.append(replace(measure, unplaced=bucketing.unplaced))
         if not by_tokens:
             tables |= outcome_tables(case, name, *sides, names)
     for one, two in choices.crosses:

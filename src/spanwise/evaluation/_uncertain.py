@@ -9,9 +9,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from spanwise.buckets import UNPLACED
 from spanwise.columns import Column, Floats, codes, plain, ratio
 from spanwise.counts import Counts, distinct_rows
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
@@ -205,7 +206,7 @@ def _places(measure: Measure, gold: int, predicted: int) -> list[int]:
         held = counts.total.sum(axis=0)
         if int(held[0]) != gold or int(held[1]) != predicted:  # its units are tokens
             return []
-        named = [at for at, path in enumerate(paths) if not path[-1].startswith("unplaced")]
+        named = [at for at, path in enumerate(paths) if path[-1] != measure.unplaced]
     else:
         inner = "labels" if measure.key.kind == "exact" else "overall"
         named = [at for at, path in enumerate(paths) if inner in path[-2:]]
@@ -232,6 +233,7 @@ def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
             tested=measure.tested,
             credit=measure.credit,
             share=measure.share,
+            unplaced=UNSET if measure.unplaced == UNPLACED else measure.unplaced,
             paths=measure.paths,
             cells=measure.counts.cells,
             columns=measure.counts.columns,
@@ -271,6 +273,7 @@ def _measure(entry: PackedMeasure) -> Measure:
         tested=entry.tested,
         credit=entry.credit,
         share=entry.share,
+        unplaced=entry.unplaced or UNPLACED,
     )
 
 

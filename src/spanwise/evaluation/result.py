@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, cast
@@ -187,16 +187,27 @@ def summary_of(
 def signature(document: Evaluation) -> str:
     """Every setting that shapes a number, in one line that can stand under a table."""
     settings, gold = document.settings, document.inputs[0]
-    others = {"scheme": f"scheme:{gold.scheme or gold.format}"}
+    tests = ""
     if settings.resamples and len(document.systems) > 1:
         second = "maxt" if settings.correction == "holm" else settings.correction
-        others["correction"] = f"test:randomisation.{settings.resamples}.{settings.correction}+{second}"
-    parts = ["spanwise", f"v:{document.spanwise}", *signed_parts(settings, others)]
-    placed = {str(row.evidence) for row in document.inputs if row.format == "answers"}
-    parts += [f"answers[{how}]" for how in sorted(placed)]
+        tests = f"test:randomisation.{settings.resamples}.{settings.correction}+{second}"
+    parts = signature_parts(settings, document.inputs, tests)
     if gold.sha256:
         parts.append(f"gold:{gold.sha256[:8]}")
-    return "|".join(parts).replace("\n", " ")
+    return signature_of(parts)
+
+
+def signature_parts(settings: Settings, inputs: Sequence[Input], tests: str = "") -> list[str]:
+    """The parts of a signature that datasets may share: the settings, the `tests` and how files were read."""
+    others = {"scheme": f"scheme:{inputs[0].scheme or inputs[0].format}", "correction": tests}
+    placed = {str(row.evidence) for row in inputs if row.format == "answers"}
+    answers = [f"answers[{how}]" for how in sorted(placed)]
+    return [f"v:{__version__}", *signed_parts(settings, others), *answers]
+
+
+def signature_of(parts: Iterable[str]) -> str:
+    """The parts as one line."""
+    return "|".join(["spanwise", *parts]).replace("\n", " ")
 
 
 KIND = "spanwise columns"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.diagnosis import letter, lettering
 from spanwise.document import Document, Interval, Settings, StudySettings, given
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SystemScores
+from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.document.study import (
     Analyses,
     AttributeWise,
@@ -127,10 +127,7 @@ def decides(test: DatasetTest) -> bool:
 
 def score_path(analyses: Analyses) -> tuple[str, ...]:
     """Where comparisons have the score that a study is about."""
-    score = analyses.score or "f1"
-    if score == "macro_f1":
-        return PRIMARY["macro"]
-    return "fair" if score.startswith("fair_") else "exact", "overall", score.removeprefix("fair_")
+    return SCORE_PATHS[analyses.score or "f1"]
 
 
 TINY = 20  # mentions under which a recall is marked

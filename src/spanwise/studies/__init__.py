@@ -266,10 +266,12 @@ def _signature(
     tested: Mapping[str, PairedTests],
 ) -> str:
     """The settings that shape numbers, from the first cell, the tests that were made, and the size."""
+    from spanwise.evaluation.result import signature_of, signature_parts
+
     if not tasks:
-        return f"spanwise|v:{__version__}|study"
-    first = cells[tasks[0].key].signature.split("|")
-    parts = [part for part in first if not part.startswith(("gold:", "test:"))]
+        return signature_of([f"v:{__version__}", "study"])
+    first = cells[tasks[0].key]
+    parts = signature_parts(first.settings, first.inputs)
     runs = sum(len(task.runs) for task in tasks)
     size = f"study:{len(manifest.datasets)}x{len(manifest.systems)}.{runs}runs"
     made = sorted({test for one in tested.values() for test in one.tests})
@@ -277,4 +279,4 @@ def _signature(
     primary = manifest.settings.get("primary", "f1")
     score = manifest.settings.get("score", "f1")
     about = [f"{key}:{value}" for key, value in (("primary", primary), ("score", score)) if value != "f1"]
-    return "|".join([*parts, *about, *tests, size])
+    return signature_of([*parts, *about, *tests, size])

@@ -14,6 +14,7 @@ from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from spanwise.corpus import Annotation
+from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text, read_toml, sha256_of
 from spanwise.formats._format import ReadKeywords
@@ -196,8 +197,9 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
 
 def _settings(given: Mapping[str, Any]) -> dict[str, object]:
     """The settings; what a study is about is its primary question, too, unless that is named."""
-    about = {"fair_f1": "fair"}.get(given.get("score", "f1"), given.get("score", "f1"))
-    return {**given, "primary": about} if "score" in given and "primary" not in given else dict(given)
+    if "score" not in given or "primary" in given:
+        return dict(given)
+    return {**given, "primary": PRIMARY_OF.get(given["score"], given["score"])}
 
 
 def _pairs(asked: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pair]:

@@ -16,7 +16,7 @@ from spanwise.columns import Bools, Floats, frozen, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
-from spanwise.document.scores import PRIMARY, Comparison, SystemScores
+from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
 from spanwise.evaluation import T_TEST, compared, same_cells, unpacked, with_lead_intervals
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
@@ -201,9 +201,9 @@ def _once(comparison: Comparison, most: int) -> Comparison:
 
 def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:
     """The measure of every run that holds a score, and the name of the score in it."""
-    kind = "fair" if score.startswith("fair_") else "exact"
-    found = same_cells([next(m for m in run if m.name == kind) for run in runs])
-    return [one.cell_by_cell for one in found], score.removeprefix("fair_")
+    counting, _, name = SCORE_PATHS[score]
+    found = same_cells([next(m for m in run if m.name == counting) for run in runs])
+    return [one.cell_by_cell for one in found], name
 
 
 def _mean(runs: Runs, score: str) -> float | None:
@@ -263,7 +263,7 @@ def _excess(measure: Measure, score: str) -> tuple[Floats, Bools]:
     """Excess losses per unit (units × buckets), and which buckets can be tested."""
     counts = measure.counts
     whole = counts.matrix() if counts.units <= MOST_UNITS else grouped(counts, MOST_UNITS)
-    chosen = [at for at, path in enumerate(measure.paths) if not path[-1].startswith("unplaced")]
+    chosen = [at for at, path in enumerate(measure.paths) if path[-1] != measure.unplaced]
     rows = whole.reshape(len(whole), len(counts.cells), len(counts.columns))[:, chosen].astype(np.float64)
     weights = np.array(_ITEMS[score], dtype=np.float64)
     items = rows @ weights

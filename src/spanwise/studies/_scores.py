@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.columns import plain, ratio
-from spanwise.diagnosis import F1, LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
-from spanwise.document.scores import BucketEdges, BucketScores, FairRates, SystemScores
+from spanwise.diagnosis import LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
+from spanwise.document.scores import SCORE_PATHS, BucketEdges, BucketScores, SystemScores
 from spanwise.document.study import (
     BucketSpread,
     DatasetRuns,
@@ -55,7 +55,7 @@ class StudyScores(Struct, frozen=True):
     @property
     def is_fair(self) -> bool:
         """Whether the score is a fair one, of which buckets have no tests."""
-        return self.score.startswith("fair_")
+        return SCORES[self.score].is_fair
 
     def overall(self, run: SystemScores) -> float:
         """The score of one run that the study is about."""
@@ -134,56 +134,41 @@ def _spread(bucket: BucketScores, values: Mapping[str, float]) -> BucketSpread:
 
 
 class ScoreKind(Struct, frozen=True):
-    """A score that a study can be about: of a whole run, of a bucket, and where its tests stand."""
+    """A score that a study can be about, by where a run has it."""
 
     words: str
-    of_run: Callable[[SystemScores], float | None]
-    of_bucket: Callable[[BucketScores], float | None]
-    path: tuple[str, ...] | None = None  # of the tested difference; None where it is not tested
+    path: tuple[str, str, str]
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether errors are counted once."""
+        return self.path[0] == "fair"
+
+    @property
+    def name(self) -> str:
+        """The score among those of its counting: precision, recall or f1."""
+        return self.path[-1]
+
+    def of_run(self, run: SystemScores) -> float | None:
+        """The score of a whole run."""
+        counting, part, name = self.path
+        value: float | None = run[counting][part][name]
+        return value
+
+    def of_bucket(self, bucket: BucketScores) -> float | None:
+        """The score of a bucket: a mean over labels has none, nor have tokens fair ones."""
+        if self.path[1] != "overall" or (self.is_fair and bucket.fair is UNSET):
+            return None
+        value: float | None = getattr(bucket.fair if self.is_fair else bucket, self.name)
+        return value
 
 
-def _fair(bucket: BucketScores) -> FairRates:
-    """The fair scores of a bucket; attributes of tokens have none."""
-    return bucket.fair or FairRates(precision=None, recall=None, f1=None)
-
-
+_WORDS = {"f1": "F1", "fair_precision": "fair precision", "fair_recall": "fair recall"}
+_WORDS |= {"fair_f1": "fair F1", "macro_f1": "macro F1"}
 SCORES: Mapping[str, ScoreKind] = {
-    "precision": ScoreKind(
-        "precision",
-        lambda run: run.exact.overall.precision,
-        lambda bucket: bucket.precision,
-        ("exact", "overall", "precision"),
-    ),
-    "recall": ScoreKind(
-        "recall",
-        lambda run: run.exact.overall.recall,
-        lambda bucket: bucket.recall,
-        ("exact", "overall", "recall"),
-    ),
-    "f1": ScoreKind("F1", lambda run: run.exact.overall.f1, lambda bucket: bucket.f1, F1),
-    "fair_precision": ScoreKind(
-        "fair precision", lambda run: run.fair.overall.precision, lambda bucket: _fair(bucket).precision
-    ),
-    "fair_recall": ScoreKind(
-        "fair recall", lambda run: run.fair.overall.recall, lambda bucket: _fair(bucket).recall
-    ),
-    "fair_f1": ScoreKind(
-        "fair F1",
-        lambda run: run.fair.overall.f1,
-        lambda bucket: _fair(bucket).f1,
-        ("fair", "overall", "f1"),
-    ),
-    "macro_f1": ScoreKind("macro F1", lambda run: run.exact.macro.f1, lambda bucket: None),
+    name: ScoreKind(_WORDS.get(name, name), path) for name, path in SCORE_PATHS.items()
 }
 CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # what the analyses of a study can be about
-# The scores by the names that the primary question chooses them by.
-PRIMARY_SCORES = {
-    "f1": "f1",
-    "precision": "precision",
-    "recall": "recall",
-    "macro": "macro_f1",
-    "fair": "fair_f1",
-}
 
 
 class ScoredSlice(Struct, frozen=True):
@@ -261,7 +246,7 @@ def _scored_slices(run: SystemScores, scores: StudyScores) -> Iterator[ScoredSli
     for label, exact in run.exact.labels.items():
         fair = run.fair.labels.get(label)
         part = fair if scores.is_fair else exact
-        value = None if part is None else part[scores.score.removeprefix("fair_")]
+        value = None if part is None else part[SCORES[scores.score].name]
         yield ScoredSlice("label", None, label, exact.gold, None, or_nan(value), scores.score)
     for attribute, table in run.attributes.items():
         for bucket in on_scale(table.buckets) if attribute != "label" else ():

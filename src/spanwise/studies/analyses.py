@@ -17,7 +17,7 @@ from spanwise.diagnosis import (
     or_nan,
     self_diagnosis,
 )
-from spanwise.document.scores import BucketLeads, Subset, SubsetRecall, SystemScores
+from spanwise.document.scores import PRIMARY_SCORES, BucketLeads, Subset, SubsetRecall, SystemScores
 from spanwise.document.study import (
     Analyses,
     AttributeWise,
@@ -39,7 +39,6 @@ from spanwise.document.study import (
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._scores import (
-    PRIMARY_SCORES,
     SCORES,
     Blocks,
     StudyScores,

@@ -223,7 +223,6 @@ class CellResult(Struct, frozen=True):
 
     inputs: tuple[Input, ...]
     settings: Settings
-    signature: str
     dataset: DatasetFacts
     runs: Mapping[str, SystemScores]
     units: UnitCounts
@@ -252,7 +251,6 @@ def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult
     kept = CellResult(
         inputs=result.inputs,
         settings=result.settings,
-        signature=result.signature,
         dataset=result.dataset,
         runs=result.systems,
         # Processes hand over plain values: what would be made later is made now.

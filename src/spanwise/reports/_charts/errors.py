@@ -420,6 +420,6 @@ def _differences(
     for bucket in mine.buckets:
         rival = theirs.bucket(bucket.name)
         scores = share(bucket.f1), share(None if rival is None else rival.f1)
-        if scores[0] is not None and scores[1] is not None and bucket.name != "unplaced":
+        if scores[0] is not None and scores[1] is not None and bucket.on_scale:
             leads.append((scores[0] - scores[1], bucket))
     return leads

@@ -29,6 +29,7 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import (
     PRIMARY,
+    PRIMARY_OF,
     Bounded,
     BucketScores,
     ExactScores,
@@ -168,7 +169,7 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
             shown=len(sentences),
             of=len(sentences) if complete else max((one.of for one in counts), default=0),
         ),
-        about={"macro_f1": "macro", "fair_f1": "fair"}.get(score, score),
+        about=PRIMARY_OF.get(score, score),
     )
 
 

@@ -16,6 +16,7 @@ from spanwise.reports._document import (
     differing,
     greyed,
     inner_keys,
+    score_path,
     single_runs,
     slice_words,
     unbeaten,
@@ -129,7 +130,7 @@ def model_wise(document: Study, *, short: bool = False) -> Table | None:
 
 def _grey(document: Study) -> str:
     """What bold and grey mean; buckets of fair scores have Fu20's test alone."""
-    fair = (document.analyses.score or "f1").startswith("fair_")
+    fair = score_path(document.analyses)[0] == "fair"
     test = "fu20-friedman" if fair else "test over units, datasets combined"
     grey = f"Grey or in brackets: buckets cannot be told apart ({test}, p ≥ .05)."
     return f"Bold: the largest of its column. {grey}"
