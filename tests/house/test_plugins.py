@@ -1,9 +1,11 @@
-"""Packages of others: what they add by entry points is found and used by its name."""
+"""Packages of others: once installed, what they add by entry points is found and used by its name."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,36 +41,71 @@ size = own(letters, name="letters")
 trained = own(known, name="known", needs=["train"], columns=True)
 plain = Matcher("plain", "FN and FP alone", no_errors_named)
 '''
-POINTS = """[spanwise.reports]
-mine = theirs:mine
-[spanwise.attributes]
-letters = theirs:size
-known = theirs:trained
-[spanwise.matchers]
-plain = theirs:plain
+PROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "theirs"
+version = "1.0"
+dependencies = ["spanwise"]
+
+[tool.setuptools]
+py-modules = ["theirs"]
+
+[project.entry-points."spanwise.reports"]
+mine = "theirs:mine"
+
+[project.entry-points."spanwise.attributes"]
+letters = "theirs:size"
+known = "theirs:trained"
+
+[project.entry-points."spanwise.matchers"]
+plain = "theirs:plain"
 """
 GOLD = "Ann B-PER\nin O\nRome B-LOC\n\n"
 
 
+def _installer() -> list[str]:
+    """The installer of this environment, which needs no network to build with the setuptools that is here."""
+    offline = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    if importlib.util.find_spec("setuptools") is None:
+        pytest.skip("setuptools, which builds the package, is not installed")
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "install", *offline, "--disable-pip-version-check"]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable, *offline]
+    pytest.skip("there is neither pip nor uv")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a package with a report, two attributes and a matcher has been installed."""
+    folder = tmp_path_factory.mktemp("theirs")
+    source, target = folder / "source", folder / "installed"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(PROJECT)
+    (source / "theirs.py").write_text(MODULE)
+    call = [*_installer(), "--target", str(target), str(source)]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A package as an installer leaves it: a module, and its entry points beside it."""
-    (tmp_path / "theirs.py").write_text(MODULE)
-    about = tmp_path / "theirs-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(POINTS)
+def package(tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with data, where Python finds the installed package."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]))
     (tmp_path / "gold.conll").write_text(GOLD)
     (tmp_path / "pred.conll").write_text(GOLD.replace("B-LOC", "O"))
     return tmp_path
 
 
 def _spanwise(folder: Path, *arguments: str) -> str:
-    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     call = [sys.executable, "-m", "spanwise", *arguments]
-    done = subprocess.run(
-        call, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
