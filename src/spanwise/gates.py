@@ -20,6 +20,7 @@ from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import compared, mention_columns, packed_beside, unpacked, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.scores import Measure
+from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
 from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
 from spanwise.uncertainty import Resampling
@@ -377,8 +378,8 @@ def compare_documents(
     pairs: Sequence[tuple[str, str]] | None = None,
     resamples: int = 1000,
     seed: int = 0,
-    confidence: float = 0.95,
-    correction: str = "holm",
+    confidence: float = CONFIDENCE,
+    correction: str = CORRECTION,
     primary: str = "f1",
 ) -> Evaluation:
     """One result document of several over the same gold file, compared by their counts per unit.
@@ -449,8 +450,8 @@ def compare_two(
         {name: [own] for name, own in measures.items()},
         [pair],
         Resampling(_units(documents[0]).number, resamples, 0),
-        confidence=0.95,
-        correction="holm",
+        confidence=CONFIDENCE,
+        correction=CORRECTION,
         primary=PRIMARY[primary],
     )
     return found[0], tuple(notes)

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import UNSET, Struct, field
 from msgspec.structs import asdict, fields, replace
 
+from spanwise.attributes import ATTRIBUTES
 from spanwise.buckets import BUCKETINGS, FOUR, range_text
 from spanwise.columns import plain, ratio
 from spanwise.corpus import Annotation
@@ -432,16 +433,12 @@ def members(
 
 
 SHORT = {
-    "entity_label_consistency": "eCon",
-    "token_label_consistency": "tCon",
-    "entity_frequency": "eFre",
-    "token_frequency": "tFre",
-    "entity_length": "eLen",
-    "sentence_length": "sLen",
-    "entity_density": "eDen",
-    "oov_density": "oDen",
-    "label": "tag",
-}
+    name: ATTRIBUTES.find(name).alias
+    for name in (
+        "entity_label_consistency", "token_label_consistency", "entity_frequency", "token_frequency",
+        "entity_length", "sentence_length", "entity_density", "oov_density", "label",
+    )
+}  # fmt: skip
 
 
 class Figures(Struct, frozen=True):

@@ -14,6 +14,7 @@ from msgspec import Struct
 from spanwise.columns import Bools, Floats, Ints, ints, ratio
 from spanwise.counts import joint_numbers
 from spanwise.scores import Measure
+from spanwise.settings import CONFIDENCE
 
 FEW_UNITS = 20  # a cell that fewer units hold carries a mark
 NO_SPREAD = 1e-12  # a standard error below it is none
@@ -32,7 +33,7 @@ class Jackknife(Struct, frozen=True, eq=False):
     error: Floats  # NaN where fewer than two units hold the cell
     freedom: Floats  # degrees of freedom: units less one, where there is one run
 
-    def interval(self, confidence: float = 0.95, *, critical: float | None = None) -> Floats:
+    def interval(self, confidence: float = CONFIDENCE, *, critical: float | None = None) -> Floats:
         """Low and high of each cell (cells × 2): logit-t, and Wilson's interval with t at the edge.
 
         `logit F ± t·SE / (F(1−F))`, t with one degree of freedom fewer than units hold the cell.
@@ -161,7 +162,7 @@ class Differences(Struct, frozen=True, eq=False):
     error: Floats
     freedom: Floats
 
-    def interval(self, confidence: float = 0.95) -> Floats:
+    def interval(self, confidence: float = CONFIDENCE) -> Floats:
         """`difference ± t·SE` (pairs × cells × 2); NaN where nothing varies but the difference is not 0."""
         still = (self.error < NO_SPREAD) & (np.abs(self.value) > NO_SPREAD)
         reach = (
@@ -380,7 +381,7 @@ def _joint_blocks(
 # ---- Student's t ----------------------------------------------------------------------------
 
 
-def t_quantile(freedom: npt.ArrayLike, confidence: float = 0.95) -> Floats:
+def t_quantile(freedom: npt.ArrayLike, confidence: float = CONFIDENCE) -> Floats:
     """The two-sided quantile of Student's t: it lies within ± this value with that probability.
 
     Without SciPy, since every interval needs it and SciPy takes longer to load than most

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from spanwise.document import Settings as Kept
 
 Bounds = tuple[Callable[[Any], bool], str]  # whether a value will do, and what it must be
+CONFIDENCE = 0.95  # of intervals
+CORRECTION = "holm"  # of p-values
 CAP = 10_000  # the most sentences that a document holds
 MOST_DRAWS = 1_000_000  # resamples or sign flips
 
@@ -30,6 +32,7 @@ class Setting(NamedTuple):
     group: Literal["compute", "show", "preset", "read"] = "compute"
     type: Callable[..., object] = str  # of the flag; bool: a switch, list: may be repeated
     default: Any = None  # of the flag
+    usual: Any = None  # what holds where neither is given, if the flag has no default
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
@@ -44,6 +47,11 @@ class Setting(NamedTuple):
     def option(self) -> str:
         """The flag."""
         return f"--{self.flag or self.name.replace('_', '-')}"
+
+    @property
+    def unless_given(self) -> Any:
+        """What holds where nothing is asked for; None where the data decide."""
+        return self.usual if self.default is None else self.default
 
     @property
     def per_dataset(self) -> bool:
@@ -94,7 +102,7 @@ _DECLARED = (
     Setting(
         "matcher", "what pairs mentions to name errors, as 'list matchers' has it (default: fair)",
         default="fair", metavar="NAME", toml=str,
-        signed=lambda kept: f"match:exact+{kept.matcher or 'fair'}",
+        signed=lambda kept: f"match:exact+{kept.matcher or unless_given('matcher')}",
     ),
     Setting(
         "focus", "the label under which errors count (default: gold; both: half each)",
@@ -109,7 +117,7 @@ _DECLARED = (
     ),
     Setting(
         "attributes", "names with commas, or fu20 (default), fu19, all, none",
-        metavar="NAMES", toml=str | list[object], signed=_attributes,
+        usual="fu20", metavar="NAMES", toml=str | list[object], signed=_attributes,
     ),
     Setting(
         "attribute", "an attribute that comes with the data: NAME=column:N or NAME=field:NAME",
@@ -143,7 +151,7 @@ _DECLARED = (
         bounds=(lambda value: value >= 0, "0 or more"), signed=lambda kept: f"seed:{kept.seed}",
     ),
     Setting(
-        "confidence", "of the intervals (default: 0.95)", type=float, default=0.95, toml=float,
+        "confidence", f"of the intervals (default: {CONFIDENCE})", type=float, default=CONFIDENCE, toml=float,
         bounds=(lambda value: 0.5 <= value < 1, "at least 0.5 and below 1"),
         signed=lambda kept: f"conf:{kept.confidence}",
     ),
@@ -152,8 +160,8 @@ _DECLARED = (
         metavar="UNIT", toml=str, signed=_interval,
     ),
     Setting(
-        "correction", "of p-values within a family (default: holm)",
-        default="holm", choices=("holm", "bh"), noun="correction", toml=str,
+        "correction", f"of p-values within a family (default: {CORRECTION})",
+        default=CORRECTION, choices=("holm", "bh"), noun="correction", toml=str,
     ),
     Setting(
         "primary", "the score that the primary question is about (default: f1)",
@@ -213,7 +221,8 @@ _DECLARED = (
     ),
     Setting(
         "repair", "what becomes of impossible tags (default: conlleval; none: an error)", "read",
-        choices=("conlleval", "discard", "none"), toml=str, signed=lambda kept: f"repair:{kept.repair}",
+        usual="conlleval", choices=("conlleval", "discard", "none"), toml=str,
+        signed=lambda kept: f"repair:{kept.repair}",
     ),
     Setting(
         "comments", "leave out lines that begin with MARK, such as '#'", "read", metavar="MARK", toml=str
@@ -245,6 +254,12 @@ _DECLARED = (
 )  # fmt: skip
 
 SETTINGS: Mapping[str, Setting] = {one.name: one for one in _DECLARED}
+
+
+def unless_given(name: str) -> Any:
+    """What a setting is where nothing is asked for."""
+    return SETTINGS[name].unless_given
+
 
 # The parts of a signature in the order that published ones have; others stand behind them.
 _FIRST = ("matcher", "focus", "scheme", "repair", "align", "unit", "confidence", "seed", "correction")

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from spanwise.columns import Floats, Ints, Small, plain, ratio
 from spanwise.errors import ChoiceError, unknown
+from spanwise.settings import CORRECTION
 
 LEVEL = 0.05
 SPEARMAN_EXACT = 9  # buckets; 9! = 362,880 orders are looked at one by one
@@ -342,7 +343,7 @@ def _corrected(p_values: object, steps: Any) -> Floats:
     return result
 
 
-def levels(p_values: object, level: float = LEVEL, correction: str = "holm") -> Floats:
+def levels(p_values: object, level: float = LEVEL, correction: str = CORRECTION) -> Floats:
     """The level that each of these p-values is itself held against under a correction; NaN stays.
 
     Examples:
@@ -400,7 +401,7 @@ def excess_losses(losses: object, items: object, all_losses: object, all_items: 
 CORRECTIONS = {"holm": holm, "bh": bh}
 
 
-def correct(p_values: object, correction: str = "holm") -> Floats:
+def correct(p_values: object, correction: str = CORRECTION) -> Floats:
     """The p-values of one family, corrected as asked: "holm" or "bh"."""
     if correction not in CORRECTIONS:
         raise unknown("correction", correction, CORRECTIONS)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Floats, Ints, ints, on_grid, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows, joint_numbers
+from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.statistics import LEVEL, correct, levels
 
 __all__ = [
@@ -115,7 +116,7 @@ def randomised(
     score: Scorer,
     resampling: Resampling,
     *,
-    correction: str = "holm",
+    correction: str = CORRECTION,
 ) -> Randomised:
     """Paired approximate randomisation of one score: in every unit two systems may change sides.
 
@@ -656,7 +657,7 @@ def halves(units: int, seed: int) -> Bools:
     return np.asarray(order < (units + 1) // 2)
 
 
-def interval(values: Floats, confidence: float = 0.95) -> Floats:
+def interval(values: Floats, confidence: float = CONFIDENCE) -> Floats:
     """The percentile interval over the first axis, low and high in a last axis of two.
 
     Resamples in which a score is undefined are left out; where it is undefined in all, so is the interval.

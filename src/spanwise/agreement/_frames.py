@@ -18,6 +18,7 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices, check_keywords
 from spanwise.evaluation._dataset import framed
 from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
+from spanwise.settings import unless_given
 
 ONLY = "the only document"  # a column of ours, which keeps all rows in one block
 
@@ -175,6 +176,6 @@ def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Readin
         sha256=f"{blocks.sums.digest:064x}",
         format="arrow",
         scheme=None if known is None else known.scheme,
-        repair=blocks.reading.get("repair", "conlleval"),
+        repair=blocks.reading.get("repair", unless_given("repair")),
         repairs=repairs,
     )

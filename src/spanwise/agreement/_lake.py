@@ -45,6 +45,7 @@ from spanwise.formats import is_source
 from spanwise.formats._format import ReadKeywords
 from spanwise.formats.parts import Held, PartBytes, read_piece
 from spanwise.hashing import sequence_hashes, word_hashes
+from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -295,7 +296,7 @@ def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
         format=lake.files[0].format,
         scheme=lake.reading.get("scheme"),
         evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
-        repair=lake.reading.get("repair", "conlleval"),
+        repair=lake.reading.get("repair", unless_given("repair")),
         repairs=sum(file.repairs for file in files),
     )
 

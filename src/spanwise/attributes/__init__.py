@@ -102,13 +102,13 @@ _FU19 = (
     "token_label_familiarity",
 )
 
-# The order of the list is that of the papers: the eight of 2020, the label, then those of 2019 alone.
+# The order of the list is that of the papers: the eight of 2020, the label, those of 2019 alone, then others.
 _built_in = {attribute.name: attribute for attribute in (*SHAPE, *TRAINING)}
-_KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19)))
+_KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19, *_built_in)))
 # Names of Fu19 for values that Fu20 has, too, differ in their buckets alone.
 _ALL = tuple(name for name in _KNOWN if not name.endswith("_fu19"))
 for _name in _KNOWN:
-    ATTRIBUTES.add(_built_in[_name], aliases=(_built_in[_name].alias,))
+    ATTRIBUTES.add(_built_in[_name], aliases=tuple(filter(None, (_built_in[_name].alias,))))
 
 PRESETS: dict[str, tuple[str, ...]] = {"fu20": _FU20, "fu19": _FU19, "all": _ALL}
 

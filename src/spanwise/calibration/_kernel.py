@@ -26,6 +26,7 @@ from spanwise.document.analyses import (
 )
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure, MeasureKey
+from spanwise.settings import CONFIDENCE
 from spanwise.uncertainty import bernoulli_sums, drawn_weights, interval, joined_units
 
 BINS = 10
@@ -219,7 +220,12 @@ def brier(score: Floats, right: Bools) -> float:
 
 
 def intervals(
-    scored: Scored, calibration: Calibration | None, weights: Floats, group: Ints, *, confidence: float = 0.95
+    scored: Scored,
+    calibration: Calibration | None,
+    weights: Floats,
+    group: Ints,
+    *,
+    confidence: float = CONFIDENCE,
 ) -> dict[str, tuple[float, float]]:
     """Percentile intervals of the scores over resampled units (or groups of units).
 
@@ -582,7 +588,7 @@ def pair_of(
         defined = differences[np.isfinite(differences)]
         if len(defined) < 0.95 * len(differences) or not len(defined):
             return None
-        low, high = interval(floats(defined), 0.95).tolist()
+        low, high = interval(floats(defined)).tolist()
         return low, high
 
     def lower_recall(side: Resampled) -> Floats:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command
+from spanwise.cli.arguments import Command, flag_default
+from spanwise.settings import SETTINGS
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -89,11 +90,12 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     add_engine(parser)
     add_reading(parser)
     # What else `evaluate` can be told changes no error.
-    parser.set_defaults(
-        name=None, focus="gold", weights=[], attribute=[], cross=[], vocabulary=None, lowercase=False,
-        resamples=0, seed=0, confidence=0.95, unit=None, correction="holm", primary="f1", examples="errors",
-        examples_cap=_NO_LIMIT, redact=False, memory=None, workers=1,
+    unasked = (
+        "name", "focus", "weights", "attribute", "cross", "vocabulary", "lowercase", "seed", "confidence",
+        "unit", "correction", "primary", "examples", "redact", "memory",
     )  # fmt: skip
+    parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unasked})
+    parser.set_defaults(resamples=0, examples_cap=_NO_LIMIT, workers=1)
 
 
 def run_errors(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from spanwise.errors import ChoiceError
-from spanwise.settings import SETTINGS, column
+from spanwise.settings import SETTINGS, Setting, column
 from spanwise.streams import put
 
 if TYPE_CHECKING:
@@ -104,12 +104,17 @@ def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) ->
         group.add_argument(setting.option, action="store_true", **how)
         return
     if setting.type is list:
-        how |= {"action": "append", "default": None if setting.default is None else list(setting.default)}
+        how |= {"action": "append", "default": flag_default(setting)}
     elif setting.type is dict:
         how["action"] = _Limits
     else:
         how |= {"type": setting.type, "default": setting.default, "choices": setting.choices or None}
     group.add_argument(setting.option, metavar=setting.metavar, **how)
+
+
+def flag_default(setting: Setting) -> Any:
+    """The default of an option; of one that may be repeated a new list."""
+    return list(setting.default) if isinstance(setting.default, tuple) else setting.default
 
 
 class _Limits(argparse.Action):

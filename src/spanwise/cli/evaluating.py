@@ -22,7 +22,7 @@ from spanwise.cli.arguments import (
     spark_reads,
 )
 from spanwise.errors import ChoiceError, InputError
-from spanwise.settings import SETTINGS
+from spanwise.settings import SETTINGS, unless_given
 from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def compare_runs(args: argparse.Namespace) -> int:
             "datasets": {args.name or _named(args.gold)[0]: dataset},
             "systems": {name: _of_runs(args, path) for name, path in named.items()},
             **settings,
-            "attributes": attributes or "fu20",
+            "attributes": attributes or unless_given("attributes"),
             "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
             "cross": [list(_cross(text)) for text in args.cross],
             "examples": args.examples if args.json else "none",
@@ -376,7 +376,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
                 columns[key] = int(key) if key.removeprefix("-").isdecimal() else key
             elif where == "field":
                 fields[key] = key
-    named = ["fu20"] if args.attributes is None else args.attributes.split(",")
+    named = [unless_given("attributes")] if args.attributes is None else args.attributes.split(",")
     return [*named, *args.attribute], columns, fields
 
 

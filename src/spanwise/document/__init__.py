@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, defstruct, field
 from msgspec.structs import fields
 
 from spanwise.errors import UnknownKey
 from spanwise.registry import reach
+from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,6 +219,15 @@ class Settings(Part, frozen=True, kw_only=True):
     attributes: tuple[str, ...]
     buckets: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
+
+
+def usual_settings(**chosen: object) -> Settings:
+    """The settings that hold where nothing is asked for, apart from those that are given."""
+    same = ("focus", "resamples", "seed", "confidence", "correction", "align", "repair", "lowercase")
+    usual: dict[str, object] = {name: unless_given(name) for name in (*same, "examples", "examples_cap")}
+    usual |= {"credits": {}, "vocabulary": None, "redacted": False, "preset": None, "command": None}
+    usual |= {"unit": "sentence", "units": 0, "few_units": False, "attributes": (), "buckets": {}}
+    return convert({**usual, **chosen}, Settings)
 
 
 if TYPE_CHECKING:

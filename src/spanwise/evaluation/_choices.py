@@ -30,7 +30,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS, Matcher
-from spanwise.settings import SETTINGS
+from spanwise.settings import SETTINGS, unless_given
 
 UNITS = ("sentence", "document")
 TWO_READERS = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
@@ -361,15 +361,12 @@ class Choices(Struct, frozen=True, eq=False):
         **others: Any,
     ) -> Choices:
         """The choices of verbs that ask less than `evaluate`."""
-        usual: dict[str, object] = {
-            "focus": "gold", "lowercase": False, "resamples": 0, "seed": 0, "confidence": 0.95, "unit": None,
-            "pairs": None, "correction": "holm", "primary": "f1", "align": "strict", "examples": "none",
-            "examples_cap": 0, "redact": False, "command": None, "tags": {},
-        }  # fmt: skip
-        return cls.of(
-            matcher="fair", weights=(), attributes=attributes, buckets=buckets, edges=edges, cross=(),
-            vocabulary=vocabulary, reading=reading, **{**usual, **others},
-        )  # fmt: skip
+        asked = (*cls.__struct_fields__, "weights", "cross")
+        usual = {name: SETTINGS[name].default for name in asked if name in SETTINGS}
+        # They draw nothing, and show no sentences.
+        usual |= {"resamples": 0, "examples": "none", "examples_cap": 0, "pairs": None, "command": None}
+        usual |= {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
+        return cls.of(**{**usual, "reading": reading, "tags": {}, **others})
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -406,7 +403,7 @@ class Choices(Struct, frozen=True, eq=False):
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
-            "repair": self.reading.get("repair", "conlleval"),
+            "repair": self.reading.get("repair", unless_given("repair")),
             "credits": {name: credit.formula() for name, credit in self.credits.items()},
             "vocabulary": None if self.vocabulary is None else len(self.vocabulary),
             "redacted": self.redact,
@@ -455,7 +452,7 @@ def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object
     if not crossed:
         return attributes
     if attributes is None:
-        return ["fu20", *crossed]
+        return [unless_given("attributes"), *crossed]
     return [*_listed(attributes), *crossed]
 
 

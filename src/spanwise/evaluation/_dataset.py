@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import (
-    PRESETS,
     Attribute,
     Carried,
     Confusable,
@@ -57,6 +56,7 @@ from spanwise.evaluation._choices import (
 )
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.registry import reach
+from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
     from spanwise.evaluation._frames import FrameColumns
@@ -332,7 +332,7 @@ def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
     """The attributes asked for by name, preset or object, and those that buckets were told for."""
     asked, told = choices.attributes, [*choices.buckets, *choices.edges]
     if asked is None:
-        default = choose(PRESETS["fu20"])
+        default = choose(unless_given("attributes"))
         # Without training data those that need it were not asked for, so nothing is said to be absent.
         if context.lexicon is None:
             default = [one for one in default if why_absent(one, context) is None]

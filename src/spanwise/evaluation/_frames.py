@@ -23,6 +23,7 @@ from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats.parts import numbers
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
+from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -161,7 +162,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
         format="arrow",
         scheme=recognised.scheme if recognised else None,
         evidence=f"{_EVIDENCE}; {f'{declared}, as declared' if declared else words}",
-        repair=frame.reading.get("repair", "conlleval"),
+        repair=frame.reading.get("repair", unless_given("repair")),
         repairs=sums.repairs,
         notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
     )

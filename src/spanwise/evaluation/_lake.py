@@ -51,6 +51,7 @@ from spanwise.formats._opening import File
 from spanwise.formats.parts import Held, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
 from spanwise.schemes import Tags, recognise_situations, situations
+from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
@@ -170,7 +171,7 @@ class Lake(Struct, frozen=True, eq=False):
         reading = Reading(
             path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
             evidence=evidence,
-            repair=self.reading.get("repair", "conlleval"), repairs=sums.repairs,
+            repair=self.reading.get("repair", unless_given("repair")), repairs=sums.repairs,
             notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
         )  # fmt: skip
         tokens = sum(file.tokens for file in self.files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
-from spanwise.document import Document, Interval, Settings, StudySettings, given
+from spanwise.document import Document, Interval, Settings, StudySettings, given, usual_settings
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.document.study import (
@@ -25,6 +26,7 @@ from spanwise.document.study import (
 )
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
+from spanwise.settings import SETTINGS, unless_given
 from spanwise.statistics import LEVEL
 
 Key = TypeVar("Key", bound=str)
@@ -219,16 +221,25 @@ def pair_link(one: str, other: str) -> str:
 # ---- a signature without what is usual -------------------------------------------------------------
 
 
-USUAL = ("match:exact+fair", "focus:gold", "repair:conlleval", "align:strict", "conf:0.95", "seed:0")
-# The attributes that are computed when none are asked for, and how each is cut.
-USUAL_CUTS = (
-    "entity_length[special(1, 2, 3), balanced(1)]", "sentence_length[balanced(4)]",
-    "entity_density[balanced(4)]", "oov_density[special(0), balanced(3)]",
-    "entity_frequency[special(0), balanced(3)]", "token_frequency[special(0), balanced(3)]",
-    "entity_label_consistency[special(0, 1), balanced(2)]",
-    "token_label_consistency[special(0, 1), balanced(2)]",
-)  # fmt: skip
 _ATTRIBUTES = "attributes:"
+
+
+@cache
+def _usual_parts() -> frozenset[str]:
+    """The parts of signatures that settings have unless they are asked for otherwise."""
+    usual = usual_settings()
+    # What has no usual value depends on the data, and is always said.
+    fixed = [one for one in SETTINGS.values() if one.signed is not None and one.unless_given is not None]
+    return frozenset(one.signed(usual) for one in fixed if one.signed is not None)
+
+
+@cache
+def _usual_cuts() -> frozenset[str]:
+    """The attributes that are computed when none are asked for, each with how it is cut."""
+    from spanwise.attributes import choose
+    from spanwise.buckets import parse
+
+    return frozenset(f"{one.name}[{parse(one.buckets)}]" for one in choose(unless_given("attributes")))
 
 
 def short_signature(signature: str) -> str:
@@ -238,7 +249,7 @@ def short_signature(signature: str) -> str:
         >>> short_signature("spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341")
         'spanwise|v:0.2.0|focus:predicted|gold:3d30d341'
     """
-    parts = [part for part in signature.split("|") if part not in USUAL]
+    parts = [part for part in signature.split("|") if part not in _usual_parts()]
     return "|".join(part for part in map(_attributes, parts) if part)
 
 
@@ -247,15 +258,15 @@ def _attributes(part: str) -> str:
     if not part.startswith(_ATTRIBUTES):
         return part
     unusual = [
-        cut for cut in part.removeprefix(_ATTRIBUTES).split("]+") if f"{cut.rstrip(']')}]" not in USUAL_CUTS
+        cut
+        for cut in part.removeprefix(_ATTRIBUTES).split("]+")
+        if f"{cut.rstrip(']')}]" not in _usual_cuts()
     ]
     return f"{_ATTRIBUTES}{']+'.join(unusual)}" if unusual else ""
 
 
 # ---- one sentence per question, as it can stand in a paper -----------------------------------------
 
-
-_CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 
 # How sentences call the score that the primary question is about.
 _SCORES = {
@@ -445,7 +456,7 @@ def _blocks(settings: Settings | StudySettings) -> str:
 
 
 def _corrected(correction: str | UnsetType, tests: int) -> str:
-    named = _CORRECTIONS.get(correction or "", "")
+    named = say.CORRECTIONS.get(correction or "", "")
     return f"{named} over {tests} pairs" if named and tests > 1 else ""
 
 

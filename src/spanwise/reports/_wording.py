@@ -266,20 +266,14 @@ def attribute(name: str, *, short: bool = False) -> str:
         >>> attribute("entity_length"), attribute("entity_length", short=True)
         ('entity length', 'eLen')
     """
-    if short and name in SHORT:
-        return SHORT[name]
-    return visible(name).replace("_", " ")
+    return (short and short_name(name)) or visible(name).replace("_", " ")
 
 
-SHORT = {
-    "entity_length": "eLen", "sentence_length": "sLen", "entity_density": "eDen", "oov_density": "oDen",
-    "entity_frequency": "eFre", "token_frequency": "tFre", "entity_label_consistency": "eCon",
-    "token_label_consistency": "tCon", "label": "tag",
-    "entity_token_density": "R-eDen", "oov_density_fu19": "R-oov", "sentence_length_fu19": "R-sLen",
-    "entity_length_fu19": "R-eLen", "morphology": "R-mor", "entity_familiarity": "F-ent",
-    "token_familiarity": "F-tok", "label_familiarity": "F-tag", "entity_label_familiarity": "MF-et",
-    "token_label_familiarity": "MF-tt",
-}  # fmt: skip
+def short_name(name: str) -> str:
+    """The short name that the papers have for an attribute; empty where it has none."""
+    from spanwise.attributes import ATTRIBUTES
+
+    return next(iter(ATTRIBUTES.aliases(name)), "")
 
 
 def bucket(edges: BucketEdges) -> str:
@@ -523,9 +517,11 @@ def _weak_part(found: Finding) -> str:
     return "it is measured"
 
 
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
+
+
 def named_test(correction: str | UnsetType | None) -> str:
     """The test and the correction behind letters and p-values, for captions."""
-    names = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
-    named = names.get(correction or "", visible(correction or ""))
+    named = CORRECTIONS.get(correction or "", visible(correction or ""))
     test = "paired randomisation, or t-test over runs"
     return test + (f", {named}-corrected" if named and named != "none" else "")

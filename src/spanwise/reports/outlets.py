@@ -26,6 +26,7 @@ from spanwise.reports import _wording as say
 from spanwise.reports._document import short_signature
 from spanwise.reports._wording import ERRORS, count, defined, finding, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables, text_of
+from spanwise.settings import CONFIDENCE
 
 __all__ = [
     "TRACKERS",
@@ -366,7 +367,7 @@ def step_summary(
         signs = {True: "✅", False: "❌"}
         parts.append("\n".join(f"- {signs[check.passed]} {markdown(check.message)}" for check in checks))
     if changes:
-        confidence = document.settings.confidence if isinstance(document, Evaluation) else 0.95
+        confidence = document.settings.confidence if isinstance(document, Evaluation) else CONFIDENCE
         parts.append(_changes(changes, confidence))
     if notes:
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))

@@ -15,6 +15,7 @@ from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
 from spanwise.engines import cores, engine_of, local_engine
 from spanwise.findings import findings_over_runs
+from spanwise.settings import CORRECTION
 from spanwise.studies._kept import default_folder, train_systems
 from spanwise.studies._manifest import (
     Manifest,
@@ -103,7 +104,7 @@ def study(
     found = analyses(
         datasets,
         read,
-        correction=read.settings.get("correction", "holm"),
+        correction=read.settings.get("correction", CORRECTION),
         primary=read.settings.get("primary", "f1"),
         differ=differ,
     )
@@ -249,7 +250,7 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
     return StudySettings(
         **{
             **shared,
-            "correction": manifest.settings.get("correction", "holm"),
+            "correction": manifest.settings.get("correction", CORRECTION),
             "primary": UNSET if primary == "f1" else primary,
             "unit": units[0] if len(units) == 1 else "sentence or document",
             "few_units": any(part.few_units for part in parts),
@@ -275,7 +276,7 @@ def _signature(
     runs = sum(len(task.runs) for task in tasks)
     size = f"study:{len(manifest.datasets)}x{len(manifest.systems)}.{runs}runs"
     made = sorted({test for one in tested.values() for test in one.tests})
-    tests = [f"test:{'+'.join(made)}.{manifest.settings.get('correction', 'holm')}"] if made else []
+    tests = [f"test:{'+'.join(made)}.{manifest.settings.get('correction', CORRECTION)}"] if made else []
     primary = manifest.settings.get("primary", "f1")
     score = manifest.settings.get("score", "f1")
     about = [f"{key}:{value}" for key, value in (("primary", primary), ("score", score)) if value != "f1"]

@@ -36,6 +36,7 @@ from spanwise.document.study import (
     SubsetSpread,
     TrendTest,
 )
+from spanwise.settings import CORRECTION
 from spanwise.statistics import LEVEL, Test, complete_blocks, correct, fisher, friedman, spearman, wilcoxon
 from spanwise.studies._manifest import Manifest, Pair
 from spanwise.studies._scores import (
@@ -66,7 +67,7 @@ def analyses(
     datasets: Mapping[str, DatasetRuns],
     manifest: Manifest,
     *,
-    correction: str = "holm",
+    correction: str = CORRECTION,
     primary: str = "f1",
     differ: Differ = NOTHING_TESTED,
 ) -> Analyses:

@@ -19,6 +19,7 @@ from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, 
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
+from spanwise.settings import CORRECTION, unless_given
 from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import READING, Manifest, Plan, StudyCell, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
@@ -91,7 +92,7 @@ def check_settings(manifest: Manifest) -> None:
 def _attributes(manifest: Manifest) -> list[Any]:
     from spanwise.attributes import choose
 
-    asked = manifest.settings.get("attributes", "fu20")
+    asked = manifest.settings.get("attributes", unless_given("attributes"))
     return [] if asked == "none" else choose(asked.split(",") if isinstance(asked, str) else asked)
 
 
@@ -362,7 +363,7 @@ def run_pairs(
         options: dict[str, object] = {
             key: getattr(settings, key) for key in ("resamples", "seed", "confidence")
         }
-        options["correction"] = manifest.settings.get("correction", "holm")
+        options["correction"] = manifest.settings.get("correction", CORRECTION)
         options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
         options["score"] = manifest.settings.get("score", "f1")

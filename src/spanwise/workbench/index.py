@@ -22,6 +22,7 @@ from spanwise.evaluation import MentionColumns, compared, unpacked
 from spanwise.gates import compare_two
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
+from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import FoundSlices, SliceIndex, ones, weak_slices
 from spanwise.uncertainty import Resampling
 from spanwise.workbench.child import ReportTask, SearchTask, report_of
@@ -314,7 +315,8 @@ class Shelf:
         path = PRIMARY[score]
         found: Sequence[Comparison] = compared(
             measures, [(str(a), str(b)) for a, b in alike], Resampling(gold.units, SHUFFLES, 0),
-            confidence=0.95, correction="holm", primary=path, wanted=lambda question: question.path == path,
+            confidence=CONFIDENCE, correction=CORRECTION, primary=path,
+            wanted=lambda question: question.path == path,
         )  # fmt: skip
         rows = {pair: one.score(path) for pair, one in zip(alike, found, strict=True)}
         return {pair: row for pair, row in rows.items() if row is not None}
@@ -417,8 +419,8 @@ def _tested(index: SliceIndex, condition: Condition | None, a: str, b: str) -> S
     score = "f1" if index.defined(condition) else "recall"
     measures = {name: [[index.measure(name, condition)]] for name in (a, b)}
     found = compared(
-        measures, [(a, b)], Resampling(index.columns.head.units, SHUFFLES, 0), confidence=0.95,
-        correction="holm", wanted=lambda question: question.path == ("exact", "overall", score),
+        measures, [(a, b)], Resampling(index.columns.head.units, SHUFFLES, 0), confidence=CONFIDENCE,
+        correction=CORRECTION, wanted=lambda question: question.path == ("exact", "overall", score),
     )[0]  # fmt: skip
     row = found.score(("exact", "overall", score))
     return SliceTest(

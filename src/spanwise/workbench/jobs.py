@@ -17,14 +17,13 @@ from pathlib import Path
 import msgspec
 
 from spanwise.errors import ChoiceError, InputError
+from spanwise.settings import SETTINGS
 from spanwise.workbench.child import ReportTask, Said, SearchTask, Task
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import COLUMNS, PRIVATE, BenchEvents
 
-OPTIONS = {  # what an upload may ask for, under the names of the command line
-    "align": ("strict", "characters", "diff", "position"),
-    "repair": ("conlleval", "discard", "error"),
-}
+# What an upload may ask for, under the names of the command line.
+OPTIONS = {name: SETTINGS[name].choices for name in ("align", "repair")}
 KILLED = -signal.SIGKILL
 DAY = 86400.0  # seconds for which an upload without a job is kept
 

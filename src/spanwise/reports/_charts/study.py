@@ -20,7 +20,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 
 def alias(name: str) -> str:
     """The short name of an attribute, as the papers' figures write it."""
-    return words.SHORT.get(name, shortened(name, 12))
+    return words.short_name(name) or shortened(name, 12)
 
 
 def systems(document: Study) -> list[str]:

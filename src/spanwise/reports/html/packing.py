@@ -13,12 +13,12 @@ from statistics import NormalDist
 from typing import TypeAlias, TypedDict
 
 import numpy as np
-from msgspec import UNSET, Struct, UnsetType, convert, to_builtins
+from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import replace
 
 from spanwise.columns import Column
 from spanwise.diagnosis import lettering, mean_of, or_nan
-from spanwise.document import Interval, Settings, given
+from spanwise.document import Interval, Settings, given, usual_settings
 from spanwise.document.evaluation import (
     Evaluation,
     ExampleCounts,
@@ -175,13 +175,8 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
 
 def _settings(study: Study) -> Settings:
     """The settings of one dataset, the usual ones where datasets differ."""
-    usual: dict[str, object] = {
-        "focus": "gold", "resamples": 0, "seed": 0, "confidence": 0.95, "correction": "holm",
-        "align": "strict", "repair": "conlleval", "lowercase": False, "credits": {}, "vocabulary": None,
-        "examples": "none", "examples_cap": 0, "redacted": False, "preset": None, "command": None,
-        "unit": "sentence", "units": 0, "few_units": False, "attributes": [], "buckets": {},
-    }  # fmt: skip
-    return convert({**usual, **to_builtins(study.settings)}, Settings)
+    unknown = {"resamples": 0, "examples": "none", "examples_cap": 0}
+    return usual_settings(**{**unknown, **to_builtins(study.settings)})
 
 
 def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType:

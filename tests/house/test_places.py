@@ -1,0 +1,117 @@
+"""Declared once: what is added to the package in the places that the design page counts works everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spanwise
+
+HOUSE = Path(spanwise.__file__).parent
+DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
+Edit = tuple[str, str, str]  # a file, a line in it, and what is put in front of that line
+
+ATTRIBUTE = """
+Attribute(
+    name="initial", summary="whether it opens the sentence", needs=frozenset(),
+    function=lambda side: (side.mentions.start == 0) * 1.0,
+),
+"""
+READER = """
+from spanwise.formats._format import Format
+from spanwise.formats.memory import from_tags
+
+def _read(file, options):
+    return from_tags([line.split() for line in file.text.splitlines()], name=str(file.path))
+
+FORMAT = Format("bars", "tags with blanks between them, one sentence per line", _read, lambda file: None)
+"""
+# What is added, apart from the lines that do the work itself.
+EDITS: dict[str, list[Edit]] = {
+    "a keyword": [
+        ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", "show", bool, False, toml=bool),'),
+        ("evaluation/__init__.py", "redact: bool = False,", "loud: bool = False,"),
+        ("evaluation/__init__.py", "reading=reading,\n    )  # fmt: skip\n    said", "loud=loud,"),
+        ("evaluation/_choices.py", "redact: bool\n", "loud: bool"),
+    ],
+    "an export": [
+        (
+            "reports/__init__.py",
+            '("flat", "scalars',
+            '("names", "the names of systems", "outlets:names", ".txt", None, ()),',
+        ),
+    ],
+    "an attribute": [("attributes/papers.py", 'Attribute(\n        name="entity_length"', ATTRIBUTE)],
+    "a format": [("formats/_format.py", '"tables:ARROW"', '"bars:FORMAT",')],
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package to which one of each has been added."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(HOUSE, folder / "spanwise", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, line, added in (edit for edits in EDITS.values() for edit in edits):
+        path = folder / "spanwise" / name
+        text = path.read_text(encoding="utf-8")
+        assert text.count(line) == 1, f"{name} has {line!r} {text.count(line)} times"
+        path.write_text(text.replace(line, f"{added}\n{_indent(text, line)}{line}"), encoding="utf-8")
+    (folder / "spanwise" / "formats" / "bars.py").write_text(READER, encoding="utf-8")
+    with (folder / "spanwise" / "reports" / "outlets.py").open("a", encoding="utf-8") as outlets:
+        outlets.write('\n\ndef names(document):\n    return " ".join(document.systems)\n')
+    (folder / "gold.bars").write_text("B-PER O\nO B-LOC\n", encoding="utf-8")
+    (folder / "mine.bars").write_text("B-PER O\nO O\n", encoding="utf-8")
+    return folder
+
+
+def _indent(text: str, line: str) -> str:
+    before = text[: text.index(line)].rpartition("\n")[2]
+    return before if before.isspace() else ""
+
+
+def _python(folder: Path, *arguments: str) -> str:
+    call = [sys.executable, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "80"}
+    done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+EVALUATE = ["-m", "spanwise", "evaluate", "gold.bars", "mine.bars", "--format", "bars", "--quiet", "--loud"]
+
+
+def test_what_is_declared_once_works_from_the_command_line(copy: Path) -> None:
+    _python(copy, *EVALUATE, "--attributes", "initial", "--json", "run.json")
+    document = json.loads((copy / "run.json").read_text(encoding="utf-8"))
+    buckets = document["systems"]["mine"]["attributes"]["initial"]["buckets"]
+    assert [(one["gold"], one["correct"]) for one in buckets if one["gold"]] == [(1, 0), (1, 1)]
+    assert _python(copy, "-m", "spanwise", "export", "run.json", "names") == "mine"
+    for kind, name in (("reports", "names"), ("attributes", "initial"), ("formats", "bars")):
+        assert re.search(rf"^{name}\b", _python(copy, "-m", "spanwise", "list", kind), re.MULTILINE)
+
+
+def test_a_keyword_that_is_declared_once_works_in_python_and_in_a_study(copy: Path) -> None:
+    call = "spanwise.evaluate('gold.bars', 'mine.bars', format='bars', loud=True, resamples=0)"
+    shown = _python(copy, "-c", f"import spanwise; print({call}['mine'].exact.overall.f1)")
+    assert shown == "0.6666666666666666\n"
+    (copy / "study.toml").write_text(
+        'predictions = "{system}.bars"\nformat = "bars"\nloud = true\nresamples = 0\n'
+        '[datasets.d]\ntest = "gold.bars"\n[systems.mine]\n'
+    )
+    _python(copy, "-m", "spanwise", "study", "study.toml", "--quiet", "--no-cache", "--json", "study.json")
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_the_design_page_counts_the_places(what: str) -> None:
+    page = DESIGN.read_text(encoding="utf-8")
+    counted = re.search(rf"^\| {what} \| (\d+) \| ([^|]*) \|", page, re.MULTILINE)
+    assert counted is not None
+    assert int(counted[1]) == len(EDITS[what])
+    assert set(re.findall(r"`([\w/]+\.py)`", counted[2])) == {name for name, _, _ in EDITS[what]}
