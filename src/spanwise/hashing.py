@@ -11,6 +11,7 @@ from spanwise.columns import Column, Ints, Words, frozen, ints, offsets
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
 STIR = np.uint64(0xD6E8FEB86659FD93)
+_STAFFORD = np.uint64(0xBF58476D1CE4E5B9)
 PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any place in it
 MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
 _ROUNDS = 20
@@ -27,6 +28,33 @@ def slots(keys: Column, bits: int) -> Ints:
     product: Words = keys.view(np.uint64) * ODD
     product >>= np.uint64(64 - bits)
     return product.view(np.int64)
+
+
+def slot(key: int, bits: int) -> int:
+    """What `slots` gives for one key.
+
+    Examples:
+        >>> slot(7, 6) == slots(np.array([7]), 6)[0]
+        True
+    """
+    return key * int(ODD) % (1 << 64) >> (64 - bits)
+
+
+def mixed_words(values: Column) -> Words:
+    """Numbers spread over 64 bits (the finaliser of SplitMix64), the same everywhere.
+
+    Examples:
+        >>> hex(mixed_words(np.array([0]))[0])
+        '0xe220a8397b1dcdaf'
+
+    References:
+        Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators; the first number of
+        the generator with seed 0.
+    """
+    words: Words = values.astype(np.uint64) + ODD
+    words = (words ^ (words >> np.uint64(30))) * _STAFFORD
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(words ^ (words >> np.uint64(31)))
 
 
 def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
@@ -159,8 +187,8 @@ def _sorted_places(words: Words) -> tuple[Ints, Ints]:
 
 def multipliers(width: int) -> Words:
     """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that hashes are the same everywhere."""
-    mixed = np.arange(1, width + 1, dtype=np.uint64) * ODD
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(32)
-    return mixed | np.uint64(1)
+    words = np.arange(1, width + 1, dtype=np.uint64) * ODD
+    words ^= words >> np.uint64(29)
+    words *= _STAFFORD
+    words ^= words >> np.uint64(32)
+    return words | np.uint64(1)

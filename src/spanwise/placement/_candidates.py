@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Ints, Small, Words, codes, ints, offsets, run_positions
 from spanwise.corpus import Corpus
+from spanwise.hashing import slot, slots
 from spanwise.placement._answers import Units, bare, collapse, fold, without_article
 
 BLANK, BORDER = ord(" "), 0  # in a stream of characters
@@ -134,7 +135,6 @@ def _walk(
     return pattern, begun, behind
 
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _EPSILON = 1e-9  # similarities are ratios of small whole numbers; 0.85 is not a binary fraction
 _LONG = 4096  # characters of a unit from which on its pieces are looked up together
 _WORD = 64  # characters of an answer whose distances are counted in machine words
@@ -168,7 +168,7 @@ class _Text(Struct, frozen=True, eq=False, dict=True):
     def bits(self) -> Words:
         """Of each token a set of its characters, hashed to 64."""
         symbols = self.stream.symbols
-        bits = np.uint64(1) << (symbols.astype(np.uint64) * _ODD >> np.uint64(58))
+        bits = np.uint64(1) << slots(symbols.astype(np.uint64), 6).view(np.uint64)
         bits[(symbols == BORDER) | (symbols == BLANK)] = 0  # they lie behind a token, not in it
         tokens = np.zeros(len(self.stream.begin), dtype=np.uint64)
         tokens[self.spelled] = np.bitwise_or.reduceat(bits, self.stream.begin[self.spelled])
@@ -347,7 +347,7 @@ def _share_characters(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
 def _bits(text: str) -> int:
     bits = 0
     for char in set(text) - {" "}:
-        bits |= 1 << (ord(char) * int(_ODD) % (1 << 64) >> 58)
+        bits |= 1 << slot(ord(char), 6)
     return bits
 
 

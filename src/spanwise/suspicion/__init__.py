@@ -30,7 +30,7 @@ from spanwise.document.dataset import (
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._choices import Inputs
 from spanwise.formats import listed_sources, read
-from spanwise.hashing import multipliers, word_hashes
+from spanwise.hashing import mixed_words, multipliers, word_hashes
 from spanwise.suspicion._ranking import (
     NONE,
     OUTSIDE,
@@ -49,7 +49,6 @@ from spanwise.suspicion._ranking import (
     kinds,
     majority_of_runs,
     members,
-    mixed_words,
     no_variation,
     numbers_of,
     occurrences,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from spanwise.columns import Bools, Column, Floats, Ints, Words, codes, floats, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.document.dataset import SuspectMention
-from spanwise.hashing import multipliers
+from spanwise.hashing import mixed_words, multipliers
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 
@@ -296,14 +296,6 @@ def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Int
         ints(np.concatenate(lengths)),
         ints(np.concatenate([own.label for own in mentions])),
     )
-
-
-def mixed_words(values: Column) -> Words:
-    """Numbers spread over 64 bits (the finaliser of SplitMix64), the same everywhere."""
-    mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
 
 
 def members(window: Words, keys: Words) -> Ints:
