@@ -34,7 +34,7 @@ def slot(key: int, bits: int) -> int:
     """What `slots` gives for one key.
 
     Examples:
-        >>> slot(7, 6) == slots(np.array([7]), 6)[0]
+        >>> slot(7, 6) == int(slots(np.array([7]), 6)[0])
         True
     """
     return key * int(ODD) % (1 << 64) >> (64 - bits)
