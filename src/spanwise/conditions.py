@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from spanwise.attributes import (
     ATTRIBUTES,
@@ -246,6 +246,44 @@ class TokenBits(Struct, frozen=True, eq=False):
         return np.asarray(self.counted[byte] + BITS_OF_BYTE[self.bits[byte] & BELOW[token & 7]])
 
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """Values that were made lately, by what they were made for: at most so many, and then anew.
+
+    Examples:
+        >>> made = Recent(2)
+        >>> [made.get(word, lambda: len(word)) for word in ("new", "york", "new", "city")]
+        [3, 4, 3, 4]
+        >>> len(made)
+        1
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: dict[K, V] = {}
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The value of a key, made if it is not there."""
+        value = self._values.get(key)
+        if value is None:
+            value = make()
+            if len(self._values) >= self._most:
+                self._values.clear()
+            self._values[key] = value
+        return value
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _latest() -> Recent[tuple[tuple[str, ...], bool], TokenBits]:
+    """Gold and every system ask in turn for a phrase, as words and as one token."""
+    return Recent(2)
+
+
 class WordSearch(Struct, frozen=True, eq=False, dict=True):
     """The words of a text, searched by word, phrase or prefix*, whatever their case.
 
@@ -260,6 +298,7 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
     vocabulary: Sequence[str]
     sentences: Ints
     characters: tuple[Ints, Ints, Ints] | None = None  # where texts begin, and where tokens begin and end
+    latest: Recent[tuple[tuple[str, ...], bool], TokenBits] = field(default_factory=_latest)
 
     @classmethod
     def of_tokens(cls, tokens: Column, vocabulary: Sequence[str], sentences: Column) -> WordSearch:
@@ -324,29 +363,18 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return found | self._runs([text], low, high, more=more) if len(words) > 1 else found
 
     def _runs(self, words: Sequence[str], low: Ints, high: Ints, *, more: bool) -> Bools:
-        begins = self._begins(tuple(words), more=more)
+        asked = tuple(words)
+        begins = self.latest.get((asked, more), lambda: self._begins(asked, more=more))
         return np.asarray(begins.before(np.maximum(high - len(words) + 1, low)) > begins.before(low))
-
-    @cached_property
-    def _latest(self) -> dict[tuple[tuple[str, ...], bool], TokenBits]:
-        """What was asked for last: gold and every system ask in turn."""
-        return {}
 
     def _begins(self, words: tuple[str, ...], *, more: bool) -> TokenBits:
         """The tokens at which a run of words begins."""
-        kept = self._latest.get((words, more))
-        if kept is not None:
-            return kept
         begins = self._is(words[0], more=more and len(words) == 1)[self.tokens]
         for place, word in enumerate(words[1:], start=1):
             held = self._is(word, more=more and place == len(words) - 1)[self.tokens[place:]]
             begins[: len(held)] &= held
             begins[len(held) :] = False
-        found = TokenBits.of(begins)
-        if len(self._latest) > 1:  # a phrase is searched for as words, and as one token
-            self._latest.clear()
-        self._latest[words, more] = found
-        return found
+        return TokenBits.of(begins)
 
     def _is(self, word: str, *, more: bool) -> Bools:
         """Which words of the vocabulary are this one, or begin with it."""

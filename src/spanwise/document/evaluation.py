@@ -272,13 +272,33 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
 
     def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Evaluation:
         """The same document with how the answers of systems were read and placed."""
-        return replace(self, answers=answers).with_live(self.__dict__.get("live"))
+        return self.changed(answers=answers)
+
+    def changed(self, **values: object) -> Evaluation:
+        """The same document with other values of some keys, and its mentions as far as they are in memory.
+
+        What is only in memory is no key of the document: it is neither written nor compared, and
+        `msgspec.structs.replace`, which copies keys alone, leaves it behind.
+        """
+        return replace(self, **values).with_live(self.live)
+
+    @property
+    def live(self) -> Live | None:
+        """What is only in memory: the inputs, and the systems with their mentions."""
+        live: Live | None = self.__dict__.get("live")
+        return live
+
+    @property
+    def _inputs(self) -> object:
+        """The mentions in memory."""
+        if self.live is None or self.live.inputs is None:
+            raise ChoiceError(_NOT_KEPT)
+        return self.live.inputs
 
     @property
     def keeps_mentions(self) -> bool:
         """Whether the mentions are still in memory, so that more can be computed of them."""
-        live: Live | None = self.__dict__.get("live")
-        return live is not None and live.inputs is not None
+        return self.live is not None and self.live.inputs is not None
 
     def with_analyses(self, *, slices: Mapping[str, object] | None = None, suspects: int = 50) -> Evaluation:
         """The same document with weak slices and suspects of gold, which its page then shows as cards.
@@ -287,24 +307,21 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
             slices: keywords of `spanwise.find_slices`.
             suspects: the most suspects to list; they need two systems.
         """
-        live: Live | None = self.__dict__.get("live")
-        if live is None or live.inputs is None:
-            raise ChoiceError(_NOT_KEPT)
-        weak: Slices = reach("slices:slices_of")(live.inputs, **(slices or {}))
+        weak = self.find_slices(**(slices or {}))
         found: Suspects | UnsetType = UNSET
         if len(self.systems) > 1:
             redact = bool(self.settings.redacted)
-            found = reach("suspicion:suspects_of")(live.inputs, top=suspects, redact=redact)
-        return replace(self, weak=weak, suspects=found).with_live(live)
+            found = reach("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
+        return self.changed(weak=weak, suspects=found)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
         """The same document under another name of its kind."""
-        return replace(self, kind=kind).with_live(self.__dict__.get("live"))
+        return self.changed(kind=kind)
 
     def __getitem__(self, name: str) -> SystemResult:
         if name not in self.systems:
             raise UnknownKey(str(unknown("system", name, self.systems)))
-        live: Live | None = self.__dict__.get("live")
+        live = self.live
         scores = self.systems[name]
         system = SystemResult(**{key: getattr(scores, key) for key in scores.__struct_fields__})
         system.__dict__.update(whole=self, name=name, mentions=None if live is None else live.system(name))
@@ -357,18 +374,12 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
 
     def find_slices(self, **options: Any) -> Slices:
         """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
-        live: Live | None = self.__dict__.get("live")
-        if live is None or live.inputs is None:
-            raise ChoiceError(_NOT_KEPT)
-        slices: Slices = reach("slices:slices_of")(live.inputs, **options)
+        slices: Slices = reach("slices:slices_of")(self._inputs, **options)
         return slices
 
     def confidence(self, **options: object) -> Confidence:
         """What the systems' scores are worth, under the keywords of `spanwise.confidence`."""
-        live: Live | None = self.__dict__.get("live")
-        if live is None or live.inputs is None:
-            raise ChoiceError(_NOT_KEPT)
-        found: Confidence = reach("calibration:confidence_of")(live.inputs, **options)
+        found: Confidence = reach("calibration:confidence_of")(self._inputs, **options)
         return found
 
     def to_pandas(self) -> Any:

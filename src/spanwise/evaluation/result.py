@@ -464,8 +464,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     Raises:
         ChoiceError: the result is a loaded document or was evaluated in parts, so that it has none.
     """
-    live = result.__dict__.get("live")
-    block = live.kept if isinstance(live, KeptMentions) else None
+    block = result.live.kept if isinstance(result.live, KeptMentions) else None
     if not isinstance(block, EvaluatedBlock):
         raise ChoiceError(
             "mention columns and slice floors need every mention, but a loaded document and an evaluation "

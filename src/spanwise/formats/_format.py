@@ -397,8 +397,7 @@ def format_of(file: File, format: str | Format | None) -> Format:
         return FORMATS.find(format)
     if file.recognised is None:
         file.recognised = _recognised(file)
-    found: Format = file.recognised
-    return found
+    return file.recognised
 
 
 def _recognised(file: File) -> Format:

@@ -12,10 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from spanwise.errors import InputError, MissingExtra, at
 from spanwise.streams import bytes_of_pipe, is_pipe
+
+if TYPE_CHECKING:
+    from spanwise.formats._format import Format
 
 BOM = b"\xef\xbb\xbf"
 PACKED = (".gz", ".xz", ".zst")  # the suffixes of packed files
@@ -35,7 +38,7 @@ class File:
     ) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding
-        self.recognised: Any = None  # its format, once somebody has found out
+        self.recognised: Format | None = None  # by `format_of`, which asks every format once
         self.first_line = 0  # of a part of a file; 0 for a whole one
         self._most = unpacked
         self._hash = hashlib.sha256()

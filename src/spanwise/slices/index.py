@@ -19,6 +19,7 @@ from spanwise.conditions import (
     TOUGHNESS,
     Condition,
     Criterion,
+    Recent,
     Search,
     WordSearch,
     bucket_holds,
@@ -134,38 +135,39 @@ class MentionRuns(Struct, frozen=True, eq=False, dict=True):
         return ints(np.bincount(self.of, weights=self.counts(words), minlength=size))
 
 
+Decided = Recent[Criterion, tuple[int, ...]]
+
+
 class Bits(Struct, frozen=True, eq=False, dict=True):
     """The mentions of one side: for each value of each attribute the mentions that have it."""
 
     number: int
     code: Callable[[str], Column]  # the bucket of each mention, by attribute
     buckets: Mapping[str, Sequence[Bucket]]
-    decided: dict[Criterion, tuple[int, ...]]  # the buckets that meet comparisons; shared by all sides
+    decided: Decided  # the buckets that meet comparisons; shared by all sides
     subsets: Sequence[str] = ()
     tough: Column | None = None
     words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
+    kept: dict[str, Words] = field(default_factory=dict)  # the mentions of each value, by attribute
+    searched: Recent[Criterion, Words] = field(default_factory=lambda: Recent(SEARCHED))
 
     @cached_property
     def all(self) -> Words:
         """Every mention."""
         return packed(np.ones(self.number, dtype=bool))
 
-    @cached_property
-    def _kept(self) -> dict[str, Words]:
-        return {}
-
     def values(self, attribute: str) -> Words:
         """The mentions of each value of an attribute, row by row; made when it is first asked for."""
-        if attribute not in self._kept:
+        if attribute not in self.kept:
             if attribute == TOUGHNESS and self.tough is not None:
                 tough = self.tough
                 masks = [(tough >> bit & 1).astype(bool) for bit in range(len(self.subsets))]
-                self._kept[attribute] = self._rows([packed(mask) for mask in masks])
+                self.kept[attribute] = self._rows([packed(mask) for mask in masks])
             else:
                 code = self.code(attribute)
                 places = range(len(self.buckets[attribute]))
-                self._kept[attribute] = self._rows([packed(code == place) for place in places])
-        return self._kept[attribute]
+                self.kept[attribute] = self._rows([packed(code == place) for place in places])
+        return self.kept[attribute]
 
     def _rows(self, found: Sequence[Words]) -> Words:
         return np.stack(found) if found else np.zeros((0, len(self.all)), dtype=np.uint64)
@@ -189,32 +191,17 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         if one.operator == "!=":
             return self.all & ~self.compare(one.opposite())
         if one.attribute in (TEXT, SENTENCE):
-            kept = self._searched.get(one)
-            if kept is None:
-                kept = self._with_text(one)
-                if len(self._searched) >= SEARCHED:
-                    self._searched.clear()
-                self._searched[one] = kept
-            return kept
+            return self.searched.get(one, lambda: self._with_text(one))
         if one.attribute == TOUGHNESS:
             return self._tough(one)
         return self._in_buckets(one)
-
-    @cached_property
-    def _searched(self) -> dict[Criterion, Words]:
-        return {}
 
     def _in_buckets(self, one: Criterion) -> Words:
         if one.attribute not in self.buckets:
             raise unknown(
                 "attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
             )
-        held = self.decided.get(one)
-        if held is None:
-            held = self._buckets_of(one)
-            if len(self.decided) >= DECIDED:
-                self.decided.clear()
-            self.decided[one] = held
+        held = self.decided.get(one, lambda: self._buckets_of(one))
         return self._either([self.values(one.attribute)[number] for number in held])
 
     def _either(self, several: Sequence[Words]) -> Words:
@@ -319,7 +306,7 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
         buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
         search = _search(columns)
-        decided: dict[Criterion, tuple[int, ...]] = {}
+        decided: Decided = Recent(DECIDED)
         gold = _bits(columns, "gold", buckets, search, decided)
         systems: dict[str, SystemBits] = {}
         for one in (columns, *others):
@@ -422,7 +409,7 @@ def _bits(
     side: str,
     buckets: Mapping[str, Sequence[Bucket]],
     search: WordSearch | None,
-    decided: dict[Criterion, tuple[int, ...]],
+    decided: Decided,
 ) -> Bits:
     head = columns.head
     return Bits(
