@@ -11,6 +11,7 @@ import pytest
 import spanwise
 from spanwise.cli.main import parser_of
 from spanwise.settings import SETTINGS
+from spanwise.workbench.jobs import OPTIONS
 
 GOLD = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"]]
 PREDICTED = {"one": [["B-PER", "O", "O"], ["B-LOC", "O", "O"]], "two": GOLD}
@@ -76,3 +77,18 @@ def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
     assert fair["one"].exact == other["one"].exact
     assert fair["one"].relaxed == other["one"].relaxed
     assert (fair["one"].fair.overall.BEs, other["one"].fair.overall.BEs) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, one) for name, values in OPTIONS.items() for one in values]
+)
+def test_what_an_upload_may_ask_for_is_what_evaluate_takes(name: str, value: str) -> None:
+    assert spanwise.evaluate(GOLD, PREDICTED, resamples=0, **{name: value})["two"].exact.overall.f1 == 1
+
+
+def test_a_setting_without_a_default_of_its_flag_is_usually_what_reading_does() -> None:
+    keywords = inspect.signature(spanwise.read).parameters
+    usual = {
+        name: one.usual for name, one in SETTINGS.items() if one.group == "read" and one.usual is not None
+    }
+    assert usual == {name: keywords[name].default for name in usual}
