@@ -83,7 +83,8 @@ def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
     ("name", "value"), [(name, one) for name, values in OPTIONS.items() for one in values]
 )
 def test_what_an_upload_may_ask_for_is_what_evaluate_takes(name: str, value: str) -> None:
-    assert spanwise.evaluate(GOLD, PREDICTED, resamples=0, **{name: value})["two"].exact.overall.f1 == 1
+    asked: dict[str, Any] = {name: value}
+    assert spanwise.evaluate(GOLD, PREDICTED, resamples=0, **asked)["two"].exact.overall.f1 == 1
 
 
 def test_a_setting_without_a_default_of_its_flag_is_usually_what_reading_does() -> None:
