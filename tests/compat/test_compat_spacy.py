@@ -20,9 +20,7 @@ from spacy.vocab import Vocab  # noqa: E402
 from spanwise.compat.spacy import make_ner_scorer, make_spancat_scorer, ner_score, spancat_score  # noqa: E402
 from spanwise.errors import ChoiceError, InputError, MissingExtra  # noqa: E402
 from spanwise.evaluation import evaluate  # noqa: E402
-from spanwise.formats import from_spans, from_tags, read  # noqa: E402
-from spanwise.formats._format import Options  # noqa: E402
-from spanwise.formats._opening import File  # noqa: E402
+from spanwise.formats import File, Options, from_spans, from_tags, read  # noqa: E402
 from spanwise.formats.spacy_docs import read_layers  # noqa: E402
 from spanwise.formats.writing import write  # noqa: E402
 

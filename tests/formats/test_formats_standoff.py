@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from standoff_samples import GATE, PUBTATOR, TEXT, W2NER, XMI, label_studio
+from units import Unit, annotated
 
 from spanwise.corpus import Annotation, Mentions
 from spanwise.errors import InputError
@@ -151,18 +152,13 @@ def test_pubtator_names_the_place_of_an_error(tmp_path: Path, text: str, words: 
     assert words in error(path)
 
 
-def discontinuous() -> Annotation:
-    from spanwise.formats._format import Options
-    from spanwise.formats._sentences import Origin, Standoff, annotation
-
-    unit = Standoff("ab cd ef", [(((0, 2), (6, 8)), "X")], "1")
-    return annotation([unit], Origin("here", "memory"), Options())
+IN_PIECES = Unit("ab cd ef", [(((0, 2), (6, 8)), "X")], "1")
 
 
 @pytest.mark.parametrize("name", ["pubtator", "label-studio"])
 def test_formats_without_pieces_refuse_discontinuous_mentions(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=f"lies in 2 pieces, which {name} cannot hold"):
-        write(discontinuous(), tmp_path / "x", format=name)
+        write(annotated(IN_PIECES), tmp_path / "x", format=name)
 
 
 def test_label_studio_reads_annotations_and_predictions(tmp_path: Path) -> None:
@@ -291,7 +287,7 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
     path.write_text("[]")
     assert "there is no sentence and no text in it" in error(path, format="w2ner")
     with pytest.raises(InputError, match="some mentions are in pieces, which cannot be written by tokens"):
-        write(discontinuous(), tmp_path / "y.json", format="w2ner")
+        write(annotated(IN_PIECES), tmp_path / "y.json", format="w2ner")
     textless = from_spans([[(0, 1, "X")]])
     with pytest.raises(InputError, match="the sentences have no text that could be written"):
         write_brat(textless, tmp_path)
@@ -332,17 +328,14 @@ def test_formats_of_tokens_need_words_and_take_texts_by_their_tokens(tmp_path: P
 
 
 def test_brat_documents_stay_in_their_folder_and_do_not_replace_each_other(tmp_path: Path) -> None:
-    from spanwise.formats._format import Options
-    from spanwise.formats._sentences import Origin, Standoff, annotation
-
     def named(*names: str) -> Annotation:
-        return annotation([Standoff("a", (), name) for name in names], Origin("here", "memory"), Options())
+        return annotated(*(Unit("a", document=name) for name in names))
 
     with pytest.raises(
         InputError, match=r"a document is called '\.\./x', which is not the name of a file in the folder"
     ):
         write(named("../x"), tmp_path / "in", format="brat")
     with pytest.raises(InputError, match="two documents have the same name"):
-        write(named("x", "x"), tmp_path / "in", format="brat")
+        write(named("x", "y", "x"), tmp_path / "in", format="brat")
     write(named("sub/x", "y.1"), tmp_path / "in", format="brat")
     assert read(tmp_path / "in").corpus.document_ids == ("sub/x", "y.1")

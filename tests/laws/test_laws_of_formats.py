@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typed import present
+from units import Unit, annotated
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError
-from spanwise.formats import FORMATS, Options, read
-from spanwise.formats._format import UNBOUNDED, in_tokens
-from spanwise.formats._opening import File
-from spanwise.formats._sentences import Origin, Standoff, annotation
+from spanwise.formats import FORMATS, File, Limits, Options, read
 from spanwise.formats.writing import to_bytes, write
 
+UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for what a test wrote itself
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}
 WRITTEN = sorted(
     known.name
@@ -50,7 +50,7 @@ PLAIN = st.sampled_from(["Ann", "東京", "left"])
 
 
 @st.composite
-def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchStrategy[str]) -> Standoff:
+def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchStrategy[str]) -> Unit:
     """A sentence or a text with mentions anywhere in it, some of them in pieces."""
     body: list[str] | str = draw(st.lists(words, min_size=1, max_size=6))
     if draw(st.booleans()) and all(body):
@@ -63,7 +63,7 @@ def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchS
         if end + 1 < len(body) and draw(st.integers(0, 3)) == 0:
             pieces = (*pieces, (end + 1, draw(st.integers(end + 2, len(body)))))
         mentions[pieces, draw(labels)] = None
-    return Standoff(body, list(mentions))
+    return Unit(body, list(mentions))
 
 
 @st.composite
@@ -74,7 +74,7 @@ def drawn_annotations(draw: st.DrawFn) -> Annotation:
     units = draw(st.lists(kind, min_size=1, max_size=3))
     whole = isinstance(units[0].body, str)
     units = [unit for unit in units if isinstance(unit.body, str) == whole]
-    return annotation(units, Origin("memory", "memory"), Options())
+    return annotated(*units)
 
 
 def through(given: Annotation, name: str, folder: Path, *, lossy: bool = False) -> tuple[Annotation, bool]:
@@ -120,11 +120,24 @@ def rows_of(given: Annotation) -> list[tuple[int, Pieces, str]]:
     return sorted(zip(mentions.sentence.tolist(), mentions.pieces(), mentions.names(), strict=True))
 
 
+def token_rows_of(given: Annotation) -> list[tuple[int, Pieces, str]]:
+    """The same rows in positions of tokens: every mention of a text begins and ends with one."""
+    corpus = given.corpus
+    if corpus.unit == "token":
+        return rows_of(given)
+    starts, ends = present(corpus.token_start).tolist(), present(corpus.token_end).tolist()
+    rows = []
+    for sentence, pieces, label in rows_of(given):
+        first = int(corpus.sentences[sentence])
+        places = tuple((starts.index(a, first) - first, ends.index(b, first) - first + 1) for a, b in pieces)
+        rows.append((sentence, places, label))
+    return rows
+
+
 def equal(one: Annotation, other: Annotation) -> bool:
     """Whether two annotations say the same: word for word, or in characters where one is a running text."""
     if one.corpus.without_text or other.corpus.without_text:
-        one, other = in_tokens(one), in_tokens(other)
-        return rows_of(one) == rows_of(other) and len(one.corpus) == len(other.corpus)
+        return token_rows_of(one) == token_rows_of(other) and len(one.corpus) == len(other.corpus)
     if one.corpus.unit == other.corpus.unit == "token":
         words = [[made.corpus.words(number) for number in range(len(made.corpus))] for made in (one, other)]
         return words[0] == words[1] and rows_of(one) == rows_of(other)
@@ -167,8 +180,8 @@ def test_what_is_lost_on_purpose_is_told(format: str, source: Annotation) -> Non
 
 
 def test_plain_annotations_are_kept_by_every_format() -> None:
-    marked = Standoff(["Ann", "left", "Rome"], [(((0, 1),), "PER"), (((2, 3),), "LOC")])
-    source = annotation([marked, Standoff(["She", "left"])], Origin("memory", "memory"), Options())
+    marked = Unit(["Ann", "left", "Rome"], [(((0, 1),), "PER"), (((2, 3),), "LOC")])
+    source = annotated(marked, Unit(["She", "left"]))
     with tempfile.TemporaryDirectory() as name:
         for format in WRITTEN:
             again, told = through(source, format, Path(name))
