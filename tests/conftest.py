@@ -1,15 +1,16 @@
-"""What all tests share: the folder of real data, where there is one, and one browser."""
+"""What all tests share: the folder of real data, where there is one, one browser, and small chunks."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from browsing import browser
 from hypothesis import HealthCheck, settings
 
-__all__ = ["browser", "data"]
+__all__ = ["browser", "cut_chunks", "data"]
 
 # As on the command line: our matrices are small, and two cores are soon crowded by BLAS threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,3 +30,14 @@ def data() -> Path:
     if not DATA.is_dir():
         pytest.skip(f"no data at {DATA}; set SPANWISE_DATA to the folder with the corpora")
     return DATA
+
+
+@pytest.fixture
+def cut_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
+    """From when it is called on, chunks of files of columns have about so many bytes, first and at most."""
+
+    def begin(first: int, most: int) -> None:
+        monkeypatch.setattr("spanwise.formats.rows.FIRST_CHUNK", first)
+        monkeypatch.setattr("spanwise.formats.rows.MOST_CHUNK", most)
+
+    return begin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import random
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -225,10 +226,9 @@ def test_the_first_difference_is_named_by_its_line(
 @pytest.mark.parametrize("options", [{}, {"comments": "#"}])
 @pytest.mark.parametrize("line", [1, 2, 200, 201, 202])
 def test_a_wrong_tag_is_named_by_its_line_as_in_memory(
-    files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, line: int, options: dict[str, Any]
+    files: dict[str, Path], cut_chunks: Callable[[int, int], None], line: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("spanwise.formats._columns._FIRST", 64)
-    monkeypatch.setattr("spanwise.formats._columns._MOST", 64)
+    cut_chunks(64, 64)
     lines = files["gold"].read_text().split("\n")
     lines[line:line] = ["word PER"]
     lines[-3:-3] = ["word LOC", "word X"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,9 @@ def contents(one: Parted) -> list[Any]:
 
 
 @pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_chunks(cut_chunks: Callable[[int, int], None]) -> None:
     """Chunks of some sentences each, so that parts and chunks are cut at different places."""
-    monkeypatch.setattr("spanwise.formats._columns._FIRST", 256)
-    monkeypatch.setattr("spanwise.formats._columns._MOST", 1024)
+    cut_chunks(256, 1024)
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -18,7 +18,7 @@ class Unit(NamedTuple):
 
 
 def annotated(*units: Unit) -> Annotation:
-    """The annotation of sentences or of texts; a text without the name of a document is called by its number."""
+    """The annotation of sentences or of texts; a text whose document has no name is called by its number."""
     records: list[dict[str, object]] = []
     for number, (body, mentions, document) in enumerate(units, start=1):
         spans = [

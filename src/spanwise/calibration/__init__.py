@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
-from spanwise.calibration._kernel import (
+from spanwise.calibration.measures import (
     Draws,
     Scored,
     at_precision_of,

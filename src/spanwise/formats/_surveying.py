@@ -14,13 +14,23 @@ from msgspec.structs import replace
 
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import _columns
-from spanwise.formats._columns import KeptRows, Layout, Rows, parse
 from spanwise.formats._format import Options
-from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats.annotators import names_annotators
+from spanwise.formats.interning import Interner
 from spanwise.formats.jsonl import DOCUMENTS, Gathered, gathered, records
+from spanwise.formats.rows import (
+    KeptRows,
+    Layout,
+    Rows,
+    check_utf8,
+    chunks,
+    interners_of,
+    layout_of,
+    no_token,
+    parse,
+    without_header,
+)
 from spanwise.schemes import (
     Recognised,
     Tags,
@@ -141,8 +151,8 @@ class _Looker:
     def look(self) -> Survey:
         """Read the file once."""
         byte, line, open_ = len(BOM) if has_mark(self._file) else 0, 1, False
-        for chunk in _columns.chunks(self._file):
-            _columns.check_utf8(self._file, chunk, line)
+        for chunk in chunks(self._file):
+            check_utf8(self._file, chunk, line)
             byte += len(chunk)
             if self._layout is None:
                 chunk, line = self._begin(chunk, line, byte)
@@ -156,17 +166,17 @@ class _Looker:
             if wrong.number:
                 raise wrong_tags(wrong.where, wrong.trouble, wrong.number)
         if self._layout is None or not self._token:
-            raise InputError(_columns.no_token(self._file.path))
+            raise InputError(no_token(self._file.path))
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
 
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
         """Find the layout in the first lines; the chunk behind the header, and its line."""
         names = tuple(self._columns.values())
-        layout, skipped = _columns.layout_of(self._file.path, chunk, self._options, names, line)
+        layout, skipped = layout_of(self._file.path, chunk, self._options, names, line)
         if layout is None:
             return b"", line + chunk.count(b"\n")
-        self._layout, self._interners = layout, _columns.interners_of(layout)
-        chunk, line = _columns.without_header(chunk, line, skipped)
+        self._layout, self._interners = layout, interners_of(layout)
+        chunk, line = without_header(chunk, line, skipped)
         self._first = Cut(0, 0, line, end - len(chunk))
         return chunk, line
 

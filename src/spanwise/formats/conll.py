@@ -10,17 +10,6 @@ from msgspec.structs import replace
 from spanwise.columns import codes
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
-from spanwise.formats._columns import (
-    DOCSTART,
-    Layout,
-    corpus_of,
-    filled_lines,
-    layout_of,
-    split,
-    tag_columns,
-    whole,
-    wrong_width,
-)
 from spanwise.formats._format import (
     NO_SCORE,
     Format,
@@ -31,8 +20,19 @@ from spanwise.formats._format import (
     in_tokens,
     problem_at,
 )
-from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
+from spanwise.formats.interning import Interner
+from spanwise.formats.rows import (
+    DOCSTART,
+    Layout,
+    corpus_of,
+    filled_lines,
+    layout_of,
+    split,
+    tag_columns,
+    whole,
+    wrong_width,
+)
 from spanwise.schemes import Tags, encode, malformed, spelled
 
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
-from spanwise.formats import _columns, format_of, opened, options_of
-from spanwise.formats._columns import KeptRows
+from spanwise.formats import format_of, opened, options_of
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
@@ -30,6 +29,7 @@ from spanwise.formats._surveying import (
 )
 from spanwise.formats._table_surveys import survey_table, table_part, table_pieces
 from spanwise.formats.jsonl import annotation_of, gathered, records
+from spanwise.formats.rows import CodedColumns, KeptRows, corpus_of, tag_columns, whole
 from spanwise.formats.spans import span_part, survey_spans
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
@@ -70,7 +70,7 @@ def survey_layers(
 ) -> Survey:
     """Look at a file that is to be read with the keywords of `read` (`read_layers` where it is merged)."""
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
-    columns = _columns.tag_columns(chosen, merged=merged)
+    columns = tag_columns(chosen, merged=merged)
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
 
@@ -176,7 +176,7 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
-    corpus = _placed(_columns.corpus_of(columns, options, file), one, begin, end)
+    corpus = _placed(corpus_of(columns, options, file), one, begin, end)
     if own_words:
         corpus = _with_own_words(corpus)
     found = {}
@@ -215,12 +215,12 @@ def _line_part(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
     return one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
 
 
-def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> _columns.CodedColumns:
+def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
     """The rows of one part, from those that were kept, or from its bytes."""
     if one.kept is None:
-        return _columns.whole(file, one.options, tuple(one.columns.values()))
+        return whole(file, one.options, tuple(one.columns.values()))
     rows = one.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
-    return _columns.CodedColumns(one.layout, rows, one.strings)
+    return CodedColumns(one.layout, rows, one.strings)
 
 
 def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:

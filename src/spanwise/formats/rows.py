@@ -13,8 +13,8 @@ from spanwise.columns import Codes, Column, Ints, codes, frozen, ints
 from spanwise.corpus import Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats._format import Options, numbered_column
-from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
+from spanwise.formats.interning import Interner
 from spanwise.hashing import PADDING, windows
 
 DOCSTART = b"-DOCSTART-"
@@ -361,7 +361,7 @@ class KeptRows:
         return found
 
 
-_FIRST, _MOST = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
+FIRST_CHUNK, MOST_CHUNK = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
 _HEADER = b"# global.columns ="
 
 
@@ -438,8 +438,8 @@ def interners_of(layout: Layout, words: Interner | None = None) -> tuple[Interne
 def chunks(file: File) -> Iterator[bytes]:
     """Pieces of whole lines, small ones first."""
     rest: list[bytes] = []
-    size, wanted = 0, _FIRST
-    for piece in file.chunks(_FIRST):
+    size, wanted = 0, FIRST_CHUNK
+    for piece in file.chunks(FIRST_CHUNK):
         size += len(piece)
         cut = piece.rfind(b"\n") + 1
         if size < wanted or not cut:
@@ -447,7 +447,7 @@ def chunks(file: File) -> Iterator[bytes]:
             continue
         yield b"".join([*rest, piece[:cut]])
         rest, size = [piece[cut:]], len(piece) - cut
-        wanted = min(wanted * 2, _MOST)
+        wanted = min(wanted * 2, MOST_CHUNK)
     if last := b"".join(rest):
         yield last
 
