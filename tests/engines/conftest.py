@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from parts import small_parts
 from sparking import session
 
-from spanwise.demo import generate
+from spanwise.demo import Demo, generate
 from spanwise.engines.spark import SparkEngine
-from spanwise.evaluation import _blocks, _choices
 
 # How `evaluate` is called under each engine; another engine joins the tests by an entry here.
 ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -22,7 +22,7 @@ ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="package")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """Sixty sentences of the demo."""
     return generate(tmp_path_factory.mktemp("demo"), sentences=60)
 
@@ -30,8 +30,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(params=list(ENGINES))
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, Any]]:
     """The keywords of `evaluate` for one engine, with blocks of a few sentences."""
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 60)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=60)
     return ENGINES[request.param]
 
 
@@ -40,8 +39,7 @@ def cut_records(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """From when it is called on, all records are read in parts of about so many tokens."""
 
     def begin(tokens: int) -> None:
-        monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-        monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+        small_parts(monkeypatch, tokens=tokens)
+        monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 40)
 
     return begin

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parts import small_parts
 
 import spanwise
+from spanwise.demo import Demo
 from spanwise.engines import InProcess, Processes, local_engine
 
 Engine = Callable[[], dict[str, Any]]
@@ -24,14 +26,14 @@ Engine = Callable[[], dict[str, Any]]
         {"examples_cap": 7, "redact": True},
     ],
 )
-def test_every_engine_gives_the_same_bytes(demo: Any, engine: Engine, options: dict[str, Any]) -> None:
+def test_every_engine_gives_the_same_bytes(demo: Demo, engine: Engine, options: dict[str, Any]) -> None:
     given = {"train": demo.train, "resamples": 20, **options}
     expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
     assert spanwise.evaluate(demo.gold, demo.systems, **given, **engine()).to_json() == expected
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".spans"])
-def test_every_format_gives_the_same_bytes(demo: Any, engine: Engine, tmp_path: Path, suffix: str) -> None:
+def test_every_format_gives_the_same_bytes(demo: Demo, engine: Engine, tmp_path: Path, suffix: str) -> None:
     paths = {}
     for name, path in {"gold": demo.gold, **demo.systems}.items():
         paths[name] = tmp_path / f"{name}{suffix}"
@@ -42,7 +44,7 @@ def test_every_format_gives_the_same_bytes(demo: Any, engine: Engine, tmp_path: 
     assert found.to_json() == expected
 
 
-def test_progress_tells_every_step_to_its_end(demo: Any, engine: Engine) -> None:
+def test_progress_tells_every_step_to_its_end(demo: Demo, engine: Engine) -> None:
     told: list[tuple[str, int, int]] = []
 
     def tell(step: str, done: int, total: int) -> None:
@@ -70,10 +72,9 @@ class Pickling:
 
 @pytest.mark.parametrize("options", [{}, {"memory": "1GB"}])
 def test_functions_blocks_and_shared_facts_can_be_sent_elsewhere(
-    demo: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    demo: Demo, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("spanwise.evaluation._blocks.LEAST_TOKENS", 60)
-    monkeypatch.setattr("spanwise.evaluation._blocks.BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=60)
     given: dict[str, Any] = {"train": demo.train, "resamples": 20, "attributes": "all"}
     expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
     found = spanwise.evaluate(demo.gold, demo.systems, engine=Pickling(), **given, **options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,8 @@ import pytest
 
 import spanwise
 from spanwise.corpus import Annotation
+from spanwise.demo import Demo
 from spanwise.errors import InputError
-from spanwise.evaluation import _blocks, _choices
-from spanwise.formats import _surveying
 from spanwise.formats.parts import survey_of_records
 from spanwise.schemes import encode
 
@@ -46,7 +46,12 @@ def written(source: Any, path: Path, kind: str, end: str = "\n") -> Path:
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
 @pytest.mark.parametrize("kind", ["tags", "spans", "text", "documents", "crlf"])
 def test_parts_give_the_bytes_of_the_whole(
-    demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, suffix: str
+    demo: Demo,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cut_records: Callable[[int], None],
+    kind: str,
+    suffix: str,
 ) -> None:
     end = "\r\n" if kind == "crlf" else "\n"
     files = {
@@ -56,10 +61,8 @@ def test_parts_give_the_bytes_of_the_whole(
     systems = {name: files[name] for name in demo.systems}
     options: dict[str, Any] = {"train": demo.train, "attributes": "all", "resamples": 10}
     whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 80)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
-    monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
-    monkeypatch.setattr(_surveying, "_CHUNK", 2000)
+    cut_records(80)
+    monkeypatch.setattr("spanwise.formats._surveying._CHUNK", 2000)
     survey = survey_of_records(files["gold"], {}, tokens=80)
     assert survey is not None and survey.parts > 4
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
@@ -70,14 +73,14 @@ def test_parts_give_the_bytes_of_the_whole(
     ['{"tokens": ["a"], "tags": ["PER"]}', '{"tokens": ["a", "b"], "tags": ["O"]}', "no JSON"],
 )
 def test_what_is_wrong_is_said_as_of_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+    tmp_path: Path, cut_records: Callable[[int], None], line: str
 ) -> None:
     path = tmp_path / "gold.jsonl"
     good = '{"tokens": ["a"], "tags": ["B-PER"]}\n'
     path.write_text(good * 5 + line + "\n" + good + line + "\n", encoding="utf-8")
     with pytest.raises(InputError) as whole:
         spanwise.evaluate(path, {"mine": path})
-    monkeypatch.setattr(_choices, "BYTES_PER_BYTE", 1 << 40)
+    cut_records(1)
     with pytest.raises(InputError) as parts:
         spanwise.evaluate(path, {"mine": path}, memory="1GB")
     assert str(parts.value) == str(whole.value)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import spanwise
+from spanwise.demo import Demo
 from spanwise.errors import InputError
 from spanwise.formats import spans
 from spanwise.formats.parts import pieces, read_piece, survey_of_records
@@ -30,7 +30,7 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("suffix", ["spans", "spans.gz"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_span_files_in_parts_give_the_bytes_of_the_whole(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None], end: str, suffix: str
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], end: str, suffix: str
 ) -> None:
     files = {}
     for name, path in {"gold": demo.gold, **demo.systems}.items():

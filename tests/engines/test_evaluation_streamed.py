@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from parts import small_parts
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import _blocks
-from spanwise.evaluation._choices import parse_memory
+from spanwise.evaluation import parse_memory
 
 LABELS = ("PER", "LOC", "ORG", "MISC-x")
 WORDS = ["Ann", "Rome", "Oslo", "the", "won", "in", "Ford", "x", "</script>", "new", "York"]
@@ -59,8 +59,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def documents(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, **options: Any) -> Any:
     """The document in memory, and streamed in parts of at least so many tokens."""
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=tokens)
     workers = options.pop("workers", 1)
     systems = {"one": files["one"], "two": files["two"]}
     choices: dict[str, Any] = {"train": files["train"], "resamples": 30, **options}
@@ -107,7 +106,7 @@ def test_the_number_of_workers_changes_no_byte(
 def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, workers: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_blocks, "KEPT_SHARE", 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation._blocks.KEPT_SHARE", 1 << 60)
     whole, parts = documents(files, monkeypatch, 50, workers=workers, **options)
     assert parts == whole
 
@@ -117,7 +116,7 @@ def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes
 def test_training_data_in_parts_of_any_size_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", tokens)
+    small_parts(monkeypatch, training=tokens)
     second = files["train"].with_name("second.conll")
     write_corpus(second, 30, 8, documents=True)
     trained = {"train": [files["train"], second], **options}
@@ -173,8 +172,7 @@ def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     merged = tmp_path / "merged.txt"
     merged.write_text("\n".join(f"{a} {b.split()[-1]}" if a else "" for a, b in pairs))
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 40)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=40)
     whole = spanwise.evaluate(merged, resamples=20)
     assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
 
@@ -191,8 +189,7 @@ def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
 ) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("a 1 B-X\n\nb 2 B-X\n\nc web B-Y\n\n" * 5)
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=1)
     choices: dict[str, Any] = {"columns": {"1": 1}, "attributes": ["domain=column:1"], "resamples": 0}
     whole = spanwise.evaluate(gold, {"it": gold}, **choices)
     assert spanwise.evaluate(gold, {"it": gold}, memory="1GB", **choices).to_json() == whole.to_json()
@@ -218,7 +215,7 @@ def test_the_first_difference_is_named_by_its_line(
     last = max(number for number, line in enumerate(lines) if line)
     lines[last] = "changed O"
     files["one"].write_text("\n".join(lines))
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 40)
+    small_parts(monkeypatch, tokens=40)
     with pytest.raises(InputError, match=rf"one\.conll:{last + 1}"):
         spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
 
@@ -280,8 +277,7 @@ def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_m
     gold, train = tmp_path / "gold.conll", tmp_path / "train.conll"
     gold.write_text("Zed B-PER\n\nRome B-LOC\n\nZed B-LOC\n\nRome B-ORG\n\n")
     train.write_text("Rome B-LOC\n\n")
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=1)
     streamed = spanwise.evaluate(gold, {"it": gold}, train=train, resamples=0, memory="1GB")
     tough = streamed["it"].tough
     assert [tough[name].overall.mentions for name in ("TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")] == [4, 2, 2]
@@ -298,8 +294,7 @@ def test_several_merged_files_cannot_be_streamed(tmp_path: Path) -> None:
 def test_lists_and_standard_input_are_read_whole_and_cut_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 1)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=1)
     gold, said = [["B-X", "O"], ["O", "B-Y"], ["B-Y"]], [["B-X", "O"], ["O", "O"], ["B-X"]]
     options: dict[str, Any] = {"resamples": 20}
     whole = spanwise.evaluate(gold, {"a": said}, **options).to_json()
@@ -321,8 +316,7 @@ def test_other_formats_give_the_same_bytes(
 
 
 def test_real_files_give_the_same_bytes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_blocks, "LEAST_TOKENS", 5000)
-    monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)
+    small_parts(monkeypatch, tokens=5000)
     folder = data / "wnut17"
     options: dict[str, Any] = {"align": "position", "train": folder / "train.conll", "resamples": 50}
     systems = {name: folder / "predictions" / f"{name}.conll" for name in ("mic-cis", "arcada")}

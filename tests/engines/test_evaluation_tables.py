@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import spanwise
+from spanwise.demo import Demo
 from spanwise.errors import InputError
-from spanwise.formats import _table_surveys
-from spanwise.formats._format import Limits
+from spanwise.formats import Limits
 from spanwise.formats.parts import survey_of_records
 from spanwise.formats.tables import batch_of, stored_batches
 from spanwise.schemes import encode
@@ -31,7 +31,7 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
 
     def begin() -> None:
         cut_records(250)
-        monkeypatch.setattr(_table_surveys, "ROWS", 7)
+        monkeypatch.setattr("spanwise.formats._table_surveys.ROWS", 7)
 
     return begin
 
@@ -106,7 +106,7 @@ def same_in_parts(
     ],
 )
 def test_tables_in_parts_give_the_bytes_of_the_whole(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None], kind: str, suffix: str
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], kind: str, suffix: str
 ) -> None:
     named = {"gold": demo.gold, "mine": demo.systems["swapper"], "train": demo.train}
     files = {
@@ -117,7 +117,7 @@ def test_tables_in_parts_give_the_bytes_of_the_whole(
 
 
 def test_numbers_of_tags_mean_the_same_in_every_part(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     gold = write_table(columns_of(demo.gold, "numbers"), tmp_path / "gold.parquet")
     one = spanwise.read(demo.gold)
@@ -149,7 +149,7 @@ def test_a_wrong_row_of_a_table_is_named_as_of_the_whole(
 
 
 def test_a_damaged_table_is_refused_in_parts_as_whole(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     path = write_table(columns_of(demo.gold, "tags"), tmp_path / "gold.parquet")
     data = bytearray(path.read_bytes())
@@ -173,7 +173,7 @@ def test_batches_are_the_rows_asked_for(tmp_path: Path, suffix: str, sizes: list
 
 
 def test_one_group_of_rows_is_cut_in_several_processes_too(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     gold, mine = (
         write_table(columns_of(path, "tags"), tmp_path / f"{name}.parquet", group=1 << 20)
@@ -184,7 +184,7 @@ def test_one_group_of_rows_is_cut_in_several_processes_too(
 
 
 def test_names_of_classes_are_those_of_the_whole(
-    demo: Any, tmp_path: Path, small_parts: Callable[[], None]
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     one = spanwise.read(demo.gold)
     tags = {tag for some in encode(one.mentions, one.corpus.lengths, "IOB2").lists() for tag in some}

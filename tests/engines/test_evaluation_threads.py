@@ -13,14 +13,13 @@ import pytest
 from spanwise import engines, evaluate
 from spanwise.attributes import own
 from spanwise.demo import generate
-from spanwise.evaluation import _choices, _counting
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
     """The result of three systems as it is written, computed by so many threads."""
     monkeypatch.setattr(engines, "cores", lambda: cores)
-    monkeypatch.setattr(_choices, "TWO_READERS", 0 if cores > 1 else 1 << 60)
-    monkeypatch.setattr(_counting, "LONG", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation._choices.TWO_READERS", 0 if cores > 1 else 1 << 60)
+    monkeypatch.setattr("spanwise.evaluation._counting.LONG", 0 if cores > 1 else 1 << 60)
     demo = generate(folder, sentences=300)
     result = evaluate(demo.gold, demo.systems, train=demo.train, resamples=50, **options)
     path = folder / f"{cores}.json"
@@ -54,7 +53,7 @@ def test_somebodys_own_function_is_never_called_twice_at_a_time(
         asked.append(threads)
         return real(calls, threads=threads)
 
-    monkeypatch.setattr(_counting, "together", watched)
+    monkeypatch.setattr("spanwise.evaluation._counting.together", watched)
     written(tmp_path, monkeypatch, cores=2)
     written(tmp_path, monkeypatch, cores=2, attributes=[own(capitals)])
     assert asked == [2, 1]

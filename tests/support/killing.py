@@ -50,15 +50,16 @@ def main(folder: str) -> None:
     from pathlib import Path
 
     import pyspark
+    import pytest
+    from parts import small_parts
 
     import spanwise
     from spanwise.attributes import own
     from spanwise.demo import generate
     from spanwise.engines.spark import LOCAL_JAVA, SparkEngine, spark_session
-    from spanwise.evaluation import _blocks
 
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-    _blocks.LEAST_TOKENS, _blocks.BYTES_PER_TOKEN = 130, 1 << 60
+    small_parts(pytest.MonkeyPatch(), tokens=130)
     demo = generate(folder, sentences=40)
     options: dict[str, Any] = {"train": demo.train, "resamples": 20}
     expected = spanwise.evaluate(demo.gold, demo.systems, **options).to_json()
