@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typed import present
 
 import spanwise
 from spanwise.cli.main import main
@@ -22,9 +24,9 @@ def lines(path: Path, *records: object) -> Path:
     return path
 
 
-def thresholds(gold: Path, predicted: Path, **options: object) -> list[tuple[float, int]]:
+def thresholds(gold: Path, predicted: Path, **options: Any) -> list[tuple[float, int]]:
     """The scores that were read, from the highest, and how many are right so far."""
-    found = spanwise.confidence(gold, {"m": predicted}, resamples=0, **options)  # type: ignore[arg-type]
+    found = spanwise.confidence(gold, {"m": predicted}, resamples=0, **options)
     return [(round(point.threshold, 6), point.correct) for point in found.systems["m"].curve]
 
 
@@ -118,7 +120,7 @@ def test_scores_are_written_and_kept_through_take_and_alignment(tmp_path: Path) 
     spans = [{"start": 0, "end": 10, "label": "PER", "score": 0.4}, {"start": 16, "end": 20, "label": "LOC"}]
     annotation = spanwise.read(lines(tmp_path / "p.jsonl", {"text": TEXT, "spans": spans}))
     spanwise.write(annotation, tmp_path / "q.jsonl")
-    assert spanwise.read(tmp_path / "q.jsonl").mentions.score.tolist()[0] == 0.4  # type: ignore[union-attr]
+    assert present(spanwise.read(tmp_path / "q.jsonl").mentions.score).tolist()[0] == 0.4
     assert thresholds(gold, tmp_path / "q.jsonl", missing="lowest", align="diff") == [(0.4, 2)]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ def scored(rows: Rows, gold: int) -> Scored:
     )
 
 
-def evaluated(rows: Rows, gold: int, **options: object) -> SystemConfidence:
+def evaluated(rows: Rows, gold: int, *, resamples: int = 0, precision: float = 0.95) -> SystemConfidence:
     """The same through the public function: one sentence each, wrong ones with another label."""
     right = [i for i, (_, correct) in enumerate(rows) if correct]
     assert gold >= len(right)
@@ -38,17 +37,16 @@ def evaluated(rows: Rows, gold: int, **options: object) -> SystemConfidence:
     truth += [[(0, 1, "A")] for _ in range(gold - len(right))]
     mine = [[{"start": 0, "end": 1, "label": "A", "score": score}] for score, _ in rows]
     mine += [[] for _ in range(gold - len(right))]
-    found = spanwise.confidence(truth, {"mine": mine}, **{"resamples": 0, **options})  # type: ignore[arg-type]
+    found = spanwise.confidence(truth, {"mine": mine}, resamples=resamples, precision=precision)
     return found.systems["mine"]
 
 
 @st.composite
-def predictions(draw: Callable[..., object]) -> tuple[Rows, int]:
+def predictions(draw: st.DrawFn) -> tuple[Rows, int]:
     """Some predictions with many ties, and at least as many gold mentions as are right."""
     grid = st.integers(0, 8).map(lambda step: step / 8)
-    rows: Rows = draw(st.lists(st.tuples(grid, st.booleans()), min_size=1, max_size=40))  # type: ignore[assignment]
-    more: int = draw(st.integers(0, 5))  # type: ignore[assignment]
-    return rows, sum(right for _, right in rows) + more
+    rows = draw(st.lists(st.tuples(grid, st.booleans()), min_size=1, max_size=40))
+    return rows, sum(right for _, right in rows) + draw(st.integers(0, 5))
 
 
 def plain_average_precision(rows: Rows, gold: int) -> float:

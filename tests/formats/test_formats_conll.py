@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import lzma
+from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
+from typed import present
 
 from spanwise import formats
 from spanwise.corpus import Annotation
@@ -15,8 +18,12 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import writing
 
 
+class Write(Protocol):
+    def __call__(self, text: str | bytes, name: str = "f.conll") -> Path: ...
+
+
 @pytest.fixture
-def file(tmp_path: Path):  # type: ignore[no-untyped-def]
+def file(tmp_path: Path) -> Write:
     def write(text: str | bytes, name: str = "f.conll") -> Path:
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -29,7 +36,7 @@ def sentences(annotation: Annotation) -> list[list[str]]:
     return [annotation.corpus.words(i) for i in range(len(annotation.corpus))]
 
 
-def test_a_token_a_line_and_a_blank_line_behind_each_sentence(file) -> None:  # type: ignore[no-untyped-def]
+def test_a_token_a_line_and_a_blank_line_behind_each_sentence(file: Write) -> None:
     read = formats.read(file("New B-LOC\nYork I-LOC\n\nis O\n"))
     assert sentences(read) == [["New", "York"], ["is"]]
     assert read.mentions.rows() == [(0, 0, 2, "LOC")]
@@ -52,25 +59,25 @@ def test_a_token_a_line_and_a_blank_line_behind_each_sentence(file) -> None:  # 
         "a O\r\nb B-X\n\r\nc O",
     ],
 )
-def test_line_ends_blanks_and_blank_lines_do_not_matter(file, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_line_ends_blanks_and_blank_lines_do_not_matter(file: Write, text: str) -> None:
     read = formats.read(file(text))
     assert sentences(read) == [["a", "b"], ["c"]]
     assert read.mentions.rows() == [(0, 1, 2, "X")]
 
 
-def test_quotes_and_other_separators_of_python_are_ordinary_characters(file) -> None:  # type: ignore[no-untyped-def]
+def test_quotes_and_other_separators_of_python_are_ordinary_characters(file: Write) -> None:
     words = ['"', "'s", "a\xa0b", "x\u2028y", "\u2029", "v\x0bt", "f\x0cf", "\x1c", "\x85"]
     read = formats.read(file("".join(f"{word} O\n" for word in words)))
     assert sentences(read) == [words]
 
 
-def test_with_tabs_a_token_may_hold_spaces_or_be_empty(file) -> None:  # type: ignore[no-untyped-def]
+def test_with_tabs_a_token_may_hold_spaces_or_be_empty(file: Write) -> None:
     read = formats.read(file("New York\tB-LOC\n\tO\n . \tO\n"))
     assert sentences(read) == [["New York", "", " . "]]
     assert "separated by tabs" in read.reading.evidence
 
 
-def test_the_separator_can_be_named(file) -> None:  # type: ignore[no-untyped-def]
+def test_the_separator_can_be_named(file: Write) -> None:
     path = file("a\tb O\nc\td O\n")
     with pytest.raises(InputError, match="'b O' is not a tag"):
         formats.read(path)
@@ -79,7 +86,7 @@ def test_the_separator_can_be_named(file) -> None:  # type: ignore[no-untyped-de
         formats.read(path, separator="tabs")  # type: ignore[arg-type]
 
 
-def test_columns_are_chosen_by_number_from_either_end(file) -> None:  # type: ignore[no-untyped-def]
+def test_columns_are_chosen_by_number_from_either_end(file: Write) -> None:
     path = file("1 New NNP B-LOC x\n2 York NNP I-LOC y\n")
     read = formats.read(path, token_column=1, tag_column=-2, columns={"part": 2, "last": "-1"})
     assert sentences(read) == [["New", "York"]]
@@ -88,7 +95,7 @@ def test_columns_are_chosen_by_number_from_either_end(file) -> None:  # type: ig
     assert read.corpus.columns["last"].tolist() == ["x", "y"]
 
 
-def test_columns_are_chosen_by_name(file) -> None:  # type: ignore[no-untyped-def]
+def test_columns_are_chosen_by_name(file: Write) -> None:
     header = file("# global.columns = ID FORM TAG\n1 New B-LOC\n")
     assert sentences(formats.read(header, format="conll", token_column="FORM", tag_column="TAG")) == [["New"]]
     first = file("TOKEN\tNE\tX\nNew\tB-LOC\tx\n", "g.conll")
@@ -99,7 +106,7 @@ def test_columns_are_chosen_by_name(file) -> None:  # type: ignore[no-untyped-de
         formats.read(first, format="conll", token_column="TOKENS", tag_column="NE")
 
 
-def test_a_column_that_is_not_there_is_said(file) -> None:  # type: ignore[no-untyped-def]
+def test_a_column_that_is_not_there_is_said(file: Write) -> None:
     path = file("a O\n")
     with pytest.raises(InputError, match=r"f.conll:1: there is no column 5: the columns are 0 to 1"):
         formats.read(path, tag_column=5)
@@ -107,7 +114,7 @@ def test_a_column_that_is_not_there_is_said(file) -> None:  # type: ignore[no-un
         formats.read(path, tag_column=0)
 
 
-def test_docstart_lines_mark_documents_and_are_no_tokens(file) -> None:  # type: ignore[no-untyped-def]
+def test_docstart_lines_mark_documents_and_are_no_tokens(file: Write) -> None:
     text = "a O\n\n-DOCSTART- O\n\nb O\n\nc O\n-DOCSTART-\n-DOCSTART- -X- -X- O\nd O\n\n-DOCSTART- O\n"
     read = formats.read(file(text))
     assert sentences(read) == [["a"], ["b"], ["c"], ["d"]]
@@ -117,7 +124,7 @@ def test_docstart_lines_mark_documents_and_are_no_tokens(file) -> None:  # type:
     assert formats.read(file("a O\n")).corpus.documents is None
 
 
-def test_comment_lines_are_left_out_on_request_and_counted(file) -> None:  # type: ignore[no-untyped-def]
+def test_comment_lines_are_left_out_on_request_and_counted(file: Write) -> None:
     path = file("# id 1\na O\n#b O\n# note\nc B-X\n\n# id 2\nd O\n")
     read = formats.read(path, format="conll", comments="# ")
     assert sentences(read) == [["a", "#b", "c"], ["d"]]
@@ -129,14 +136,14 @@ def test_comment_lines_are_left_out_on_request_and_counted(file) -> None:  # typ
         formats.read(path, comments="")
 
 
-def test_every_token_knows_its_line(file) -> None:  # type: ignore[no-untyped-def]
+def test_every_token_knows_its_line(file: Write) -> None:
     path = file("\n-DOCSTART- O\n\na O\nb O\n\n\nc O\n")
     read = formats.read(path)
     places = [read.corpus.place(s, t) for s, t in [(0, 0), (0, 1), (1, 0)]]
     assert places == [f"{path}:4", f"{path}:5", f"{path}:8"]
 
 
-def test_a_no_break_space_belongs_to_the_label_and_is_noted(file) -> None:  # type: ignore[no-untyped-def]
+def test_a_no_break_space_belongs_to_the_label_and_is_noted(file: Write) -> None:
     read = formats.read(file("a B-PER\nb B-PER\xa0\nc\xa0d O\n"))
     assert read.mentions.labels == ("PER", "PER\xa0")
     assert read.reading.notes == ("the label 'PER\\xa0' holds a no-break space; without it there is 'PER'",)
@@ -144,7 +151,7 @@ def test_a_no_break_space_belongs_to_the_label_and_is_noted(file) -> None:  # ty
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_packed_files_are_read_by_their_content(file, pack) -> None:  # type: ignore[no-untyped-def]
+def test_packed_files_are_read_by_their_content(file: Write, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(b"a B-X\n" * 50_000)
     path = file(packed, "any.name")
     read = formats.read(path)
@@ -152,13 +159,13 @@ def test_packed_files_are_read_by_their_content(file, pack) -> None:  # type: ig
     assert read.reading.sha256 == hashlib.sha256(packed).hexdigest()
 
 
-def test_zstd_files_are_read(file) -> None:  # type: ignore[no-untyped-def]
+def test_zstd_files_are_read(file: Write) -> None:
     zstandard = pytest.importorskip("zstandard")
     packed = zstandard.ZstdCompressor().compress(b"a B-X\n" * 1000)
     assert len(formats.read(file(packed, "f.conll.zst")).corpus.tokens) == 1000
 
 
-def test_the_hash_is_that_of_the_file(file) -> None:  # type: ignore[no-untyped-def]
+def test_the_hash_is_that_of_the_file(file: Write) -> None:
     path = file("a O\n" * 100_000)
     assert formats.read(path).reading.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -176,7 +183,7 @@ def test_standard_input_is_a_file_called_minus(monkeypatch: pytest.MonkeyPatch) 
     assert read.reading.sha256 == hashlib.sha256(b"a B-X\n").hexdigest()
 
 
-def test_other_encodings_are_read_when_named(file) -> None:  # type: ignore[no-untyped-def]
+def test_other_encodings_are_read_when_named(file: Write) -> None:
     path = file("Café B-LOC\n".encode("latin-1"))
     assert sentences(formats.read(path, encoding="latin-1")) == [["Café"]]
     wide = file("Café B-LOC\n".encode("utf-16"), "wide.conll")
@@ -187,7 +194,7 @@ def test_other_encodings_are_read_when_named(file) -> None:  # type: ignore[no-u
         formats.read(path, encoding="utf-32")
 
 
-def test_a_merged_file_holds_two_annotations_of_one_corpus(file) -> None:  # type: ignore[no-untyped-def]
+def test_a_merged_file_holds_two_annotations_of_one_corpus(file: Write) -> None:
     layers = formats.read_layers(file("New NNP B-LOC O\nYork NNP I-LOC I-LOC\n"))
     assert layers["gold"].mentions.rows() == [(0, 0, 2, "LOC")]
     assert layers["predicted"].mentions.rows() == [(0, 1, 2, "LOC")]
@@ -200,7 +207,7 @@ def test_a_merged_file_holds_two_annotations_of_one_corpus(file) -> None:  # typ
         formats.read_layers(file("1|t|Ann left\n"), format="pubtator")
 
 
-def test_predictions_take_the_scheme_that_is_preferred(file) -> None:  # type: ignore[no-untyped-def]
+def test_predictions_take_the_scheme_that_is_preferred(file: Write) -> None:
     path = file("a I-X\n")
     assert formats.read(path).reading.scheme == "IOB1"
     assert formats.read(path, prefer="IO").reading.scheme == "IO"
@@ -216,7 +223,7 @@ def test_predictions_take_the_scheme_that_is_preferred(file) -> None:  # type: i
         formats.read(path, scheme="IOB2", repair="none")
 
 
-def test_what_is_written_is_read_back(file, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_written_is_read_back(file: Write, tmp_path: Path) -> None:
     read = formats.read(file("-DOCSTART- O\n\na B-X\nb I-X\nc B-X\n\n-DOCSTART- O\n\nd O\n"))
     for name in ("out.conll", "out.conll.gz", "out.txt.xz"):
         for scheme in (None, "BIOES", "IOB1", "BILOU", "IOE2"):
@@ -224,7 +231,7 @@ def test_what_is_written_is_read_back(file, tmp_path: Path) -> None:  # type: ig
             back = formats.read(tmp_path / name, scheme=scheme or "IOB2", repair="none")
             assert back.mentions.rows() == read.mentions.rows()
             assert sentences(back) == sentences(read)
-            assert back.corpus.documents.tolist() == [0, 1, 2]  # type: ignore[union-attr]
+            assert present(back.corpus.documents).tolist() == [0, 1, 2]
     tabs = formats.read(file("New York\tB-X\n", "t.conll"))
     writing.write(tabs, tmp_path / "tabs.conll")
     assert (tmp_path / "tabs.conll").read_text() == "New York\tB-X\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,8 @@ from spanwise.corpus import Mentions, Parts
 from spanwise.errors import InputError
 from spanwise.formats import spans
 from spanwise.formats.spans import SpanLines
+
+Duplicates: TypeAlias = Literal["error", "drop"]
 
 EMPTY = ("NONE", "EMPTY")
 
@@ -28,7 +31,7 @@ class Read:
     pieces: list[list[tuple[int, int]]]
 
 
-def read_line_by_line(path: Path, *, duplicates: str) -> Read:
+def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
     """Span files as their documentation tells them."""
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
@@ -62,20 +65,20 @@ def read_line_by_line(path: Path, *, duplicates: str) -> Read:
     plain = Mentions.of(rows)
     parts = Parts.of(pieces) if any(len(found) > 1 for found in pieces) else None
     mentions = Mentions(plain.sentence, plain.start, plain.end, plain.label, plain.labels, parts)
-    mentions = mentions.sole(duplicates=duplicates, place=lambda which: f"{path}:{places[which]}")  # type: ignore[arg-type]
+    mentions = mentions.sole(duplicates=duplicates, place=lambda which: f"{path}:{places[which]}")
     return Read(lines, mentions, [list(found) for found in mentions.pieces()])
 
 
-def assert_read_alike(path: Path, *, duplicates: str) -> None:
+def assert_read_alike(path: Path, *, duplicates: Duplicates) -> None:
     """The reader in use gives what the slow one gives, or says the same words."""
     try:
         expected = read_line_by_line(path, duplicates=duplicates)
     except InputError as error:
         with pytest.raises(InputError) as caught:
-            formats.read(path, format="spans", duplicates=duplicates)  # type: ignore[arg-type]
+            formats.read(path, format="spans", duplicates=duplicates)
         assert str(caught.value) == str(error)
         return
-    found = formats.read(path, format="spans", duplicates=duplicates)  # type: ignore[arg-type]
+    found = formats.read(path, format="spans", duplicates=duplicates)
     assert found.corpus.source.lines is not None
     assert found.corpus.source.lines.tolist() == expected.lines
     assert found.mentions.rows() == expected.mentions.rows()
@@ -133,7 +136,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(deadline=None, derandomize=True, max_examples=700)
 @given(data=files(), block=st.sampled_from([1, 40, 1 << 18]), duplicates=st.sampled_from(["error", "drop"]))
 def test_a_file_is_read_at_once_as_it_would_be_line_by_line(
-    folder: Path, data: bytes, block: int, duplicates: str
+    folder: Path, data: bytes, block: int, duplicates: Duplicates
 ) -> None:
     path = folder / "any.spans"
     path.write_bytes(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -144,7 +145,7 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
         (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is not a tag"),
     ],
 )
-def test_wrong_lists_are_said(call, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_lists_are_said(call: Callable[[], object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         call()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -41,11 +42,11 @@ def test_without_scores_there_are_two_columns_as_before(tmp_path: Path) -> None:
     st.sampled_from(["mean", "min"]),
 )
 def test_scores_that_are_read_back_are_the_same_to_the_last_bit(
-    tmp_path_factory: pytest.TempPathFactory, scores: list[float], words: int, how: str
+    tmp_path_factory: pytest.TempPathFactory, scores: list[float], words: int, how: Literal["mean", "min"]
 ) -> None:
     path = tmp_path_factory.mktemp("scored") / "out.conll"
     write(scored(scores, words), path, scores=True)
-    again = read_scored(path, score_column=2, token_scores=how)  # type: ignore[arg-type]
+    again = read_scored(path, score_column=2, token_scores=how)
     assert again.mentions.rows() == scored(scores, words).mentions.rows()
     assert again.mentions.score is not None and again.mentions.score.tolist() == scores
 
