@@ -24,9 +24,9 @@ def reading(path: str) -> Prepared:
 
 def coding(path: str) -> Prepared:
     """Read a CoNLL file into integer codes of its words and tags, and no further."""
+    from spanwise.formats._columns import whole
     from spanwise.formats._format import Options
     from spanwise.formats._opening import File
-    from spanwise.formats.rows import whole
 
     return lambda: {"tokens": len(whole(File(path), Options(), (-1,)).rows.columns[0])}
 

@@ -37,7 +37,7 @@ def cut_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
     """From when it is called on, chunks of files of columns have about so many bytes, first and at most."""
 
     def begin(first: int, most: int) -> None:
-        monkeypatch.setattr("spanwise.formats.rows.FIRST_CHUNK", first)
-        monkeypatch.setattr("spanwise.formats.rows.MOST_CHUNK", most)
+        monkeypatch.setattr("spanwise.formats._columns.FIRST_CHUNK", first)
+        monkeypatch.setattr("spanwise.formats._columns.MOST_CHUNK", most)
 
     return begin

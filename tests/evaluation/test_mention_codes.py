@@ -69,7 +69,7 @@ def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo
     try:
         result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, attributes=chosen, resamples=0)
     finally:
-        ATTRIBUTES._values.pop("fickle")
+        ATTRIBUTES.remove("fickle")
     codes, index = coded(result), SliceIndex.of(mention_columns(result))
     values: dict[str, tuple[str, ...]] = {"label": codes.labels, **codes.buckets}
     for one, two in product(values, values):

@@ -16,9 +16,9 @@ from typed import present
 
 from spanwise import formats
 from spanwise.errors import InputError
-from spanwise.formats import interning
-from spanwise.formats.interning import Interner
-from spanwise.formats.rows import Layout, Rows, parse_fast, parse_plain
+from spanwise.formats import _interning
+from spanwise.formats._columns import Layout, Rows, parse_fast, parse_plain
+from spanwise.formats._interning import Interner
 from spanwise.hashing import PADDING
 
 WORDS = [
@@ -187,7 +187,7 @@ def test_an_irregular_chunk_alone_takes_the_plain_way(
     path = tmp_path / "one.conll"
     path.write_text("\n".join(lines) + "\n")
     plain = Mock(wraps=parse_plain)
-    monkeypatch.setattr("spanwise.formats.rows.parse_plain", plain)
+    monkeypatch.setattr("spanwise.formats._columns.parse_plain", plain)
     assert len(formats.read(path).corpus.tokens) == 1000
     assert plain.call_count == 1
 
@@ -217,7 +217,7 @@ def test_words_of_every_length_are_told_apart() -> None:
 
 
 def test_words_that_share_a_hash_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interning, "byte_hashes", lambda _, __, size: np.zeros(len(size), np.uint64))
+    monkeypatch.setattr(_interning, "byte_hashes", lambda _, __, size: np.zeros(len(size), np.uint64))
     words = [b"first-long-word", b"other-long-word", b"first-long-word", b"a-third-one-of-them", b"short"]
     interner = Interner()
     for _ in range(2):

@@ -24,6 +24,7 @@ from spanwise.formats._format import (
     format_of,
     layers_of,
 )
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import (
     PACKED,
     File,
@@ -38,7 +39,6 @@ from spanwise.formats._opening import (
     write_atomically,
 )
 from spanwise.formats._sentences import is_records
-from spanwise.formats.interning import Interner
 from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once

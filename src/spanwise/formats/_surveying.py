@@ -14,12 +14,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Codes, Ints, codes, ints
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats._format import Options
-from spanwise.formats._opening import BOM, UTF8, File
-from spanwise.formats.annotators import names_annotators
-from spanwise.formats.interning import Interner
-from spanwise.formats.jsonl import DOCUMENTS, Gathered, gathered, records
-from spanwise.formats.rows import (
+from spanwise.formats._columns import (
     KeptRows,
     Layout,
     Rows,
@@ -31,6 +26,11 @@ from spanwise.formats.rows import (
     parse,
     without_header,
 )
+from spanwise.formats._format import Options
+from spanwise.formats._interning import Interner
+from spanwise.formats._opening import BOM, UTF8, File
+from spanwise.formats.annotators import names_annotators
+from spanwise.formats.jsonl import DOCUMENTS, Gathered, gathered, records
 from spanwise.schemes import (
     Recognised,
     Tags,

@@ -9,10 +9,10 @@ from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, unknown
+from spanwise.formats._columns import DOCSTART
 from spanwise.formats._format import FORMATS, JsonRecord, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation
-from spanwise.formats.rows import DOCSTART
 from spanwise.schemes import malformed
 
 # The fields by which a record names its annotator; Prodigy writes the first two.

@@ -10,19 +10,7 @@ from msgspec.structs import replace
 from spanwise.columns import codes
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError, at
-from spanwise.formats._format import (
-    NO_SCORE,
-    Format,
-    Options,
-    Problem,
-    annotated,
-    impossible_tags,
-    in_tokens,
-    problem_at,
-)
-from spanwise.formats._opening import File
-from spanwise.formats.interning import Interner
-from spanwise.formats.rows import (
+from spanwise.formats._columns import (
     DOCSTART,
     Layout,
     corpus_of,
@@ -33,6 +21,18 @@ from spanwise.formats.rows import (
     whole,
     wrong_width,
 )
+from spanwise.formats._format import (
+    NO_SCORE,
+    Format,
+    Options,
+    Problem,
+    annotated,
+    impossible_tags,
+    in_tokens,
+    problem_at,
+)
+from spanwise.formats._interning import Interner
+from spanwise.formats._opening import File
 from spanwise.schemes import Tags, encode, malformed, spelled
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from spanwise.columns import Ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at
+from spanwise.formats._columns import Layout, layout_of, tag_columns
 from spanwise.formats._format import Options
 from spanwise.formats._opening import MAGIC, File
 from spanwise.formats._sentences import LABELS
 from spanwise.formats.jsonl import ENDS, SPANS, STARTS, tags_key
-from spanwise.formats.rows import Layout, layout_of, tag_columns
 from spanwise.schemes import encode
 
 Row = tuple[int, int, int, str]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import format_of, opened, options_of
+from spanwise.formats._columns import CodedColumns, KeptRows, corpus_of, tag_columns, whole
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
@@ -29,7 +30,6 @@ from spanwise.formats._surveying import (
 )
 from spanwise.formats._table_surveys import survey_table, table_part, table_pieces
 from spanwise.formats.jsonl import annotation_of, gathered, records
-from spanwise.formats.rows import CodedColumns, KeptRows, corpus_of, tag_columns, whole
 from spanwise.formats.spans import span_part, survey_spans
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe

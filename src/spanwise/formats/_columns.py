@@ -13,8 +13,8 @@ from spanwise.columns import Codes, Column, Ints, codes, frozen, ints
 from spanwise.corpus import Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats._format import Options, numbered_column
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats.interning import Interner
 from spanwise.hashing import PADDING, windows
 
 DOCSTART = b"-DOCSTART-"
