@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from benchmarks.data import SYSTEMS, make
 from spanwise.cli.main import main as spanwise
 from spanwise.columns import Column
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 
 PATIENCE = 10  # how often somebody asks again when told to
 

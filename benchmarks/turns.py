@@ -1,86 +1,126 @@
-"""Measure `spanwise evaluate` beside another version of its source, in turns.
+"""Measure this version beside another one: the sections of `python -m benchmarks`, in turns.
 
-    python -m benchmarks.turns --old PATH/TO/OLD/src
+    python -m benchmarks.turns --old CHECKOUT --python PYTHON
 
-prints for each corpus, without resamples and with 1,000, the CPU seconds of both (the best of --rounds runs,
-each version in its turn), the ratio of ours to theirs, and how much of ours tests weak slices. Corpora are
-made by benchmarks.data and kept in --folder.
+runs each section with the benchmarks of both versions, one after the other in each of --rounds, prints what
+spanwise needed in each and the ratio, and writes the table to turns.md in --out. CHECKOUT is the source tree
+of the other version, PYTHON the interpreter of an environment in which it is installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from benchmarks.data import make
-from benchmarks.measuring import ROOT, Bench, Job, Measured
+from benchmarks.measuring import ROOT
+from benchmarks.tables import markdown, written
 
-CORPORA = "50k,1M"  # test tokens; training data are those of the generator
-RESAMPLES = (0, 1000)
-GOAL = 1.10  # CPU of ours, of that of the other version, at most
+PROCESS = ("wall", "CPU", "peak")
+STAGES = ("read", "decode", "match", "attributes", "count", "resample", "peak")
+# The sections that both versions have, and what in them is of spanwise alone: peers cost the same in both.
+SECTIONS = {
+    **dict.fromkeys(("startup", "evaluation", "large", "study"), PROCESS),
+    "reading": ("codes", "CPU"),
+    "resampling": ("CPU",),
+    "growth": STAGES,
+    **dict.fromkeys(("matching", "lists", "report"), ("ours",)),
+    "one_document": ("spanwise",),
+}
+LABELS = ("work", "file", "system", "peer", "tokens", "sentences")
+GOAL = 1.10  # what ours needs, of what the other version needs, at most
+
+Measures = dict[tuple[str, str, str], float]  # section, row, column → the best so far
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure both versions on all corpora; 1 where one of them costs more than the goal allows."""
+    """Measure both versions; 1 where ours needs more than the goal allows."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.turns",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--old", metavar="FOLDER", type=Path, required=True, help="the other version's src")
+    parser.add_argument("--old", metavar="CHECKOUT", type=Path, required=True, help="the other version")
+    parser.add_argument("--python", required=True, help="the interpreter with which the other version runs")
+    parser.add_argument("--data", metavar="FOLDER", type=Path, help="real data, for the study")
+    parser.add_argument("--sizes", default="50k,1M", help="test tokens of growth (default: %(default)s)")
     parser.add_argument("--folder", metavar="FOLDER", type=Path, help="where corpora are made and kept")
-    parser.add_argument("--sizes", default=CORPORA, help="corpora (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=10, help="how often each runs (default: %(default)s)")
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="where turns.md goes (default: nowhere)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each runs (default: %(default)s)")
+    parser.add_argument(
+        "--only", metavar="SECTION", action="append", choices=SECTIONS, help="one section; may be repeated"
+    )
     args = parser.parse_args(arguments)
-    if not (args.old / "spanwise" / "__init__.py").is_file():
-        parser.error(f"--old: there is no package spanwise in {args.old}")
     folder = args.folder or Path(tempfile.gettempdir()) / "spanwise-benchmarks"
+    sides = {"before": (args.python, args.old.resolve()), "after": (sys.executable, ROOT)}
     folder.mkdir(parents=True, exist_ok=True)
-    worst = 0.0
-    for name in args.sizes.split(","):
-        for ratio, line in _measured(folder, name, args.old.resolve(), args.rounds):
-            worst = max(worst, ratio)
-            print(line, flush=True)
-    print(f"highest ratio {worst:.2f}, goal at most {GOAL:.2f}")
-    return int(worst > GOAL)
+    call = ["-m", "benchmarks", "--rounds", "1", "--sizes", args.sizes, "--folder", str(folder.resolve())]
+    call += [] if args.data is None else ["--data", str(args.data.resolve())]
+    best: dict[str, Measures] = {side: {} for side in sides}
+    for section in args.only or SECTIONS:
+        for _ in range(args.rounds):
+            for side, (python, checkout) in sides.items():
+                _keep(best[side], _measured(section, (python, *call), checkout))
+        for row in _rows(best, section):
+            print(*(f"{column} {written(column, row[column])}" for column in row), sep="; ", flush=True)
+    rows = [row for section in args.only or SECTIONS for row in _rows(best, section)]
+    slower = [row for row in rows if row["ratio"] > GOAL]
+    verdict = f"{len(slower)} of {len(rows)} measures are more than {GOAL - 1:.0%} above the other version's."
+    print(verdict)
+    if args.out is not None:
+        columns = ["section", "work", "measure", "before", "after", "ratio"]
+        table = {
+            "title": "In turns with the version before",
+            "note": verdict,
+            "columns": columns,
+            "rows": rows,
+        }
+        Path(args.out, "turns.md").write_text(markdown(table), encoding="utf-8")
+    return int(bool(slower))
 
 
-def _measured(folder: Path, name: str, old: Path, rounds: int) -> Iterator[tuple[float, str]]:
-    """The ratio and the line of each number of resamples on one corpus."""
-    corpus = make(folder, name)
-    files = corpus["files"]
-    paths = [files[key] for key in ("gold", "memoriser", "shortsighted", "train")]
-    gold, first, second, train = paths
-    sides = {"old": _bench(folder, old), "new": _bench(folder, ROOT / "src")}
-    for number in RESAMPLES:
-        call = (gold, f"a={first}", f"b={second}", "--train", train, "--resamples", number, "--workers", 1)
-        # Not the script of an environment: it would find the version that is installed there.
-        job = Job((sys.executable, "-m", "spanwise", "evaluate", *map(str, call)))
-        for bench in sides.values():
-            bench.warm([job])
-        best: dict[str, Measured] = {}
-        for _ in range(rounds):
-            for side, bench in sides.items():
-                found = bench.run(job)
-                best[side] = found.better(best.get(side, found))
-        weak = sides["new"].best({"weak": Job.work("weak slices", *paths, number)}, rounds=2)["weak"]
-        ours, theirs, slices = best["new"].cpu, best["old"].cpu, weak.answer["seconds"]["weak slices"]
-        line = (
-            f"{name} ({corpus['tokens']:,} + {corpus['training_tokens']:,} tokens), {number:,} resamples:"
-            f" CPU {theirs:.3f} s old, {ours:.3f} s new, ratio {ours / theirs:.2f};"
-            f" weak slices {slices:.3f} s of the new ({slices / ours:.0%})"
-        )
-        yield ours / theirs, line
+def _measured(section: str, command: tuple[str, ...], checkout: Path) -> Measures:
+    """What one run of a section measured of spanwise."""
+    with tempfile.TemporaryDirectory() as out:
+        run = (*command, "--only", section, "--out", out)
+        subprocess.run(run, cwd=checkout, check=True, stderr=subprocess.DEVNULL)
+        results = json.loads(Path(out, "results.json").read_text(encoding="utf-8"))
+    return {
+        (section, _label(row), column): row[column]
+        for table in results["sections"]
+        for row in table["rows"]
+        for column in SECTIONS[section]
+        if row.get(column) is not None
+    }
 
 
-def _bench(folder: Path, source: Path) -> Bench:
-    """What runs the version of one source."""
-    bench = Bench(folder)
-    bench.environment["PYTHONPATH"] = f"{source}:{ROOT}"
-    return bench
+def _label(row: Mapping[str, Any]) -> str:
+    return ", ".join(written(name, row[name]) for name in LABELS if row.get(name) is not None)
+
+
+def _keep(best: Measures, measured: Measures) -> None:
+    """Join another run: shorter times count, and larger peaks."""
+    for key, value in measured.items():
+        choose = max if key[2] == "peak" else min
+        best[key] = choose(best.get(key, value), value)
+
+
+def _rows(best: Mapping[str, Measures], section: str) -> Iterator[dict[str, Any]]:
+    """The measures of a section that both versions have."""
+    for key, after in best["after"].items():
+        before = best["before"].get(key)
+        if key[0] == section and before:
+            _, work, measure = key
+            unit = "peak" if measure == "peak" else "CPU"
+            yield {
+                "section": section, "work": work, "measure": measure,
+                "before": written(unit, before), "after": written(unit, after), "ratio": after / before,
+            }  # fmt: skip
 
 
 if __name__ == "__main__":

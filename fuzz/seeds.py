@@ -207,7 +207,7 @@ def edges() -> tuple[bytes, ...]:
 @cache
 def columns() -> tuple[bytes, ...]:
     """What --columns writes."""
-    from spanwise.evaluation import mention_columns
+    from spanwise.evaluation.columns import mention_columns
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.npz"

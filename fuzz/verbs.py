@@ -34,7 +34,7 @@ def scores(path: Path, draw: random.Random) -> None:
 def condition(path: Path, draw: random.Random) -> None:
     """Parse a condition, ask it of mentions, and read back how it is written."""
     from spanwise.conditions import parse
-    from spanwise.evaluation import mention_columns
+    from spanwise.evaluation.columns import mention_columns
     from spanwise.slices.index import SliceIndex
 
     parsed = parse(path.read_bytes().decode("utf-8", "surrogateescape"))
@@ -79,7 +79,7 @@ def edges(path: Path, draw: random.Random) -> None:
 def columns(path: Path, draw: random.Random) -> None:
     """Load mention columns and ask for a slice and for sentences, as the workbench does."""
     from spanwise.conditions import parse
-    from spanwise.evaluation.result import MentionColumns
+    from spanwise.evaluation.columns import MentionColumns
     from spanwise.slices.index import SliceIndex
 
     MentionColumns.read_head(path)
@@ -156,7 +156,7 @@ def _bench(path: Path) -> Path:
     """A folder of results for the workbench, made once for each process."""
     folder = path.with_name("bench")
     if not folder.exists():
-        from spanwise.evaluation import mention_columns
+        from spanwise.evaluation.columns import mention_columns
 
         folder.mkdir()
         shutil.copy(path.with_name("gold.conll"), folder / "gold.conll")

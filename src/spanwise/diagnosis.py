@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, nan
-from string import ascii_letters
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -33,6 +32,7 @@ from spanwise.document.scores import (
 from spanwise.statistics import rank_correlation
 
 F1 = PRIMARY["f1"]  # where a document has the score that systems are ranked by
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEAST_GOLD = 50  # slices with fewer gold units are left out of rankings
 
 E = TypeVar("E", bound=BucketEdges)
@@ -462,7 +462,7 @@ def lettering(scores: Mapping[str, float | None]) -> dict[str, str]:
 
 def letter(place: int) -> str:
     """The sign of the system at a place, from 0: a … z, A … Z, then its number in brackets."""
-    return ascii_letters[place] if place < len(ascii_letters) else f"({place + 1})"
+    return LETTERS[place] if place < len(LETTERS) else f"({place + 1})"
 
 
 def _or_lowest(value: float | None) -> float:

@@ -17,7 +17,8 @@ from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import compared, mention_columns, packed_beside, unpacked, with_lead_intervals
+from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
+from spanwise.evaluation.columns import mention_columns
 from spanwise.findings import findings
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, ints, ratio
+from spanwise.columns import Bools, Floats, Ints, ratio
 from spanwise.counts import joint_numbers
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE
@@ -238,35 +238,6 @@ def differences(
                 variance, freedom[at] = satterthwaite(parts)
                 error[at] = np.sqrt(variance)
         made = Differences(means[a] - means[b], units, error, freedom)
-        result[name] = made if cells is None else made.at(cells, len(first.paths))
-    return result
-
-
-def holding_units(
-    systems: Sequence[Sequence[Measure]],
-    pairs: Sequence[tuple[int, int]],
-    *,
-    cells: Sequence[int] | None = None,
-) -> dict[str, Differences]:
-    """As `differences`, but nothing is said beyond the units that hold each cell."""
-    first = systems[0][0]
-    tables = [run for runs in systems for run in runs]
-    if cells is not None:
-        systems = [[run.of_paths(list(cells)) for run in runs] for runs in systems]
-    ends = np.cumsum([0, *(len(runs) for runs in systems)])
-    units: dict[str, Any] = dict.fromkeys(first.tested, 0)
-    for blocks, times in _joint_blocks(tables, cells):
-        held = [
-            [run.sizes(rows, first.tested) for run, rows in zip(runs, blocks[begin:end], strict=True)]
-            for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
-        ]
-        for name in first.tested:
-            either = [np.any([run[name] > 0 for a in pair for run in held[a]], axis=0) for pair in pairs]
-            units[name] = units[name] + np.stack([times @ one for one in either])
-    result = {}
-    for name, number in units.items():
-        unknown = np.full(number.shape, np.nan)
-        made = Differences(unknown, ints(number), unknown, unknown)
         result[name] = made if cells is None else made.at(cells, len(first.paths))
     return result
 

@@ -22,7 +22,8 @@ from spanwise.demo import Demo, generate
 from spanwise.document.evaluation import Evaluation, PackedColumn
 from spanwise.document.loading import document_of
 from spanwise.errors import InputError
-from spanwise.evaluation import CodedMentions, mention_columns, unpacked_codes
+from spanwise.evaluation import CodedMentions, unpacked_codes
+from spanwise.evaluation.columns import mention_columns
 from spanwise.gates import compare_documents
 from spanwise.slices.index import SliceIndex
 

@@ -20,7 +20,7 @@ from fuzz import seeds, verbs
 from spanwise.cli.main import main
 from spanwise.columns import Column
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation.result import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import read_toml
 from spanwise.suspicion import apply_decisions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import spanwise
 from spanwise.cli.main import main
-from spanwise.evaluation import mention_columns
+from spanwise.evaluation.columns import mention_columns
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

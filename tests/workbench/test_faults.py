@@ -30,7 +30,7 @@ from starlette.types import Message
 import spanwise
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
-from spanwise.evaluation import MentionColumns, mention_columns
+from spanwise.evaluation.columns import MentionColumns, mention_columns
 from spanwise.workbench import bench as benches
 from spanwise.workbench import index as indexes
 from spanwise.workbench.bench import Bench

@@ -23,7 +23,7 @@ import spanwise
 from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY
-from spanwise.evaluation import MentionColumns, mention_columns
+from spanwise.evaluation.columns import MentionColumns, mention_columns
 from spanwise.slices.index import SliceIndex, weak_slices
 from spanwise.spreadsheet import to_xlsx
 from spanwise.workbench import bundle

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -29,14 +30,10 @@ class Command(NamedTuple):
 
     def parser(self, name: str) -> Parser:
         """The parser of the command, as the reference of the documentation shows it too."""
-        import shutil
-        import textwrap
-
-        summary = " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
         parser = Parser(
             prog=f"spanwise {name}",
-            description=textwrap.fill(summary, shutil.get_terminal_size().columns - 2),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            description=" ".join((self.run.__doc__ or "").partition("\n\n")[0].split()),
+            formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=78),
             epilog=self.examples,
             allow_abbrev=False,
         )
@@ -46,6 +43,16 @@ class Command(NamedTuple):
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is one sentence and where to read on, not a screen of options."""
+
+    def format_help(self) -> str:
+        """The help, in which the description is wrapped and the examples are left as they are."""
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        width = get_terminal_size().columns - 2  # asked for here alone: argparse would with every argument
+        self.description = fill(self.description or "", width)
+        self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
+        return super().format_help()
 
     def parsed(self, given: Sequence[str]) -> argparse.Namespace:
         """The arguments; an unknown option is answered with the closest known one."""
@@ -141,14 +148,14 @@ def training_files(given: Sequence[str] | None) -> list[str] | None:
     """
     if given is None:
         return None
-    from glob import glob, has_magic
-
     files: list[str] = []
     for path in given:
         if Path(path).is_dir() and not _is_input(path):
             inside = sorted(one for one in Path(path).iterdir() if one.is_file())
             files += [str(one) for one in inside if one.name[0] not in "._"]
-        elif has_magic(path) and not Path(path).exists():
+        elif any(mark in path for mark in "*?[") and not Path(path).exists():
+            from glob import glob
+
             files += sorted(glob(path, recursive=True)) or [path]  # noqa: PTH207 - a pattern may be absolute
         else:
             files.append(path)

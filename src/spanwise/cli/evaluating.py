@@ -132,7 +132,7 @@ def finish(args: argparse.Namespace, result: Result) -> int:
         result = result.with_analyses(slices={"command": result.settings.command})
     saved = save_document(args, result)
     if args.columns:
-        from spanwise.evaluation import mention_columns
+        from spanwise.evaluation.columns import mention_columns
 
         mention_columns(result).save(args.columns)
         saved.append(args.columns)

@@ -80,7 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = _about(given)
     if text is not None and _written(text):
         return 0
-    return _guarded(given, terminable=arguments is None)
+    status = _guarded(given, terminable=arguments is None)
+    if arguments is None:  # the process ends: Python need not search everything for cycles once more
+        import gc
+
+        gc.freeze()
+    return status
 
 
 def _about(given: list[str]) -> str | None:
@@ -118,7 +123,7 @@ def _guarded(given: list[str], *, terminable: bool) -> int:
     # Our matrices are small: BLAS threads cost more than they bring, and must be chosen before NumPy loads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Our columns are no garbage to look for, and modules, classes and parsers are here to stay.
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
     prepare_streams()
     try:
         with _Terminable(terminable), pipes_read_once():

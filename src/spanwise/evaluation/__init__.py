@@ -47,9 +47,7 @@ from spanwise.evaluation._dataset import (
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
-    MentionColumns,
     Result,
-    mention_columns,
     result_of,
     summary_of,
 )
@@ -67,14 +65,12 @@ __all__ = [
     "CodedMentions",
     "CodedSystem",
     "Inputs",
-    "MentionColumns",
     "Result",
     "compare",
     "compared",
     "evaluate",
     "evaluated_elsewhere",
     "gather",
-    "mention_columns",
     "packed_beside",
     "parse_memory",
     "same_cells",

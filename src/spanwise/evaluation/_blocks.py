@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,19 +20,11 @@ from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of
 from spanwise.formats import Reader, listed_sources, stem_of
 from spanwise.formats._format import ReadKeywords
-from spanwise.formats.parts import (
-    Held,
-    KeptRows,
-    PartBytes,
-    Parted,
-    Survey,
-    can_be_streamed,
-    pieces,
-    read_piece,
-    reading_of,
-    survey_layers,
-    survey_of_records,
-)
+
+if (
+    TYPE_CHECKING
+):  # imported where files come in parts: no small part of the time that a small evaluation takes
+    from spanwise.formats.parts import KeptRows, PartBytes, Parted
 
 # What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
 BYTES_PER_TOKEN = 400
@@ -202,6 +194,8 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     def references(self, *, gold_only: bool = False) -> Iterator[dict[int, PartBytes]]:
         """The pieces of the files that belong together, by the number of the file."""
+        from spanwise.formats.parts import pieces
+
         numbers = [self.gold.file] if gold_only else list(range(len(self.files)))
         streams = [pieces(self.files[number]) for number in numbers]
         for together_ in zip(*streams, strict=True):
@@ -216,6 +210,8 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         self, reference: Mapping[int, PartBytes], *, gold_only: bool = False
     ) -> dict[str, Annotation]:
         """Read the pieces: gold, "", and the predictions of every system."""
+        from spanwise.formats.parts import read_piece
+
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
         return {name: found[one.file][one.layer] for name, one in layers.items()}
@@ -252,6 +248,8 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
 
 
 def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, object]:
+    from spanwise.formats.parts import Held, reading_of
+
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
     if role == "gold" and reading.sha256 is None and isinstance(one, Held):
         reading = replace(reading, sha256=content_of(one.layers[layer]))
@@ -273,6 +271,8 @@ def many_blocks(
 
     With `keep`, as many rows as fit stay in memory, so that they are parsed only once.
     """
+    from spanwise.formats.parts import KeptRows, Survey, reading_of
+
     merged = systems is None
     if merged and not isinstance(gold, str | os.PathLike):
         raise ChoiceError(
@@ -346,6 +346,8 @@ def _looked_at(
 
     Records are read again for every step, so that they are held where they need less memory than `held`.
     """
+    from spanwise.formats.parts import Held, can_be_streamed, survey_layers, survey_of_records
+
     if can_be_streamed(source, reading):
         return survey_layers(
             source, reading, merged=merged, tokens=tokens, sentences=sentences or (), keep=keep
@@ -409,6 +411,8 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
         Files of records are held where they need less memory than `held`.
         """
+        from spanwise.formats.parts import Held, KeptRows, can_be_streamed, survey_layers, survey_of_records
+
         rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS} | {"documents": "none"}
         files: list[Parted] = []
         for source in listed_sources(train):
@@ -426,12 +430,16 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
     def references(self) -> Iterator[TrainingPiece]:
         """The parts of all files."""
+        from spanwise.formats.parts import pieces
+
         for number, file in enumerate(self.files):
             for piece in pieces(file):
                 yield TrainingPiece(number, piece)
 
     def read(self, reference: TrainingPiece) -> tuple[int, Annotation]:
         """The number of the file, and one of its parts."""
+        from spanwise.formats.parts import read_piece
+
         return reference.file, read_piece(self.files[reference.file], reference.piece)["only"]
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:

@@ -16,7 +16,7 @@ from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.engines import release_freed_memory
-from spanwise.intervals import Differences, differences, holding_units
+from spanwise.intervals import Differences, differences
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import (
@@ -99,8 +99,8 @@ def compared(
     wholes = [(number[one], number[other]) for one, other in pairs]
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in wholes))
     bounded = resampling.resamples > 0 and resampling.units > 0
-    of_pairs = partial(differences, over_runs=over_runs, shared_seeds=shared_seeds)
-    found = _differences(aligned, questions, unique, of_pairs if bounded else holding_units)
+    of_pairs = partial(differences, over_runs=over_runs, shared_seeds=shared_seeds) if bounded else None
+    found = _differences(aligned, questions, unique, of_pairs)
     if not bounded:
         answers = None
     elif over_runs:
@@ -212,9 +212,9 @@ def _differences(
     aligned: Aligned,
     questions: Sequence[Question],
     pairs: Pairs,
-    of_pairs: Callable[..., dict[str, Differences]],
+    of_pairs: Callable[..., dict[str, Differences]] | None,
 ) -> dict[MeasureKey, tuple[dict[int, int], dict[str, Differences]]]:
-    """Of every measure the rows that pairs have, by the number of the pair, and the differences."""
+    """Of every measure the rows that pairs have, by the number of the pair, and the differences, if asked."""
     found = {}
     for key, owners in aligned.items():
         cells = _asked_cells(next(iter(owners.values()))[0], key, questions)
@@ -222,7 +222,7 @@ def _differences(
         having = [at for at, (one, other) in enumerate(pairs) if one in place and other in place]
         if having:
             local = [(place[pairs[at][0]], place[pairs[at][1]]) for at in having]
-            result = of_pairs(list(owners.values()), local, cells=cells)
+            result = {} if of_pairs is None else of_pairs(list(owners.values()), local, cells=cells)
             found[key] = ({at: row for row, at in enumerate(having)}, result)
     return found
 
@@ -433,16 +433,11 @@ def _comparison(
         sides = [aligned[key][number] for number in whole]
         mentions = _mentions(sides[0][0])
         values = [[run.values() for run in runs] for runs in sides]
-        intervals = {
-            score: one.interval(confidence)[rows[at]]
-            for score, one in by_score.items()
-            if answers is not None
-        }
+        intervals = {score: one.interval(confidence)[rows[at]] for score, one in by_score.items()}
         for place, question in enumerate(questions):
             if question.measure != key:
                 continue
-            both = [float(np.mean([run[question.score][question.cell] for run in side])) for side in values]
-            one = by_score[question.score]
+            both = [_mean([float(run[question.score][question.cell]) for run in side]) for side in values]
             row: dict[str, Any] = {
                 "path": question.path,
                 "family": question.family,
@@ -454,9 +449,11 @@ def _comparison(
                 "p": None,
                 "p_corrected": None,
                 "significant": False,
-                "units": int(one.units[rows[at], question.cell]),
                 "mentions": mentions[question.cell],
             }
+            one = by_score.get(question.score)
+            if one is not None:
+                row["units"] = int(one.units[rows[at], question.cell])
             if answers is not None and row["difference"] is None:
                 row["why"] = UNDEFINED
             elif answers is not None:
@@ -468,7 +465,7 @@ def _comparison(
                     # What is undecided is not rejected, and Holm's method then rejects nothing behind it.
                     open_p = float(answers.p[answers.undecided, place].min())
                     row["significant"] &= row["p"] is not None and row["p"] < open_p
-                if question.path == primary:
+                if question.path == primary and one is not None:
                     error = float(one.error[rows[at], question.cell])
                     detectable = plain(_detectable(error, answers.family))
             scores.append(ScoreTest(**row))
@@ -484,6 +481,10 @@ def _comparison(
             "identical": whole[0] == whole[1],
         }
     return Comparison(**comparison)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else float(np.mean(values))
 
 
 def _verdict(answers: Answers, at: int, place: int, *, same: bool) -> dict[str, object]:

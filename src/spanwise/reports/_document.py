@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from msgspec import UnsetType
@@ -14,20 +14,22 @@ from spanwise.diagnosis import letter, lettering
 from spanwise.document import Document, Interval, Settings, StudySettings, given, usual_settings
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
-from spanwise.document.study import (
-    Analyses,
-    AttributeWise,
-    DatasetTest,
-    MainResult,
-    ModelWise,
-    PairDiagnosis,
-    RankedSlice,
-    Study,
-)
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.settings import SETTINGS, unless_given
 from spanwise.statistics import LEVEL
+
+if TYPE_CHECKING:
+    from spanwise.document.study import (
+        Analyses,
+        AttributeWise,
+        DatasetTest,
+        MainResult,
+        ModelWise,
+        PairDiagnosis,
+        RankedSlice,
+        Study,
+    )
 
 Key = TypeVar("Key", bound=str)
 Value = TypeVar("Value")
@@ -284,13 +286,12 @@ def statements(document: Document, *, every: bool = False) -> list[str]:
     Where there is no pair, the F1 of the system. With `every` the F1 of all systems as well, and all other
     scores that differ significantly.
     """
-    match document:
-        case Evaluation():
-            sentences = _of_evaluation(document, every=every)
-        case Study():
-            sentences = _of_study(document, every=every)
-        case _:
-            sentences = []
+    if isinstance(document, Evaluation):
+        sentences = _of_evaluation(document, every=every)
+    else:
+        from spanwise.document.study import Study
+
+        sentences = _of_study(document, every=every) if isinstance(document, Study) else []
     return [text for text in sentences if text]
 
 

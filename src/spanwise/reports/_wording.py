@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from spanwise.document import given
 from spanwise.document.dataset import Drift
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
-from spanwise.document.study import Analyses
 from spanwise.streams import visible as visible
+
+if TYPE_CHECKING:
+    from spanwise.document.study import Analyses
 
 UNDEFINED = "n/a"
 MINUS = "−"

@@ -30,7 +30,7 @@ from spanwise.conditions import (
 from spanwise.counts import Counts
 from spanwise.document.loading import wrong_part
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import read_toml
 from spanwise.matching import OUTCOMES
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, exact

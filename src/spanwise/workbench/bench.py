@@ -23,7 +23,7 @@ from starlette.responses import Response, StreamingResponse
 from spanwise.conditions import parse
 from spanwise.document.scores import PRIMARY
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import sha256_of, write_atomically
 from spanwise.gates import Outcome, gate
 from spanwise.slices.index import (

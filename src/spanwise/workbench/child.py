@@ -97,7 +97,8 @@ def _searched(task: SearchTask) -> bytes:
 
 def _evaluate(task: Task) -> int:
     from spanwise.errors import ChoiceError, SpanwiseError
-    from spanwise.evaluation import evaluate, mention_columns
+    from spanwise.evaluation import evaluate
+    from spanwise.evaluation.columns import mention_columns
     from spanwise.settings import in_options
 
     def say(said: Said) -> None:

@@ -18,7 +18,7 @@ from spanwise.columns import Bools, Ints
 from spanwise.conditions import Condition, Criterion, parse
 from spanwise.document.scores import ScoreTest
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.matching import OUTCOMES
 from spanwise.reports._wording import tough
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits

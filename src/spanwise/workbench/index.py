@@ -18,7 +18,8 @@ from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import MentionColumns, compared, unpacked
+from spanwise.evaluation import compared, unpacked
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.gates import compare_two
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure

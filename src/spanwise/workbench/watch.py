@@ -22,7 +22,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
-from spanwise.evaluation import MentionColumns
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.reports._wording import slice_title
 from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -78,7 +77,9 @@ def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> i
     if asked is not None:
         return max(asked, NARROWEST)
     if sys.stdout.isatty() if terminal is None else terminal:
-        return max(shutil.get_terminal_size((80, 24)).columns, NARROWEST)
+        from shutil import get_terminal_size
+
+        return max(get_terminal_size((80, 24)).columns, NARROWEST)
     columns = os.environ.get("COLUMNS", "")
     return max(int(columns), NARROWEST) if columns.isdecimal() and int(columns) else 80
 
