@@ -288,8 +288,20 @@ class Attributes:
         """The value of every unit of the mentions."""
         if name.startswith("token_"):
             return dict(self._tokens(name, mentions))
-        value: Callable[[Mention], float] = getattr(self, f"_{name}")
+        value = self._of_mention[name]
         return {mention: value(mention) for mention in mentions}
+
+    @property
+    def _of_mention(self) -> Mapping[str, Callable[[Mention], float]]:
+        """The attributes of mentions, by name."""
+        return {
+            "entity_label_consistency": self._entity_label_consistency,
+            "entity_frequency": self._entity_frequency,
+            "entity_length": self._entity_length,
+            "sentence_length": self._sentence_length,
+            "entity_density": self._entity_density,
+            "oov_density": self._oov_density,
+        }
 
     def _tokens(self, name: str, mentions: Iterable[Mention]) -> Iterator[tuple[Unit, float]]:
         for start, end, label in mentions:

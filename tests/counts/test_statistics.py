@@ -247,3 +247,12 @@ def test_an_unknown_correction_offers_the_known_ones() -> None:
 def test_a_test_becomes_plain_values_with_none_for_undefined() -> None:
     row = statistics.friedman([]).to_dict("blocks")
     assert row["p"] is None and row["blocks"] == 0
+
+
+chances = st.floats(0, 1, allow_subnormal=False) | st.sampled_from([0.01, 0.05, 1.0])
+
+
+@lawful
+@given(st.lists(chances, min_size=1, max_size=40))
+def test_the_false_discovery_rate_is_that_of_scipy_to_the_bit(p_values: list[float]) -> None:
+    assert statistics.bh(p_values).tolist() == stats.false_discovery_control(p_values).tolist()

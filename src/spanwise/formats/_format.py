@@ -350,6 +350,11 @@ def in_tokens(annotation: Annotation) -> Annotation:
     return replace(annotation, corpus=replace(corpus, unit="token", texts=None), mentions=moved)
 
 
+def is_position(text: str) -> bool:
+    """Whether text is a whole number that a column can hold."""
+    return text.isascii() and text.isdecimal() and len(text) < 19
+
+
 # Where each format is, in the order in which a file is shown to them; the last one takes what is left.
 _HOMES = (
     "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "standoff:BRAT", "inception:WEBANNO",

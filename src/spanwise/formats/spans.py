@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Column, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Format, Options, Problem, in_tokens, label_notes, problem_at
+from spanwise.formats._format import Format, Options, Problem, in_tokens, is_position, label_notes, problem_at
 from spanwise.formats._opening import BOM, File
 from spanwise.formats._surveying import Cut, RecordSurvey, has_mark, spaced
 from spanwise.hashing import numbered
@@ -274,7 +274,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
     label, first, last = fields[:3]
     if not label:
         raise InputError(at(path, line, "the row has no label.\nWrite it in the first column."))
-    if not (_is_position(first) and _is_position(last)):
+    if not (is_position(first) and is_position(last)):
         raise InputError(
             at(path, line, f"{first!r} and {last!r} should be the numbers of the first and the last token, "
                "from 1.\nFix the row.")
@@ -288,16 +288,12 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
     return start, end, _pieces(path, line, fields[3] if len(fields) > 3 else "", start, end)
 
 
-def _is_position(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19  # what a column can hold
-
-
 def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tuple[int, int]]:
     """The runs of neighbouring tokens among those listed; the whole span where none are."""
     if not listed.strip():
         return [(start, end)]
     words = [word.strip() for word in listed.split(",")]
-    if not all(map(_is_position, words)):
+    if not all(map(is_position, words)):
         raise InputError(
             at(
                 path,

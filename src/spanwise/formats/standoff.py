@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import Format, Options, is_position
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._sentences import (
     Origin,
@@ -196,7 +196,7 @@ def read_pubtator(file: File, options: Options) -> Annotation:
             passages.append(found[3])
             continue
         fields = line.split("\t")
-        if len(fields) >= 5 and _is_position(fields[1]) and _is_position(fields[2]):
+        if len(fields) >= 5 and is_position(fields[1]) and is_position(fields[2]):
             _check_article(fields[0], name, bool(passages), file.path, number)
             mentions.append((((int(fields[1]), int(fields[2])),), fields[4]))
         elif len(fields) == 4 and fields[0] == name:
@@ -213,10 +213,6 @@ def read_pubtator(file: File, options: Options) -> Annotation:
     close()
     notes = [f"{relations:,} relations were left out"] if relations else []
     return annotation(units, Origin(file.path, "pubtator", "'ID|t|' lines", file.sha256, notes), options)
-
-
-def _is_position(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
 
 
 def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:

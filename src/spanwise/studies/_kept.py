@@ -98,10 +98,10 @@ def _seal(secret: bytes, key: str, data: bytes) -> bytes:
     return hmac.digest(secret, key.encode("ascii") + data, "sha256")
 
 
-def default_folder() -> Path:
+def default_folder(of: str = "studies") -> Path:
     """Where results are kept unless told otherwise: the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "spanwise" / "studies"
+    return Path(base) / "spanwise" / of
 
 
 Progress = Callable[[str], None]

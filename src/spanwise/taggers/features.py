@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import InputError
+from spanwise.studies._kept import default_folder
 from spanwise.taggers.settings import TaggerSettings
 
 Halves = NDArray[np.float16]
@@ -32,7 +33,7 @@ def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, dev
 
     provider = flair if kind == "flair" else minilm
     source = provider.source(settings)
-    file = _cache() / f"{kind}-{digest(corpus, f'{kind} {VERSION} {source}')}.npy"
+    file = default_folder("features") / f"{kind}-{digest(corpus, f'{kind} {VERSION} {source}')}.npy"
     if file.exists():
         return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
     made: Halves = provider.vectors(corpus, settings, device).astype(np.float16)
@@ -55,11 +56,6 @@ def digest(corpus: Corpus, provider: str) -> str:
     """A hash of the sentences of a corpus and of what computes their vectors."""
     text = "\n".join(" ".join(corpus.words(number)) for number in range(len(corpus)))
     return hashlib.sha256(f"{provider}\n{text}".encode()).hexdigest()[:32]
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "spanwise" / "features"
 
 
 def _from_file(annotation: Annotation, settings: TaggerSettings) -> Halves:

@@ -274,10 +274,10 @@ def _sliced_system(name: str, one: SystemSlices, document: Slices, width: int) -
         width,
         indent=2,
     )
-    result += _weak(one.slices, one, document, width)
+    result += _weak(one.slices, document, width)
     if one.confirmed is not UNSET:
         result += _confirmed(one.confirmed.found_on, one.confirmed.tested_on, document, width)
-        result += _weak(one.confirmed.slices, one, document, width, after=False)
+        result += _weak(one.confirmed.slices, document, width, after=False)
     return result
 
 
@@ -292,7 +292,7 @@ def _verdict(tested: int, significant: int, listed: int, document: Slices, findi
 
 
 def _weak(
-    rows: tuple[SearchedSlice, ...], one: SystemSlices, document: Slices, width: int, *, after: bool = True
+    rows: tuple[SearchedSlice, ...], document: Slices, width: int, *, after: bool = True
 ) -> list[ScreenLine]:
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
     cells: list[list[ScreenCell]] = [
@@ -321,16 +321,14 @@ def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
     result += sentence(
         _verdict(pair.tested, pair.significant, len(pair.slices), document, "different"), width, indent=2
     )
-    result += _different(pair.slices, document, width)
+    result += _different(pair.slices, width)
     if pair.confirmed is not UNSET:
         result += _confirmed(pair.confirmed.found_on, pair.confirmed.tested_on, document, width)
-        result += _different(pair.confirmed.slices, document, width, after=False)
+        result += _different(pair.confirmed.slices, width, after=False)
     return result
 
 
-def _different(
-    rows: tuple[DifferentSlice, ...], document: Slices, width: int, *, after: bool = True
-) -> list[ScreenLine]:
+def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = True) -> list[ScreenLine]:
     cells: list[list[ScreenCell]] = [
         [
             text(f"{place}"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 from rich.cells import cell_len
 
+from spanwise.document import given
 from spanwise.document.scores import BucketLead, BucketLeads, ScoreTest, Subset
 from spanwise.document.study import (
     Analyses,
@@ -468,11 +468,11 @@ def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
     test = pair.over_datasets
     # Of an older document the mean over the pairs of runs.
     whole = test or pair.overall
-    p = known(test.p_corrected) if test and test.datasets > 1 else None
+    p = given(test.p_corrected) if test and test.datasets > 1 else None
     return [
-        [(say.signed(known(whole.difference)), "strong")],
+        [(say.signed(given(whole.difference)), "strong")],
         [(say.p_value(p), ""), ("*" if test and test.significant else " ", "good")] if p is not None else "",
-        f"{say.count(known(test.holds))} of {say.count(test.datasets)}" if test else "",
+        f"{say.count(given(test.holds))} of {say.count(test.datasets)}" if test else "",
         [(say.p_value(pair.overall.p), "faint")],
     ]
 
@@ -522,11 +522,3 @@ def _marked(test: ScoreTest | None) -> ScreenLine:
     if test is None:
         return []
     return [(say.signed(test.difference), "strong"), ("*" if test.significant else " ", "good")]
-
-
-T = TypeVar("T")
-
-
-def known(value: T | UnsetType) -> T | None:
-    """A value of the document, None where it was not set."""
-    return None if isinstance(value, UnsetType) else value
