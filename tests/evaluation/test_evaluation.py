@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 from typed import Plain, loaded, present
 
@@ -320,3 +321,16 @@ def test_files_that_are_no_result_documents_are_refused(tmp_path: Path, content:
     path.write_text(content)
     with pytest.raises(InputError, match=r"run\.json"):
         spanwise.load(path)
+
+
+def test_a_changed_result_keeps_its_mentions_and_a_loaded_one_has_none(tmp_path: Path) -> None:
+    gold = [["B-PER", "O"], ["O", "B-LOC"]]
+    result = spanwise.evaluate(gold, {"s": [["B-PER", "O"], ["O", "O"]]}, resamples=0)
+    changed = result.changed(notes=("checked by hand",)).of_kind("comparison")
+    assert changed.keeps_mentions and len(changed["s"].gold) == 2
+    assert (changed.notes, changed.kind, result.notes) == (("checked by hand",), "comparison", UNSET)
+    result.to_json(tmp_path / "run.json")
+    read = loaded(tmp_path / "run.json", spanwise.Result)
+    assert read == result and result.keeps_mentions and not read.keeps_mentions
+    with pytest.raises(ChoiceError, match="keep"):
+        read.find_slices()

@@ -27,6 +27,7 @@ from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
+from spanwise.settings import CONFIDENCE
 
 Parts: TypeAlias = dict[str, object]  # what a template asks for, by name
 
@@ -149,7 +150,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
-        statements=statements, chosen=chosen, fields=asdict,
+        statements=statements, chosen=chosen, fields=asdict, usual_confidence=CONFIDENCE,
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,

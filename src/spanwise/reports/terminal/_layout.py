@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, set_cell_size  # clusters of emoji too; unicodedata differs between Pythons
 
 from spanwise.document import Alignment, Document, Input, Settings
 from spanwise.document.dataset import DatasetFacts
