@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import Toughness
-from spanwise.columns import Column, Ints, Words, ints, plain, ratio
+from spanwise.columns import Column, Ints, Words, codes, ints, offsets, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.counts import CrossTable
 from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
@@ -147,7 +147,7 @@ def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
     """One of the `inputs` of a document: what was read, how, and what was fixed on the way."""
     corpus, reading = annotation.corpus, annotation.reading
     if role == "gold" and reading.sha256 is None:  # gold in memory is known by its content
-        reading = replace(reading, sha256=content_of(annotation))
+        reading = replace(reading, sha256=content_of([annotation]))
     return reading_entry(
         role,
         reading,
@@ -178,30 +178,53 @@ def reading_entry(
     }
 
 
-def content_of(annotation: Annotation) -> str:
+def content_of(parts: Iterable[Annotation]) -> str:
     """A hash of the words, sentences, documents and mentions of an annotation, whatever their codes.
 
-    Two corpora with the same counts are not the same gold data.
+    Two corpora with the same counts are not the same gold data. An annotation that comes in `parts` has the
+    hash of the whole; they are gone through twice where they have texts.
     """
-    corpus, mentions = annotation.corpus, annotation.mentions
     digest = sha256()
+    lengths: list[Ints] = []
+    documents: list[Ints] | None = []
+    mentions: list[Mentions] = []
+    has_texts = False
+    for part in parts:
+        corpus = part.corpus
+        digest.update(_word_hashes(corpus).tobytes())
+        before = sum(map(len, lengths))
+        lengths.append(corpus.lengths)
+        mentions.append(replace(part.mentions, sentence=ints(part.mentions.sentence + before)))
+        starts = corpus.documents
+        documents = None if starts is None or documents is None else [*documents, ints(starts[:-1] + before)]
+        has_texts |= corpus.texts is not None
+    for part in parts if has_texts else ():
+        for text in part.corpus.texts or ():
+            digest.update(text.encode("utf-8", "surrogatepass"))
+    labels = (
+        mentions[0].labels
+        if len(mentions) == 1
+        else sorted({name for one in mentions for name in one.labels})
+    )
+    digest.update("\0".join(labels).encode("utf-8", "surrogatepass"))
+    sentences = offsets(np.concatenate(lengths))
+    code = {label: number for number, label in enumerate(labels)}
+    columns = (
+        sentences,
+        None if documents is None else ints(np.concatenate([*documents, [len(sentences) - 1]])),
+        *(np.concatenate([getattr(one, name) for one in mentions]) for name in ("sentence", "start", "end")),
+        np.concatenate([codes([code[name] for name in one.labels])[one.label] for one in mentions]),
+    )
+    for column in columns:
+        digest.update(b"|" if column is None else np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def _word_hashes(corpus: Corpus) -> Words:
+    """A hash of every token."""
     used, place = np.unique(corpus.tokens, return_inverse=True)
     words = [sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8] for code in used]
-    digest.update(np.frombuffer(b"".join(words), dtype=np.uint64)[place].tobytes())
-    for text in corpus.texts or ():
-        digest.update(text.encode("utf-8", "surrogatepass"))
-    digest.update("\0".join(mentions.labels).encode("utf-8", "surrogatepass"))
-    parts = (
-        corpus.sentences,
-        corpus.documents,
-        mentions.sentence,
-        mentions.start,
-        mentions.end,
-        mentions.label,
-    )
-    for part in parts:
-        digest.update(b"|" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+    return np.frombuffer(b"".join(words), dtype=np.uint64)[place]
 
 
 # ---- sentences of the test set that stand in the training data ----

@@ -261,7 +261,7 @@ def _written(
             for one, begin in zip(given, begins.tolist(), strict=False)
         ]
         copied = excerpt([piece for piece in pieces if len(piece[1])], **reading) if to is None else None
-        if copied is not None and content_of(copied[1]) == content_of(part):
+        if copied is not None and content_of([copied[1]]) == content_of([part]):
             write_atomically(path, copied[0])
         else:
             write(part, path, format=known)

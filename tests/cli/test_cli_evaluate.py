@@ -221,3 +221,19 @@ def test_training_files_are_named_by_a_folder_or_a_pattern(tmp_path: Path, train
     assert main([*call, "--json", str(written)]) == 0
     read = [one["path"] for one in json.loads(written.read_text())["inputs"] if one["role"] == "train"]
     assert [Path(path).name for path in read] == ["a.conll", "b.conll"]
+
+
+def test_a_file_that_cannot_come_in_parts_is_said_to_need_more_than_the_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold, own = tmp_path / "gold.json", tmp_path / "own.conllu"
+    gold.write_text('[{"sentence": ["Rome"], "ner": [{"index": [0], "type": "LOC"}]}]', "utf-8")
+    own.write_text("1\tRome" + "\t_" * 7 + "\tNER=B-LOC\n", "utf-8")
+    monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 20)
+    assert main(["evaluate", str(gold), str(own), "--memory", "4MB"]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "read whole" in line]
+    assert len(said) == 1 and said[0].startswith(
+        f"{gold}: files of the format w2ner are read whole, which may take 64 MB, more than --memory 4MB; "
+    )
+    assert main(["evaluate", str(gold), str(own), "--memory", "4MB", "--quiet"]) == 0
+    assert not capsys.readouterr().err

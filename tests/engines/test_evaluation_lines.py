@@ -15,7 +15,7 @@ import spanwise
 from spanwise.corpus import Annotation
 from spanwise.demo import Demo
 from spanwise.errors import InputError
-from spanwise.formats.parts import survey_of_records
+from spanwise.formats.parts import Cutting, surveyed
 from spanwise.schemes import encode
 
 
@@ -62,8 +62,8 @@ def test_parts_give_the_bytes_of_the_whole(
     options: dict[str, Any] = {"train": demo.train, "attributes": "all", "resamples": 10}
     whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
     cut_records(80)
-    monkeypatch.setattr("spanwise.formats._surveying._CHUNK", 2000)
-    survey = survey_of_records(files["gold"], {}, tokens=80)
+    monkeypatch.setattr("spanwise.formats._surveying.CHUNK", 2000)
+    survey = surveyed(files["gold"], {}, Cutting(tokens=80))
     assert survey is not None and survey.parts > 4
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
 

@@ -11,8 +11,7 @@ import pytest
 import spanwise
 from spanwise.demo import Demo
 from spanwise.errors import InputError
-from spanwise.formats import spans
-from spanwise.formats.parts import pieces, read_piece, survey_of_records
+from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
 from spanwise.formats.writing import write
 
 
@@ -22,7 +21,7 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
 
     def begin() -> None:
         cut_records(20)
-        monkeypatch.setattr(spans, "CHUNK", 300)
+        monkeypatch.setattr("spanwise.formats._surveying.LINES", 300)
 
     return begin
 
@@ -40,7 +39,7 @@ def test_span_files_in_parts_give_the_bytes_of_the_whole(
         files[name] = tmp_path / f"of.{name}.{suffix}"
         files[name].write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
     small_parts()
-    survey = survey_of_records(files["gold"], {}, tokens=20)
+    survey = surveyed(files["gold"], {}, Cutting(tokens=20))
     assert survey is not None and survey.parts > 1
     whole = spanwise.read(files["gold"])
     parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]

@@ -17,7 +17,7 @@ import spanwise
 from spanwise.demo import Demo
 from spanwise.errors import InputError
 from spanwise.formats import Limits
-from spanwise.formats.parts import survey_of_records
+from spanwise.formats.parts import Cutting, surveyed
 from spanwise.formats.tables import batch_of, stored_batches
 from spanwise.schemes import encode
 
@@ -89,7 +89,7 @@ def same_in_parts(
     options = {"resamples": 10, **options}
     whole = spanwise.evaluate(gold, systems, **options).to_json()
     small_parts()
-    survey = survey_of_records(gold, {key: options[key] for key in ("labels",) if key in options}, tokens=250)
+    survey = surveyed(gold, {key: options[key] for key in ("labels",) if key in options}, Cutting(tokens=250))
     assert survey is not None and survey.parts > 1
     assert spanwise.evaluate(gold, systems, memory="1GB", **options).to_json() == whole
 
@@ -261,4 +261,4 @@ def test_a_look_takes_rows_by_their_bytes(tmp_path: Path) -> None:
 def test_a_table_that_lacks_a_token_is_read_whole(tmp_path: Path) -> None:
     rows: dict[str, list[Any]] = {"sentence": [0, 0, 1, 1], "token": ["a", None, "b", "c"], "tag": ["O"] * 4}
     path = write_table(rows, tmp_path / "gold.parquet")
-    assert survey_of_records(path, {}, tokens=1) is None
+    assert surveyed(path, {}, Cutting(tokens=1)) is None

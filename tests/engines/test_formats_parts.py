@@ -16,9 +16,9 @@ from spanwise.formats.parts import (
     KeptRows,
     Parted,
     Survey,
-    can_be_streamed,
     pieces,
     read_piece,
+    streamed_format,
     survey_layers,
 )
 
@@ -169,7 +169,8 @@ def test_what_lies_behind_forgotten_rows_can_still_be_read(tmp_path: Path) -> No
     ("name", "reading", "can"),
     [
         ("a.conll", {}, True),
-        ("a.conll", {"format": "jsonl"}, False),
+        ("a.conll", {"format": "jsonl"}, True),
+        ("a.conll", {"format": "xmi"}, False),
         ("a.conll", {"encoding": "latin-1"}, False),
         ("-", {}, False),
         ([["O"]], {}, False),
@@ -179,4 +180,5 @@ def test_only_some_sources_can_be_streamed(
     tmp_path: Path, name: Any, reading: dict[str, Any], can: bool
 ) -> None:
     write(tmp_path / "a.conll", lines_of(7, 3))
-    assert can_be_streamed(tmp_path / name if name == "a.conll" else name, reading) is can
+    known = streamed_format(tmp_path / name if name == "a.conll" else name, reading)
+    assert (known is not None) is can

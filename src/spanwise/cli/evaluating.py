@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,10 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     keywords = _keywords(args, reading)
     gold, systems = sources_of(args, reading)
     train = args.train if spark_reads(args, systems) else training_files(args.train)
+    if keywords.get("memory") is not None and not args.quiet:
+        _say_what_is_read_whole(
+            [gold, *(systems or {}).values(), *(train or ())], reading, keywords["memory"]
+        )
     function = partial(
         evaluation.compare if compare else evaluation.evaluate,
         gold,
@@ -97,6 +101,17 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     )
     with progress_of(args) as progress, engine_of(args) as engine:
         return function(engine=engine, progress=progress)
+
+
+def _say_what_is_read_whole(sources: Sequence[object], reading: Mapping[str, object], memory: str) -> None:
+    """Say of which files --memory cannot be kept."""
+    from spanwise.evaluation import read_whole
+
+    for path, (name, size) in read_whole(sources, reading, memory).items():
+        say(
+            f"{path}: files of the format {name} are read whole, which may take {size / (1 << 20):,.0f} MB, "
+            f"more than --memory {memory}; spanwise convert writes conll or jsonl, which come in parts."
+        )
 
 
 def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from spanwise.evaluation._choices import (
     named_sources,
     parse_memory,
     parts_of,
+    read_whole,
 )
 from spanwise.evaluation._codes import CodedMentions, CodedSystem, packed_beside, unpacked_codes
 from spanwise.evaluation._compared import T_TEST, compared, same_cells
@@ -73,6 +74,7 @@ __all__ = [
     "gather",
     "packed_beside",
     "parse_memory",
+    "read_whole",
     "same_cells",
     "sentences_with_errors",
     "unpacked",

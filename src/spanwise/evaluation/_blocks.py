@@ -19,12 +19,12 @@ from spanwise.engines import Engine, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of
 from spanwise.formats import Reader, listed_sources, stem_of
-from spanwise.formats._format import ReadKeywords
+from spanwise.formats._format import Cutting, ReadKeywords
 
 if (
     TYPE_CHECKING
 ):  # imported where files come in parts: no small part of the time that a small evaluation takes
-    from spanwise.formats.parts import KeptRows, PartBytes, Parted
+    from spanwise.formats.parts import PartBytes, Parted
 
 # What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
 BYTES_PER_TOKEN = 400
@@ -247,12 +247,28 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
     )
 
 
+class LayerParts(Struct, frozen=True, eq=False):
+    """The annotations of one layer in the parts of a source, read anew whenever they are gone through."""
+
+    source: Parted
+    layer: str
+
+    def __iter__(self) -> Iterator[Annotation]:
+        from spanwise.formats.parts import Held, pieces, read_piece
+
+        if isinstance(self.source, Held):
+            yield self.source.layers[self.layer]
+            return
+        for piece in pieces(self.source):
+            yield read_piece(self.source, piece)[self.layer]
+
+
 def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, object]:
-    from spanwise.formats.parts import Held, reading_of
+    from spanwise.formats.parts import reading_of
 
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
-    if role == "gold" and reading.sha256 is None and isinstance(one, Held):
-        reading = replace(reading, sha256=content_of(one.layers[layer]))
+    if role == "gold" and reading.sha256 is None:
+        reading = replace(reading, sha256=content_of(LayerParts(one, layer)))
     entry = reading_entry(role, reading, sentences=one.sentences, tokens=one.tokens, mentions=sums.mentions)
     return {**entry, "alignment": sums.alignment}
 
@@ -288,7 +304,8 @@ def many_blocks(
     tokens = max(LEAST_TOKENS, memory // (BYTES_PER_TOKEN * (1 + len(named))))
     rows = KeptRows(memory // KEPT_SHARE) if keep else None
     held = memory if keep else 0
-    first = _looked_at(gold, choices.reading, merged=merged, tokens=tokens, keep=rows, held=held)
+    cutting = Cutting(tokens=tokens, merged=merged, keep=rows)
+    first = _looked_at(gold, choices.reading, cutting, held=held)
     title = name or stem_of(first.path)
     if merged:
         layers = {system: FileLayer(0, "predicted") for system in named}
@@ -308,9 +325,7 @@ def many_blocks(
                 _looked_at,
                 one,
                 reading,
-                merged=False,
-                sentences=sentences,
-                keep=KeptRows(room, like=kept) if keep else None,
+                Cutting(sentences=sentences, keep=KeptRows(room, like=kept) if keep else None),
                 held=held,
             )
             for one in named.values()
@@ -332,33 +347,29 @@ def many_blocks(
     return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
 
-def _looked_at(
-    source: Any,
-    reading: ReadKeywords,
-    *,
-    merged: bool,
-    tokens: int = 0,
-    sentences: Sequence[int] | None = None,
-    keep: KeptRows | None = None,
-    held: int = 0,
-) -> Parted:
-    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced.
+def _looked_at(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int = 0) -> Parted:
+    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced."""
+    from spanwise.formats.parts import Held
 
-    Records are read again for every step, so that they are held where they need less memory than `held`.
-    """
-    from spanwise.formats.parts import Held, can_be_streamed, survey_layers, survey_of_records
-
-    if can_be_streamed(source, reading):
-        return survey_layers(
-            source, reading, merged=merged, tokens=tokens, sentences=sentences or (), keep=keep
-        )
-    if not merged and needs(source) > held:
-        surveyed = survey_of_records(source, reading, tokens=tokens, sentences=sentences)
-        if surveyed is not None:
-            return surveyed
+    found = _surveyed(source, reading, cutting, held=held)
+    if found is not None:
+        return found
     reader = Reader(**reading)
-    layers = reader.read_layers(source) if merged else {"only": reader.read(source)}
-    return Held.of(layers, tokens=tokens, sentences=sentences)
+    layers = reader.read_layers(source) if cutting.merged else {"only": reader.read(source)}
+    return Held.of(layers, tokens=cutting.tokens, sentences=cutting.sentences)
+
+
+def _surveyed(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int) -> Parted | None:
+    """A source looked at once; None where it is better held, or must be.
+
+    What no survey keeps is read again for every step: it is held where it needs less memory than `held`.
+    """
+    from spanwise.formats.parts import streamed_format, surveyed
+
+    known = streamed_format(source, reading)
+    if known is None or not (known.keeps_rows or needs(source) > held):
+        return None
+    return surveyed(source, reading, cutting)
 
 
 WORD, FORM = 30, 18  # bytes that a word and a token sequence take in a lexicon, about
@@ -411,19 +422,16 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
         Files of records are held where they need less memory than `held`.
         """
-        from spanwise.formats.parts import Held, KeptRows, can_be_streamed, survey_layers, survey_of_records
+        from spanwise.formats.parts import Held, KeptRows
 
         rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS} | {"documents": "none"}
         files: list[Parted] = []
         for source in listed_sources(train):
-            if can_be_streamed(source, rest):
-                rows = KeptRows(sys.maxsize) if keep else None
-                files.append(survey_layers(source, rest, merged=False, tokens=TRAINING_TOKENS, keep=rows))
-            elif needs(source) > held and (
-                surveyed := survey_of_records(source, rest, tokens=TRAINING_TOKENS)
-            ):
-                files.append(surveyed)
-            else:
+            cutting = Cutting(tokens=TRAINING_TOKENS, keep=KeptRows(sys.maxsize) if keep else None)
+            found = _surveyed(source, rest, cutting, held=held)
+            if found is not None and found.tokens:
+                files.append(found)
+            else:  # which also says that training data need tokens
                 (whole,) = training_of([source], Reader(**reading))
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))
         return cls(tuple(files))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from inspect import signature
@@ -508,9 +508,25 @@ def parts_of(
 def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, records: bool) -> bool:
     """Whether all files can be read in parts; records only where they must, as that takes longer."""
     # An import that small files need not pay.
-    from spanwise.formats.parts import can_be_streamed, is_in_records
+    from spanwise.formats.parts import streamed_format
 
-    return all(can_be_streamed(path, reading) or (records and is_in_records(path, reading)) for path in paths)
+    known = [streamed_format(path, reading) for path in paths]
+    return all(one is not None and (one.keeps_rows or records) for one in known)
+
+
+def read_whole(
+    sources: Iterable[Any], reading: ReadKeywords, memory: int | str
+) -> dict[str, tuple[str, int]]:
+    """The format of every file that is read whole, and what it may need in bytes, if more than `memory`."""
+    from spanwise.formats import format_of, opened
+    from spanwise.formats.parts import streamed_format
+
+    found = {}
+    for source in sources:
+        if needs(source) > parse_memory(memory) and streamed_format(source, reading) is None:
+            file = opened(source, limits=reading.get("limits"))
+            found[file.path] = (format_of(file, reading.get("format")).name, needs(source))
+    return found
 
 
 def needs(source: Any) -> int:
@@ -548,6 +564,8 @@ def _paths(gold: object, systems: object) -> list[Path] | None:
 
 
 def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
     if not path.is_file():
         return 0  # reading says what is wrong with it
     growth = UNPACKED if path.suffix in PACKED else DECODED if path.suffix == ".parquet" else 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Codes, Column, Ints, codes, frozen, ints
 from spanwise.corpus import Corpus, Source
@@ -131,12 +132,19 @@ def wrong_width(layout: Layout, line: int, found: int) -> str:
 
 
 def parse_fast(
-    data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+    data: bytes,
+    layout: Layout,
+    interners: tuple[Interner, ...],
+    *,
+    open: bool,
+    line: int,
+    left_out: Ints | None = None,
 ) -> Rows | None:
     """The same rows as `parse_plain`, without a loop over lines; None where the lines are not regular.
 
     Lines are regular when every one that is not empty has the same number of columns,
-    with no blank around them and, where tabs separate them, no empty one.
+    with no blank around them and, where tabs separate them, no empty one. Comments are left
+    out, or else the lines with the numbers `left_out`, from 0.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -146,10 +154,54 @@ def parse_fast(
         data += b"\n"
     if b"\n\t\n" in data:  # some corpora write a tab where nothing else stands in a line
         data = data.replace(b"\n\t\n", b"\n\n")
-    if _has_comments(data, layout) or (layout.separator == "tab" and _has_loose_blanks(data)):
+    if layout.comments is not None and _has_comments(data, layout.comments):
+        left_out = lines_with(data, layout.comments)
+    kept = np.zeros(0, dtype=np.int64)
+    if left_out is not None and len(left_out):
+        begins, ends = line_places(data)
+        kept = _without(len(ends), left_out)
+        data = _without_lines(data, begins[left_out].tolist(), ends[left_out].tolist())
+    if layout.separator == "tab" and _has_loose_blanks(data):
         return None
     found = _found(data, layout)
-    return None if found is None else _rows(found, layout, interners, open=open, line=line)
+    if found is None:
+        return None
+    rows = _rows(found, layout, interners, open=open, line=0 if len(kept) else line)
+    if not len(kept) or left_out is None:
+        return rows
+    return replace(
+        rows,
+        lines=ints(line + kept[rows.lines]),
+        token_lines=None if rows.token_lines is None else ints(line + kept[rows.token_lines]),
+        line=line + len(kept) + len(left_out),
+        comments=len(left_out),
+    )
+
+
+def line_places(data: bytes) -> tuple[Ints, Ints]:
+    """Where each line begins, and where its end stands."""
+    ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    return ints(np.append(0, ends[:-1] + 1)), ints(ends)
+
+
+def lines_with(data: bytes, mark: bytes) -> Ints:
+    """The numbers, from 0, of the lines that begin with a mark."""
+    begins, _ = line_places(data)
+    found = np.flatnonzero(np.frombuffer(data + b"\n", dtype=np.uint8)[begins] == mark[0])
+    if len(mark) == 1:
+        return ints(found)
+    return ints([line for line in found.tolist() if data.startswith(mark, begins[line])])
+
+
+def _without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
+    pieces, at = [], 0
+    for begin, end in zip(begins, ends, strict=True):
+        if begin > at:
+            pieces.append(data[at:begin])
+        at = end + 1
+    return b"".join([*pieces, data[at:]])
 
 
 class _FieldPlaces(Struct, frozen=True, eq=False):
@@ -246,9 +298,8 @@ def _document_marks(buffer: bytes, begin: Ints, stop: Ints) -> Ints:
     return ints(rows[eights[begin[rows] + len(DOCSTART) - 8] == _DOCSTART_TAIL])
 
 
-def _has_comments(data: bytes, layout: Layout) -> bool:
-    mark = layout.comments
-    return mark is not None and (data.startswith(mark) or b"\n" + mark in data)
+def _has_comments(data: bytes, mark: bytes) -> bool:
+    return data.startswith(mark) or b"\n" + mark in data
 
 
 def _has_loose_blanks(data: bytes) -> bool:

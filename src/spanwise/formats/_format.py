@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
@@ -30,6 +30,9 @@ from spanwise.schemes import (
     recognise,
     spelled,
 )
+
+if TYPE_CHECKING:
+    from spanwise.formats._columns import KeptRows
 
 Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
@@ -186,6 +189,49 @@ def problem_at(path: str, line: int, text: str) -> Problem:
     return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
 
 
+class Cut(Struct, frozen=True):
+    """A place between two sentences: the number of the next one, its first line, and its first byte."""
+
+    sentence: int
+    token: int
+    line: int
+    byte: int
+
+
+class CutSource:
+    """What every source that is cut into parts knows about itself."""
+
+    __slots__ = ()
+    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return self.cuts[-1].sentence
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return self.cuts[-1].token
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return len(self.cuts) - 1
+
+
+class Cutting(Struct, frozen=True, eq=False):
+    """How a file is to be cut: in parts of at least so many tokens, or before the sentences named.
+
+    A `merged` file holds gold and predictions. Rows are added to `keep`, while there is room.
+    """
+
+    tokens: int = 0
+    sentences: Sequence[int] | None = None
+    merged: bool = False
+    keep: KeptRows | None = None
+
+
 class Format(Struct, frozen=True):
     """A way to write annotations in a file.
 
@@ -199,6 +245,9 @@ class Format(Struct, frozen=True):
     `read_annotators(file, options)` gives the work of each annotator of a file.
     `read` and `read_layers` of a format that is `interning` take a third argument: the words of the
     files that were read before, which this one goes on numbering.
+    `survey(file, options, cutting)` looks at a whole file once and says where to cut it into parts, so that
+    it is never held whole; None where this file must be. `keeps_rows` says that a survey keeps
+    what it parses while there is room.
     """
 
     name: str
@@ -217,6 +266,8 @@ class Format(Struct, frozen=True):
     layered: Callable[[object], bool] | None = None
     read_annotators: Callable[[File, Options], dict[str, Annotation]] | None = None
     interning: bool = False
+    survey: Callable[[File, Options, Cutting], CutSource | None] | None = None
+    keeps_rows: bool = False
 
 
 def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:

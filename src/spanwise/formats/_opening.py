@@ -138,8 +138,27 @@ class File:
             return start[:_HEAD]
         return b"".join(islice(self.again().chunks(_HEAD), 2))[:_HEAD]
 
+    def first_lines(self, number: int) -> list[str]:
+        """The first lines, without their ends: what says how all are to be read."""
+        lines = next(self.line_chunks(), b"").split(b"\n", number)[:number]
+        return [line.rstrip(b"\r").decode("utf-8", "replace") for line in lines]
+
+    def line_chunks(self, size: int = 1 << 19) -> Iterator[bytes]:
+        """The unpacked bytes in pieces that end with a line, from the first one on."""
+        held = b""
+        for piece in (self if "data" in self.__dict__ else self.again()).chunks(size):
+            held += piece
+            end = held.rfind(b"\n") + 1
+            if end:
+                yield held[:end]
+                held = held[end:]
+        if held:
+            yield held
+
     def again(self) -> File:
         """The same file, not read yet."""
+        if self._is_pipe and self._bytes is None:
+            self._bytes = bytes_of_pipe(self.path)
         again = File("-" if self._is_pipe else self.path, encoding=self.encoding, unpacked=self._most)
         again.path, again._bytes = self.path, self._bytes
         return again
@@ -168,10 +187,10 @@ class File:
                 return
             with self._stream() as stream:
                 while piece := stream.read(size):
-                    if first:
+                    if first and not self.first_line:  # a part may begin with anything
                         self._refuse_foreign(piece)
                         piece = piece.removeprefix(BOM)
-                        first = False
+                    first = False
                     if b"\x00" in piece:
                         raise InputError(self._binary(before + piece.index(b"\x00")))
                     before += len(piece)

@@ -68,27 +68,29 @@ class TaggedSentence(Struct, frozen=True):
 def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, options: Options) -> Annotation:
     """The annotation of tagged sentences; neighbours with the same `document` make a document."""
     if not any(sentence.tokens for sentence in sentences):
-        raise InputError(
-            at(
-                reading.path,
-                None,
-                "there is no token in it.\nGive a file with a token and a tag in each line.",
-            )
-        )
+        raise no_token(reading.path)
     lines = [line for sentence in sentences for line in sentence.lines]
     source = Source(reading.path, token_lines=ints(lines) if lines else None)
     corpus = Corpus.of([sentence.tokens for sentence in sentences], source=source)
     if any(sentence.id for sentence in sentences):
         corpus = replace(corpus, ids=tuple(sentence.id for sentence in sentences))
-    names = [sentence.document for sentence in sentences]
-    if options.documents != "none" and any(name is not None for name in names):
-        begins = [i for i in range(len(names)) if i == 0 or names[i] != names[i - 1]]
-        corpus = replace(
-            corpus,
-            documents=ints([*begins, len(names)]),
-            document_ids=tuple(names[i] or "" for i in begins),
-        )
+    corpus = with_documents(corpus, [sentence.document for sentence in sentences], options)
     return annotated(corpus, Tags.of([sentence.tags for sentence in sentences]), options, reading)
+
+
+def no_token(path: str) -> InputError:
+    """The error for a file without a token."""
+    text = "there is no token in it.\nGive a file with a token and a tag in each line."
+    return InputError(at(path, None, text))
+
+
+def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options) -> Corpus:
+    """The corpus with the documents of its sentences, if any has one: neighbours of one name are one."""
+    if options.documents == "none" or all(name is None for name in names):
+        return corpus
+    begins = [i for i in range(len(names)) if i == 0 or names[i] != names[i - 1]]
+    documents = ints([*begins, len(names)])
+    return replace(corpus, documents=documents, document_ids=tuple(names[i] or "" for i in begins))
 
 
 def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSentence]:

@@ -1,18 +1,21 @@
-"""One look at a whole file of columns or JSON lines: its sizes, its schemes, where to cut it into parts."""
+"""One look at a whole file of columns or lines: its sizes, its schemes, where to cut it into parts."""
 
 from __future__ import annotations
 
 import json
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Codes, Ints, codes, ints
+from spanwise.columns import Codes, Ints, codes, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats._columns import (
     KeptRows,
@@ -26,14 +29,15 @@ from spanwise.formats._columns import (
     parse,
     without_header,
 )
-from spanwise.formats._format import Options
+from spanwise.formats._format import Cut, CutSource, Cutting, Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.formats.annotators import names_annotators
-from spanwise.formats.jsonl import DOCUMENTS, Gathered, gathered, records
+from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, gathered, records
 from spanwise.schemes import (
     Recognised,
     Tags,
+    decode,
     malformed,
     recognise_situations,
     situations,
@@ -41,37 +45,6 @@ from spanwise.schemes import (
     wrong_tags,
 )
 from spanwise.streams import is_pipe
-
-
-class Cut(Struct, frozen=True):
-    """A place between two sentences: the number of the next one, its first line, and its first byte."""
-
-    sentence: int
-    token: int
-    line: int
-    byte: int
-
-
-class CutSource:
-    """What every source that is cut into parts knows about itself."""
-
-    __slots__ = ()
-    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
-
-    @property
-    def sentences(self) -> int:
-        """The number of sentences."""
-        return self.cuts[-1].sentence
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens."""
-        return self.cuts[-1].token
-
-    @property
-    def parts(self) -> int:
-        """The number of parts."""
-        return len(self.cuts) - 1
 
 
 class Survey(CutSource, Struct, frozen=True, eq=False):
@@ -327,14 +300,22 @@ def has_mark(file: File) -> bool:
         return stream.read(len(BOM)) == BOM
 
 
-_CHUNK = 1 << 22  # bytes
+CHUNK = 1 << 22  # bytes of JSON lines that are looked at together
+LINES = 1 << 19  # and of other lines, whose sentences take more memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
 
 
-class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
-    """What is known of a file of JSON lines, span rows or table rows after one look at it.
+class Before(Struct, frozen=True):
+    """What the lines before a part say of it: the document that goes on, and how many have begun."""
 
-    The cuts of a table have its rows in place of bytes.
+    document: str | None = None
+    begun: int = 0
+
+
+class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
+    """What is known of a file of lines, table rows or documents after one look at it.
+
+    The cuts of a table have its rows in place of bytes, those of a folder its files.
     """
 
     path: str
@@ -346,6 +327,10 @@ class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
     has_ids: bool
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None
+    part: Callable[[RecordSurvey, bytes, int], Annotation]  # by its bytes and its number
+    pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # where parts are no bytes of one file
+    notes: tuple[str, ...] = ()
+    before: tuple[Before, ...] = ()  # each part
 
 
 def must_be_whole(options: Options) -> bool:
@@ -354,11 +339,9 @@ def must_be_whole(options: Options) -> bool:
     return bool(of_whole or options.spelling is not None or options.declared != options.scheme)
 
 
-def survey_lines(
-    file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
-) -> RecordSurvey | None:
-    """Look at a whole file; None where it must be read whole, for what it is or for what is wrong in it."""
-    if must_be_whole(options):
+def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
+    """Look at a file of JSON lines; None where it must be read whole, for what it is or what is wrong."""
+    if cutting.merged or must_be_whole(options):
         return None
     look = _Look(file, options)
     try:
@@ -366,7 +349,7 @@ def survey_lines(
             return None
     except InputError:
         return None  # reading all of it says what is wrong, and how often
-    return look.survey(tokens, sentences)
+    return look.survey(cutting)
 
 
 class _Look:
@@ -390,7 +373,7 @@ class _Look:
     def through(self) -> bool:
         """Read the file; False where it cannot be read in parts."""
         byte, line = len(BOM) if has_mark(self._file) else 0, 1
-        for chunk in _whole_lines(self._file):
+        for chunk in whole_pieces(self._file, _after_line, CHUNK):
             if line == 1 and chunk.lstrip()[:1] == b"[":
                 return False
             part = File.of_bytes(self._file.path, chunk, first_line=line)
@@ -436,19 +419,11 @@ class _Look:
                 self._starts[key].append(number)
                 self._before[key] = value
 
-    def survey(self, tokens: int, sentences: Sequence[int] | None) -> RecordSurvey:
+    def survey(self, cutting: Cutting) -> RecordSurvey:
         """What all of it says."""
-        size = np.concatenate(self._sizes)
-        token = np.concatenate([[0], np.cumsum(size)])
         key = None if self._options.documents == "none" else next(iter(self._starts), None)
         starts = None if key is None else ints(self._starts[key])
-        if sentences is None:
-            allowed = ints(np.arange(len(size))) if starts is None else starts
-            sentences = spaced(ints(token[:-1]), allowed, 0, tokens).tolist() if tokens else []
-        line, byte = np.concatenate(self._lines), np.concatenate(self._bytes)
-        inner = [place for place in sentences if 0 < place < len(size)]
-        cuts = [Cut(place, int(token[place]), int(line[place]), int(byte[place])) for place in (0, *inner)]
-        end = Cut(len(size), int(token[-1]), *self._end)
+        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, self._end)
         recognised = None
         if self._situations is not None:
             recognised = recognise_situations(self._situations, prefer=self._options.prefer)
@@ -460,19 +435,242 @@ class _Look:
             kind=self._kind,
             recognised=recognised,
             has_ids=self._ids,
-            cuts=(*cuts, end),
-            documents=None if starts is None else ints([*starts, len(size)]),
+            cuts=cuts,
+            documents=None if starts is None else ints([*starts, self._number]),
+            part=_json_part,
         )
 
 
-def _whole_lines(file: File) -> Iterator[bytes]:
-    """The bytes of a file in pieces that end with a line."""
+def cuts_of(
+    cutting: Cutting,
+    starts: Ints | None,
+    sizes: Sequence[Ints],
+    lines: Sequence[Ints],
+    places: Sequence[Ints],
+    end: tuple[int, int],
+) -> tuple[Cut, ...]:
+    """The beginning, every cut and the end of sentences of these sizes that begin with these lines and bytes.
+
+    Documents begin with the sentences `starts`, where they are marked, and are not cut in two by tokens.
+    """
+    size, line, byte = (ints(np.concatenate(column)) for column in (sizes, lines, places))
+    token, sentences = offsets(size), cutting.sentences
+    if sentences is None:
+        numbers = ints(np.arange(len(size)))
+        # Span files tell no lengths: there every sentence counts as one token.
+        measured, allowed = token[:-1] if token[-1] else numbers, numbers if starts is None else starts
+        sentences = spaced(measured, allowed, 0, cutting.tokens).tolist() if cutting.tokens else []
+    inner = [place for place in sentences if 0 < place < len(size)]
+    cuts = [Cut(place, int(token[place]), int(line[place]), int(byte[place])) for place in (0, *inner)]
+    return (*cuts, Cut(len(size), int(token[-1]), *end))
+
+
+def _json_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
+    """The JSON lines of one part."""
+    file = File.of_bytes(one.path, data, first_line=one.cuts[number].line)
+    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
+    found = gathered(one.path, records(file), one.options, one.kind)
+    return one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
+
+
+# ---- formats whose lines are sentences or texts: read by the same reader as a whole and in parts ----
+
+
+class LinesRead(Struct, frozen=True, eq=False):
+    """What some whole sentences or texts hold: their corpus, with tags or with mentions on it."""
+
+    corpus: Corpus
+    begins: Ints  # the line with which each of them begins, with what stands before its first token
+    end: int | None = None  # the line behind the last of them, where what follows is part of the next
+    tags: Tags | None = None
+    mentions: Mentions | None = None
+    marks: Ints = ints([])  # the lines at which documents begin
+    after: Before = Before()
+    left_out: Mapping[str, int] = Counter()
+
+
+class LineReader(Protocol):
+    """Reads lines of a file: all of them, or some of which it knows what stood before them."""
+
+    @property
+    def evidence(self) -> str: ...
+    def border(self, data: bytes) -> int:
+        """How many of these bytes are whole sentences or texts; 0 where none ends in them."""
+        ...
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+        """What the lines hold, None for nothing; a part knows its `first_line`."""
+        ...
+
+
+def survey_lines(
+    name: str, opened: Callable[[File, Options], LineReader], file: File, options: Options, cutting: Cutting
+) -> RecordSurvey | None:
+    """Look at a file of a format, some lines at a time; None where reading all of it says what is wrong.
+
+    `opened` finds in the file what its reader needs to know for all of it.
+    """
+    if cutting.merged:
+        return None
+    try:
+        return _LineLook(opened(file.again(), options), file, options).survey(name, cutting)
+    except InputError:
+        return None
+
+
+class _LineLook:
+    """One pass over a file of lines that keeps sums and places."""
+
+    def __init__(self, reader: LineReader, file: File, options: Options) -> None:
+        self._reader, self._file, self._options = reader, file, options
+        self._sizes: list[Ints] = []
+        self._lines: list[Ints] = []
+        self._bytes: list[Ints] = []
+        self._marks: list[Ints] = []
+        self._starts: list[int] = []
+        self._names: list[str] = []  # of documents
+        self._situations: Ints | None = None
+        self._tags: set[str] = set()
+        self._labels: set[str] = set()
+        self._left_out: Counter[str] = Counter()
+        self._has_ids = self._has_documents = False
+        self._behind: tuple[int, int] | None = None  # line and byte behind the last token
+        self._number = 0
+
+    def survey(self, name: str, cutting: Cutting) -> RecordSurvey | None:
+        """What all of it says; None where there is nothing, or an error waits in it."""
+        byte, line, before = len(BOM) if has_mark(self._file) else 0, 1, Before()
+        for chunk in whole_pieces(self._file, self._reader.border):
+            check_utf8(self._file, chunk, line)
+            part = File.of_bytes(self._file.path, chunk, first_line=line)
+            found = self._reader.read(part, self._options, before)
+            if found is not None:
+                self._marks.append(found.marks)
+                before = found.after
+                if len(found.corpus) and not self._take(found, chunk, line, byte):
+                    return None
+            line += chunk.count(b"\n")
+            byte += len(chunk)
+        if not self._number or max(len(self._tags), len(self._labels)) > self._options.limits.labels:
+            return None
+        recognised = None
+        if self._situations is not None:
+            recognised = recognise_situations(self._situations, prefer=self._options.prefer)
+            scheme = self._options.declared or recognised.scheme
+            if self._options.repair == "none" and recognised.impossible.get(scheme, 1):
+                return None
+        starts = ints(self._starts) if self._has_documents else None
+        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, (line, byte))
+        return RecordSurvey(
+            path=self._file.path,
+            sha256=self._file.sha256,
+            format=name,
+            options=self._options,
+            kind=self._reader.evidence,
+            recognised=recognised,
+            has_ids=self._has_ids,
+            cuts=cuts,
+            documents=None if starts is None else ints([*starts, self._number]),
+            part=partial(_line_part, self._reader),
+            notes=tuple(notes_on(self._left_out)),
+            before=tuple(map(self._before, cuts[:-1])),
+        )
+
+    def _take(self, found: LinesRead, chunk: bytes, line: int, byte: int) -> bool:
+        """Add what some lines hold; False where a tag belongs to no scheme: reading all says how many do."""
+        corpus = found.corpus
+        if found.tags is not None:
+            tags = self._options.spelled(found.tags)
+            if any(map(malformed, tags.names)):
+                return False
+            self._tags |= {*tags.names}
+            counts = situations(tags)
+            self._situations = counts if self._situations is None else ints(self._situations + counts)
+        else:
+            assert found.mentions is not None
+            self._options.limits.check(Annotation(corpus, found.mentions, Reading(self._file.path)))
+            self._labels |= {*found.mentions.labels}
+        ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+        begins = np.concatenate([[0], ends + 1])
+        self._sizes.append(corpus.lengths)
+        own, places = found.begins.copy(), byte + begins[found.begins - line]
+        if self._behind is not None:
+            own[0], places[0] = self._behind
+        self._lines.append(ints(own))
+        self._bytes.append(ints(places))
+        if found.end is not None:
+            self._behind = found.end, byte + int(begins[found.end - line])
+        self._left_out.update(found.left_out)
+        self._has_ids |= corpus.ids is not None
+        self._note_documents(corpus)
+        self._number += len(corpus)
+        return True
+
+    def _note_documents(self, corpus: Corpus) -> None:
+        """Where documents begin; sentences before the first that has a name are one without a name."""
+        names, starts = corpus.document_ids, corpus.documents
+        if starts is None:
+            goes_on = self._number and (not self._has_documents or self._names[-1] == "")
+            self._starts += [] if goes_on else [self._number]
+            self._names += [] if goes_on else [""]
+            return
+        self._has_documents = True
+        listed = (starts[:-1] + self._number).tolist()
+        given = [""] * len(listed) if names is None else list(names)
+        goes_on = corpus.texts is None and self._number > 0 and self._names[-1] == given[0]
+        self._starts += listed[goes_on:]
+        self._names += given[goes_on:]
+
+    def _before(self, cut: Cut) -> Before:
+        if not cut.sentence:
+            return Before()
+        marks = np.concatenate(self._marks)
+        name = self._names[bisect_left(self._starts, cut.sentence) - 1]
+        return Before(name or None, int(np.searchsorted(marks, cut.line)))
+
+
+def _line_part(reader: LineReader, one: RecordSurvey, data: bytes, number: int) -> Annotation:
+    """The sentences or texts in the lines of one part."""
+    options = one.options
+    file = File.of_bytes(one.path, data, first_line=one.cuts[number].line)
+    found = reader.read(file, options, one.before[number])
+    assert found is not None
+    corpus, mentions, repairs = found.corpus, found.mentions, 0
+    if found.tags is not None:
+        assert one.recognised is not None
+        scheme = options.declared or one.recognised.scheme
+        decoded = decode(options.spelled(found.tags), scheme, repair=options.repair, place=corpus.place)
+        mentions, repairs = decoded.mentions, decoded.repairs
+    assert mentions is not None
+    if one.documents is not None and corpus.documents is None:  # those of other parts have names
+        corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
+    reading = Reading(one.path, format=one.format, repairs=repairs)
+    return options.limits.check(Annotation(corpus, mentions, reading))
+
+
+def notes_on(left_out: Mapping[str, int]) -> list[str]:
+    """What to tell about lines that were left out, so many of each kind."""
+    return [f"{number:,} {kind} were left out" for kind, number in left_out.items() if number]
+
+
+def whole_pieces(file: File, border: Callable[[bytes], int], size: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file in pieces that end where something ends that must stay whole."""
     held = b""
-    for chunk in file.chunks(_CHUNK):
+    for chunk in file.chunks(size or LINES):
         held += chunk
-        end = held.rfind(b"\n") + 1
+        end = border(held)
         if end:
             yield held[:end]
             held = held[end:]
     if held:
         yield held
+
+
+def _after_line(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
+
+
+def after_blank_line(data: bytes) -> int:
+    """Where the last blank line of some bytes ends; 0 where there is none."""
+    end = max(data.rfind(b"\n\n") + 2, data.rfind(b"\n\r\n") + 3)
+    return end if end > 2 else 0

@@ -13,10 +13,10 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Reading
 from spanwise.errors import InputError
 from spanwise.formats import tables
-from spanwise.formats._format import Options
+from spanwise.formats._format import Cutting, Options
 from spanwise.formats._opening import File, sha256_of
 from spanwise.formats._sentences import TaggedSentence
-from spanwise.formats._surveying import Cut, RecordSurvey, must_be_whole, spaced
+from spanwise.formats._surveying import RecordSurvey, cuts_of, must_be_whole
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 
 ROWS = 1 << 13  # rows of a table that are looked at together, at most
@@ -24,17 +24,15 @@ ROWS = 1 << 13  # rows of a table that are looked at together, at most
 Columns = dict[str, list[Any]]
 
 
-def survey_table(
-    file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
-) -> RecordSurvey | None:
+def survey_table(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
     """Look at a whole table; None where it must be read whole, for what it is or for what is wrong in it."""
-    if must_be_whole(options):
+    if cutting.merged or must_be_whole(options):
         return None
     look = _TableLook(file.path, options)
     try:
         if not look.through():
             return None
-        return look.survey(sha256_of(file.path), tokens, sentences)
+        return look.survey(sha256_of(file.path), cutting)
     except InputError:
         return None  # reading all of it says what is wrong
 
@@ -99,7 +97,7 @@ class _TableLook:
         self._number += number
         self._row += rows
 
-    def survey(self, sha256: str, tokens: int, sentences: Sequence[int] | None) -> RecordSurvey | None:
+    def survey(self, sha256: str, cutting: Cutting) -> RecordSurvey | None:
         """What all of it says; None where a part would hold nothing, or an error waits in one."""
         if not self._number or len(self._labels) > self._options.limits.labels:
             return None
@@ -107,16 +105,10 @@ class _TableLook:
         scheme = None if recognised is None else self._options.scheme or recognised.scheme
         if scheme and recognised and self._options.repair == "none" and recognised.impossible.get(scheme, 1):
             return None
-        size, row = np.concatenate(self._sizes), np.concatenate(self._rows)
-        token = np.concatenate([[0], np.cumsum(size)])
         starts = ints(self._starts) if self._has_documents else None
-        if sentences is None:
-            allowed = ints(np.arange(len(size))) if starts is None else starts
-            sentences = spaced(ints(token[:-1]), allowed, 0, tokens).tolist() if tokens else []
-        places = [0, *(place for place in sentences if 0 < place < len(size))]
-        cuts = [Cut(place, int(token[place]), 0, int(row[place])) for place in places]
-        end = Cut(len(size), int(token[-1]), 0, self._row)
-        if not np.diff([*(cut.token for cut in cuts), end.token]).all():
+        no_lines = [ints(np.zeros(len(rows))) for rows in self._rows]
+        cuts = cuts_of(cutting, starts, self._sizes, no_lines, self._rows, (0, self._row))
+        if not np.diff([cut.token for cut in cuts]).all():
             return None
         return RecordSurvey(
             path=self._path,
@@ -126,8 +118,10 @@ class _TableLook:
             kind=tables.EVIDENCE,
             recognised=recognised,
             has_ids=self._has_ids,
-            cuts=(*cuts, end),
-            documents=None if starts is None else ints([*starts, len(size)]),
+            cuts=cuts,
+            documents=None if starts is None else ints([*starts, self._number]),
+            part=_table_part,
+            pieces=_table_pieces,
         )
 
     def _recognised(self) -> Recognised | None:
@@ -136,13 +130,13 @@ class _TableLook:
         return recognise_situations(self._situations, prefer=self._options.prefer)
 
 
-def table_pieces(one: RecordSurvey) -> Iterator[bytes]:
+def _table_pieces(one: RecordSurvey) -> Iterator[bytes]:
     """The rows of each part, decoded by one process in their order."""
     sizes = [after.byte - before.byte for before, after in pairwise(one.cuts)]
     return tables.stored_batches(one.path, one.options.limits, ROWS, sizes)
 
 
-def table_part(one: RecordSurvey, data: bytes) -> Annotation:
+def _table_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
     """The sentences in the rows of one part."""
     declared: Mapping[str, Any] = {}
     if one.recognised is not None:

@@ -23,6 +23,8 @@ from spanwise.formats._columns import (
 )
 from spanwise.formats._format import (
     NO_SCORE,
+    CutSource,
+    Cutting,
     Format,
     Options,
     Problem,
@@ -222,6 +224,15 @@ def _check_writable(annotation: Annotation) -> None:
         )
 
 
+def survey(file: File, options: Options, cutting: Cutting) -> CutSource:
+    """Where to cut a file of columns."""
+    from spanwise.formats._surveying import survey as look
+
+    columns = tag_columns(options, merged=cutting.merged)
+    sentences = cutting.sentences or ()
+    return look(file, options, columns, tokens=cutting.tokens, sentences=sentences, keep=cutting.keep)
+
+
 FORMAT = Format(
     name="conll",
     summary="columns separated by blanks or tabs, a token a line, a blank line behind each sentence",
@@ -235,4 +246,6 @@ FORMAT = Format(
     suffixes=(".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv"),
     source="Tjong Kim Sang and De Meulder (2003)",
     interning=True,
+    survey=survey,
+    keeps_rows=True,
 )

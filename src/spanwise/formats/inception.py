@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers import expat
@@ -16,11 +17,13 @@ from xml.parsers import expat
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.columns import ints
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
 from spanwise.formats._opening import UTF8, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, tokens_for
+from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 _ESCAPED = re.compile(r"\\(.)")
@@ -41,14 +44,44 @@ def read_webanno(file: File, options: Options) -> Annotation:
 
     `tag_column="Layer"` or `"Layer.feature"` names others. Mentions on parts of a token are on the token.
     """
-    units, evidence = _sentences_of(file, options)
-    return annotation(units, Origin(file.path, "webanno", evidence, file.sha256), options)
+    file.utf8  # noqa: B018 - all of it is in memory from here on
+    reader = webanno_reader(file, options)
+    origin = Origin(file.path, "webanno", reader.evidence, file.sha256)
+    return annotation(_sentences_of(file, reader.layer), origin, options)
 
 
-def _sentences_of(file: File, options: Options) -> tuple[list[Standoff], str]:
-    """The sentences of a file with their mentions, and which layer holds these."""
-    lines = [line.rstrip("\r") for line in file.text.split("\n")]
-    layer = _layer(file.path, lines, options)
+class WebannoReader(Struct, frozen=True):
+    """Reads sentences with the mentions of one layer: all of a file, or those of a part."""
+
+    layer: _Layer
+
+    @property
+    def evidence(self) -> str:
+        """Which layer holds the mentions."""
+        return f"the layer {self.layer.name.rpartition('.')[2]}, feature {self.layer.feature}"
+
+    def border(self, data: bytes) -> int:
+        """Where the last sentence ends that is whole."""
+        return after_blank_line(data)
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+        """The sentences."""
+        units = _sentences_of(file, self.layer)
+        if not units:
+            return None
+        part = annotation(units, Origin(file.path, "webanno"), options)
+        return LinesRead(part.corpus, ints([unit.line for unit in units]), mentions=part.mentions)
+
+
+def webanno_reader(file: File, options: Options) -> WebannoReader:
+    """The reader for the layer that the header names."""
+    marked = (line for chunk in file.line_chunks() for line in chunk.split(b"\n") if line.startswith(b"#T_"))
+    lines = [line.rstrip(b"\r").decode("utf-8", "replace") for line in marked]
+    return WebannoReader(_layer(file.path, lines, options))
+
+
+def _sentences_of(file: File, layer: _Layer) -> list[Standoff]:
+    """The sentences of a file, or of a part of it, with their mentions."""
     units: list[Standoff] = []
     tokens: list[str] = []
     marks: list[tuple[int, str, str | None]] = []  # token, label, number
@@ -60,7 +93,8 @@ def _sentences_of(file: File, options: Options) -> tuple[list[Standoff], str]:
         tokens.clear()
         marks.clear()
 
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
+        line = line.rstrip("\r")
         if not line:
             close()
             continue
@@ -80,7 +114,7 @@ def _sentences_of(file: File, options: Options) -> tuple[list[Standoff], str]:
         for label, identity in _values(value):
             marks.append((len(tokens) - 1, label, identity))
     close()
-    return units, f"the layer {layer.name.rpartition('.')[2]}, feature {layer.feature}"
+    return units
 
 
 def _layer(path: str, lines: Sequence[str], options: Options) -> _Layer:
@@ -189,6 +223,7 @@ WEBANNO = Format(
     read=read_webanno,
     write=write,
     recognise=recognise_webanno,
+    survey=partial(survey_lines, "webanno", webanno_reader),
     source="https://webanno.github.io/webanno/releases/3.6.7/docs/user-guide.html#sect_webannotsv",
 )
 
@@ -422,9 +457,12 @@ def _whole(file: File, chosen: Mapping[str, File], options: Options, notes: Sequ
             text, evidence = _text_of(part, options)
             units.append(replace(text, id=name, document=name))
         else:
-            sentences, evidence = _sentences_of(part, options)
+            reader = webanno_reader(part, options)
+            evidence = reader.evidence
             # Lines of many files would name no place: document and sentence do.
-            units += [replace(sentence, document=name, line=None) for sentence in sentences]
+            units += [
+                replace(sentence, document=name, line=None) for sentence in _sentences_of(part, reader.layer)
+            ]
         kinds.add(evidence)
     if len({isinstance(unit.body, str) for unit in units}) > 1:
         raise InputError(

@@ -18,6 +18,8 @@ from spanwise.columns import Column, Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source, Unit
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import (
+    CutSource,
+    Cutting,
     Format,
     JsonRecord,
     Options,
@@ -557,6 +559,13 @@ def recognise(file: File) -> str | None:
     return "lines of JSON" if file.suffix in (".jsonl", ".ndjson") else None
 
 
+def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
+    """Where to cut a file of JSON lines."""
+    from spanwise.formats._surveying import survey_json
+
+    return survey_json(file, options, cutting)
+
+
 FORMAT = Format(
     name="jsonl",
     summary="a JSON object a line: tokens with tags or spans, or text with spans (Prodigy, doccano, spaCy)",
@@ -568,4 +577,5 @@ FORMAT = Format(
     suffixes=(".jsonl", ".ndjson", ".json"),
     accepts=is_records,
     read_layers=read_layers,
+    survey=survey,
 )

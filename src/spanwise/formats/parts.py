@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias, overload
@@ -16,11 +16,11 @@ from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import format_of, opened, options_of
 from spanwise.formats._columns import CodedColumns, KeptRows, corpus_of, tag_columns, whole
-from spanwise.formats._format import ReadKeywords, label_notes
+from spanwise.formats._format import Cut, CutSource, Cutting, Format, ReadKeywords, label_notes
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
-    Cut,
-    CutSource,
+    Before,
+    LinesRead,
     RecordSurvey,
     Survey,
     has_mark,
@@ -28,27 +28,27 @@ from spanwise.formats._surveying import (
     survey,
     survey_lines,
 )
-from spanwise.formats._table_surveys import survey_table, table_part, table_pieces
-from spanwise.formats.jsonl import annotation_of, gathered, records
-from spanwise.formats.spans import span_part, survey_spans
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 
 __all__ = [
+    "Before",
+    "Cutting",
     "Held",
     "KeptRows",
+    "LinesRead",
     "PartBytes",
     "Parted",
     "Survey",
-    "can_be_streamed",
-    "is_in_records",
     "numbers",
     "pieces",
     "read_piece",
     "reading_of",
+    "streamed_format",
     "survey",
     "survey_layers",
-    "survey_of_records",
+    "survey_lines",
+    "surveyed",
 ]
 
 
@@ -74,26 +74,25 @@ def survey_layers(
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
 
-def can_be_streamed(source: Any, reading: ReadKeywords) -> bool:
-    """Whether a source is a file that `survey_layers` takes."""
-    if not isinstance(source, str | os.PathLike) or is_pipe(source):
-        return False
-    if reading.get("encoding") not in UTF8:
-        return False
-    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name == "conll"
-
-
-# By the name of a format whose files are records: what looks at all of them, one after the other.
-_SURVEYS: Mapping[str, Callable[..., RecordSurvey | None]] = {
-    "jsonl": survey_lines, "spans": survey_spans, "arrow": survey_table,
-}  # fmt: skip
-
-
-def is_in_records(source: Any, reading: ReadKeywords) -> bool:
-    """Whether a source is a file of records that `survey_of_records` may take."""
+def streamed_format(source: Any, reading: ReadKeywords) -> Format | None:
+    """The format of a source whose files may come in parts; None where it must be read whole."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
-        return False
-    return format_of(opened(source, limits=reading.get("limits")), reading.get("format")).name in _SURVEYS
+        return None
+    known = format_of(opened(source, limits=reading.get("limits")), reading.get("format"))
+    return None if known.survey is None else known
+
+
+def surveyed(
+    source: str | os.PathLike[str], reading: ReadKeywords, cutting: Cutting
+) -> Survey | RecordSurvey | None:
+    """Look at a file once, as its format does; None where it must be read whole."""
+    known = streamed_format(source, reading)
+    if known is None or known.survey is None:
+        return None
+    chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
+    found = known.survey(opened(source, limits=reading.get("limits")), chosen, cutting)
+    assert found is None or isinstance(found, Survey | RecordSurvey)
+    return found
 
 
 class Held(CutSource, Struct, frozen=True, eq=False):
@@ -144,8 +143,8 @@ Parted: TypeAlias = Survey | RecordSurvey | Held
 def pieces(one: Parted) -> Iterator[PartBytes]:
     """The parts of a source: by their place, or by their bytes where it is a packed file."""
     kept = isinstance(one, Survey) and one.kept is not None
-    if isinstance(one, RecordSurvey) and one.format == "arrow":
-        yield from map(PartBytes, range(one.parts), table_pieces(one))
+    if isinstance(one, RecordSurvey) and one.pieces is not None:
+        yield from map(PartBytes, range(one.parts), one.pieces(one))
         return
     if isinstance(one, Held) or kept or not is_packed(one.path):
         yield from map(PartBytes, range(one.parts))
@@ -172,7 +171,7 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
     if isinstance(one, RecordSurvey):
-        return {"only": _of_records(one, piece, begin)}
+        return {"only": _of_records(one, piece, begin, end)}
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
@@ -189,30 +188,18 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     return found
 
 
-def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
+def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> Annotation:
     """The records of one part, as the whole file has them."""
-    if one.format == "arrow":
-        assert piece.data is not None
-        part = table_part(one, piece.data)
-    elif one.format == "spans":
-        part = span_part(one, _bytes(one, piece), begin)
-    else:
-        part = _line_part(one, piece, begin)
+    part = one.part(one, _bytes(one, piece), piece.number)
     corpus = part.corpus
     if not one.has_ids:
         corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
+    elif corpus.ids is None:  # those of other parts have some
+        corpus = replace(corpus, ids=("",) * len(corpus))
     if corpus.documents is not None and corpus.document_ids is None:
-        _, first = _documents_between(one.documents, begin, one.cuts[piece.number + 1])
+        _, first = _documents_between(one.documents, begin, end)
         corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
-    return replace(part, corpus=corpus)
-
-
-def _line_part(one: RecordSurvey, piece: PartBytes, begin: Cut) -> Annotation:
-    """The JSON lines of one part."""
-    file = File.of_bytes(one.path, _bytes(one, piece), first_line=begin.line)
-    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
-    found = gathered(one.path, records(file), one.options, one.kind)
-    return one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
+    return replace(part, corpus=_with_own_words(corpus))
 
 
 def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
@@ -247,35 +234,20 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
 
 
 def _reading_of_records(one: RecordSurvey, *, repairs: int, labels: Sequence[str]) -> Reading:
-    notes = tuple(label_notes(Mentions.of([], labels=labels)))
+    notes = (*one.notes, *label_notes(Mentions.of([], labels=labels)))
     plain = Reading(path=one.path, sha256=one.sha256, format=one.format, evidence=one.kind, notes=notes)
-    found, declared = one.recognised, one.options.scheme
+    found, declared = one.recognised, one.options.declared
     if found is None:
         return plain
+    words = f"{one.options.scheme}, as declared" if declared else found.evidence
     return replace(
         plain,
         scheme=declared or found.scheme,
-        evidence=f"{one.kind}; {f'{declared}, as declared' if declared else found.evidence}",
+        evidence=f"{one.kind}; {words}",
         repair=one.options.repair,
         repairs=repairs,
         tags_fit=found.fitting,
     )
-
-
-def survey_of_records(
-    path: str | os.PathLike[str],
-    reading: ReadKeywords,
-    *,
-    tokens: int = 0,
-    sentences: Sequence[int] | None = None,
-) -> RecordSurvey | None:
-    """Look at a file of JSON lines, spans or table rows; None where it is none, or must be read whole."""
-    if not is_in_records(path, reading):
-        return None
-    file = opened(path, limits=reading.get("limits"))
-    look = _SURVEYS[format_of(file, reading.get("format")).name]
-    chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
-    return look(file, chosen, tokens=tokens, sentences=sentences)
 
 
 def is_packed(path: str) -> bool:

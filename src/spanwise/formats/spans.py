@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,8 @@ from spanwise.columns import Bools, Column, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options, Problem, in_tokens, is_position, label_notes, problem_at
-from spanwise.formats._opening import BOM, File
-from spanwise.formats._surveying import Cut, RecordSurvey, has_mark, spaced
+from spanwise.formats._opening import File
+from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines
 from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
@@ -379,6 +379,31 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return "".join("\n".join(rows or [empty]) + "\n\n" for rows in listed).encode("utf-8")
 
 
+class _SpanReader(Struct, frozen=True):
+    """Reads the lines of a span file, of all or of a part."""
+
+    evidence: str = EVIDENCE
+
+    def border(self, data: bytes) -> int:
+        """Where the last sentence ends that is whole."""
+        return after_blank_line(data)
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+        """The sentences, with the lines that they have in the whole file."""
+        if not file.data.strip():
+            return None
+        part = read(file, options)
+        lines = part.corpus.source.lines
+        assert lines is not None
+        lines = ints(lines + file.first_line - 1)
+        corpus = replace(part.corpus, source=Source(file.path, lines))
+        return LinesRead(corpus, lines, mentions=part.mentions)
+
+
+def _opened(file: File, options: Options) -> _SpanReader:
+    return _SpanReader()
+
+
 FORMAT = Format(
     name="spans",
     summary="label, first and last token from 1, separated by tabs; a blank line ends a sentence",
@@ -388,76 +413,5 @@ FORMAT = Format(
     problems=problems,
     suffixes=(".spans",),
     source="Ortmann (2022)",
+    survey=partial(survey_lines, "spans", _opened),
 )
-
-
-# ---- one look at a whole file: where to cut it, and how to read one of its parts ----
-
-
-CHUNK = 1 << 22  # bytes of a span file that are looked at together
-
-
-def survey_spans(
-    file: File, options: Options, *, tokens: int = 0, sentences: Sequence[int] | None = None
-) -> RecordSurvey | None:
-    """Look at a whole span file; None where something is wrong in it, which reading all of it says."""
-    lines: list[Ints] = []
-    places: list[Ints] = []
-    labels: set[str] = set()
-    byte, line = len(BOM) if has_mark(file) else 0, 1
-    try:
-        for chunk in _whole_sentences(file):
-            if chunk.strip():
-                part = options.limits.check(read(File.of_bytes(file.path, chunk), options))
-                labels |= {*part.mentions.labels}
-                own = part.corpus.source.lines
-                assert own is not None
-                ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-                begins = np.concatenate([[0], ends + 1])
-                lines.append(ints(own + line - 1))
-                places.append(ints(begins[own - 1] + byte))
-            line += chunk.count(b"\n")
-            byte += len(chunk)
-    except InputError:
-        return None
-    if not lines or len(labels) > options.limits.labels:
-        return None
-    first, place = np.concatenate(lines), np.concatenate(places)
-    if sentences is None:  # no lengths are told: every sentence counts as one token
-        numbers = ints(np.arange(len(first)))
-        sentences = spaced(numbers, numbers, 0, tokens).tolist() if tokens else []
-    inner = [number for number in sentences if 0 < number < len(first)]
-    cuts = [Cut(number, 0, int(first[number]), int(place[number])) for number in (0, *inner)]
-    return RecordSurvey(
-        path=file.path,
-        sha256=file.sha256,
-        format="spans",
-        options=options,
-        kind=EVIDENCE,
-        recognised=None,
-        has_ids=False,
-        cuts=(*cuts, Cut(len(first), 0, line, byte)),
-        documents=None,
-    )
-
-
-def _whole_sentences(file: File) -> Iterator[bytes]:
-    """The bytes of a span file in pieces that end with a blank line."""
-    held = b""
-    for chunk in file.chunks(CHUNK):
-        held += chunk
-        end = max(held.rfind(b"\n\n") + 2, held.rfind(b"\n\r\n") + 3)
-        if end > 2:
-            yield held[:end]
-            held = held[end:]
-    if held:
-        yield held
-
-
-def span_part(one: RecordSurvey, data: bytes, begin: Cut) -> Annotation:
-    """The sentences in some bytes of a span file, with the lines that they have in all of it."""
-    part = one.options.limits.check(read(File.of_bytes(one.path, data), one.options))
-    lines = part.corpus.source.lines
-    assert lines is not None
-    source = Source(one.path, ints(lines + begin.line - 1))
-    return replace(part, corpus=replace(part.corpus, source=source))

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+from msgspec import Struct, field
+
+from spanwise.columns import ints
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Format, Options, is_position
+from spanwise.formats._format import Cutting, Format, Options, is_position
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._sentences import (
     Origin,
@@ -20,40 +27,127 @@ from spanwise.formats._sentences import (
     only_piece,
     texts_of,
 )
+from spanwise.formats._surveying import (
+    Before,
+    LinesRead,
+    RecordSurvey,
+    after_blank_line,
+    cuts_of,
+    notes_on,
+    survey_lines,
+)
 
 _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
 
 
 def read_brat(file: File, options: Options) -> Annotation:
     """The mentions of an `.ann` file and its text, or of all such pairs in a folder, each a document."""
-    folder = Path(file.path)
-    paths = sorted(folder.rglob("*.ann")) if file.is_folder else [folder]
+    if not file.is_folder:
+        path, aside = Path(file.path), _Aside()
+        unit = _pair(file, path.with_suffix(".txt"), path.stem, options, aside)
+        origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, aside.notes())
+        return annotation([unit], origin, options)
+    paths = _pairs(file)
+    units, aside = _documents(file.path, paths, options)
+    origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, aside.notes())
+    return annotation(units, origin, options)
+
+
+def _pairs(file: File) -> list[Path]:
+    """The `.ann` files of a folder, in their order."""
+    paths = sorted(Path(file.path).rglob("*.ann"))
     if not paths:
         raise InputError(
             at(file.path, None, "there is no .ann file in the folder.\nName a folder of brat files.")
         )
-    others: Counter[str] = Counter()
-    units: list[Standoff] = []
-    differing: list[str] = []
+    return paths
+
+
+class _Aside(Struct):
+    """What is told of lines beside the mentions, and of mentions that quote another text."""
+
+    others: Counter[str] = field(default_factory=Counter)
+    differing: list[str] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """In words."""
+        notes = []
+        if self.others:
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
+            notes.append(f"lines that are no mentions were left out: {kinds}")
+        if self.differing:
+            notes.append(
+                f"{len(self.differing):,} mentions quote another text than stands there, "
+                f"first {self.differing[0]}"
+            )
+        return notes
+
+
+def _documents(folder: str, paths: Sequence[Path], options: Options) -> tuple[list[Standoff], _Aside]:
+    """Some documents of a folder."""
+    aside = _Aside()
+    units = []
     for path in paths:
-        part = File(path, encoding=options.encoding) if file.is_folder else file
-        name = str(path.relative_to(folder).with_suffix("")) if file.is_folder else path.stem
-        units.append(_pair(part, path.with_suffix(".txt"), name, options, others, differing))
-    notes = []
-    if others:
-        kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(others.items()))
-        notes.append(f"lines that are no mentions were left out: {kinds}")
-    if differing:
-        notes.append(
-            f"{len(differing):,} mentions quote another text than stands there, first {differing[0]}"
-        )
-    evidence = f"{len(paths):,} .ann files with their .txt" if file.is_folder else ".ann with its .txt"
-    return annotation(units, Origin(file.path, "brat", evidence, file.sha256, notes), options)
+        name = str(path.relative_to(folder).with_suffix(""))
+        part = File(path, encoding=options.encoding)
+        units.append(_pair(part, path.with_suffix(".txt"), name, options, aside))
+    return units, aside
 
 
-def _pair(
-    file: File, text_path: Path, name: str, options: Options, others: Counter[str], differing: list[str]
-) -> Standoff:
+TOGETHER = 100  # documents of a folder that are looked at together
+
+
+def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
+    """Look at all documents of a folder; None where it must be read whole, as a single document is."""
+    if cutting.merged or not file.is_folder:
+        return None
+    sizes, labels, aside = [], set[str](), _Aside()
+    try:
+        paths = _pairs(file)
+        for first in range(0, len(paths), TOGETHER):
+            units, found = _documents(file.path, paths[first : first + TOGETHER], options)
+            part = options.limits.check(annotation(units, Origin(file.path, "brat"), options))
+            sizes.append(part.corpus.lengths)
+            labels |= {*part.mentions.labels}
+            aside.others.update(found.others)
+            aside.differing += found.differing
+    except InputError:
+        return None
+    if len(labels) > options.limits.labels:
+        return None
+    numbers = ints(np.arange(len(paths)))
+    documents = None if options.documents == "none" else ints(np.arange(len(paths) + 1))
+    return RecordSurvey(
+        path=file.path,
+        sha256=None,
+        format="brat",
+        options=options,
+        kind=f"{len(paths):,} .ann files with their .txt",
+        recognised=None,
+        has_ids=documents is not None,
+        cuts=cuts_of(cutting, None, sizes, [numbers], [numbers], (0, len(paths))),
+        documents=documents,
+        part=_brat_part,
+        pieces=_brat_pieces,
+        notes=tuple(aside.notes()),
+    )
+
+
+def _brat_pieces(one: RecordSurvey) -> Iterator[bytes]:
+    """The paths of the documents of each part."""
+    paths = _pairs(File(one.path))
+    for begin, end in pairwise(one.cuts):
+        yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
+
+
+def _brat_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
+    """The documents of one part."""
+    paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
+    units, _ = _documents(one.path, paths, one.options)
+    return one.options.limits.check(annotation(units, Origin(one.path, "brat"), one.options))
+
+
+def _pair(file: File, text_path: Path, name: str, options: Options, aside: _Aside) -> Standoff:
     lines = file.text.split("\n")
     if not text_path.exists():
         raise InputError(
@@ -66,9 +160,9 @@ def _pair(
         if not line:
             continue
         if not line.startswith("T"):
-            others[_KINDS.get(line[0], "others")] += 1
+            aside.others[_KINDS.get(line[0], "others")] += 1
             continue
-        mentions.append(_mention(line, text, file.path, number, differing))
+        mentions.append(_mention(line, text, file.path, number, aside.differing))
     return Standoff(text, mentions, name)
 
 
@@ -160,6 +254,7 @@ BRAT = Format(
     recognise=recognise_brat,
     write_folder=write_brat,
     suffixes=(".ann",),
+    survey=survey_brat,
     source="https://brat.nlplab.org/standoff.html",
 )
 
@@ -167,11 +262,42 @@ BRAT = Format(
 # ---- PubTator: title and abstract of an article, then its mentions as rows of tabs ----
 
 
+_ARTICLES = "'ID|t|' lines"
 _PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
 
 def read_pubtator(file: File, options: Options) -> Annotation:
     """The mentions of every article, in characters of its passages joined by one character each."""
+    units, relations = _articles(file)
+    notes = notes_on({"relations": relations})
+    return annotation(units, Origin(file.path, "pubtator", _ARTICLES, file.sha256, notes), options)
+
+
+class _PubtatorReader(Struct, frozen=True):
+    """Reads articles: all of a file, or those of a part."""
+
+    evidence: str = _ARTICLES
+
+    def border(self, data: bytes) -> int:
+        """Where the last article ends that is whole."""
+        return after_blank_line(data)
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+        """The articles."""
+        units, relations = _articles(file)
+        if not units:
+            return None
+        part = annotation(units, Origin(file.path, "pubtator"), options)
+        begins, left_out = ints([unit.line for unit in units]), {"relations": relations}
+        return LinesRead(part.corpus, begins, mentions=part.mentions, left_out=left_out)
+
+
+def _opened(file: File, options: Options) -> _PubtatorReader:
+    return _PubtatorReader()
+
+
+def _articles(file: File) -> tuple[list[Standoff], int]:
+    """The articles of a file, or of a part of it, and how many relations stand behind them."""
     units: list[Standoff] = []
     passages: list[str] = []
     mentions: list[tuple[Pieces, str]] = []
@@ -183,7 +309,7 @@ def read_pubtator(file: File, options: Options) -> Annotation:
         passages.clear()
         mentions.clear()
 
-    for number, line in enumerate(file.text.split("\n"), start=1):
+    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
         line = line.rstrip("\r")
         if not line:
             close()
@@ -211,8 +337,7 @@ def read_pubtator(file: File, options: Options) -> Annotation:
                 )
             )
     close()
-    notes = [f"{relations:,} relations were left out"] if relations else []
-    return annotation(units, Origin(file.path, "pubtator", "'ID|t|' lines", file.sha256, notes), options)
+    return units, relations
 
 
 def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
@@ -263,5 +388,6 @@ PUBTATOR = Format(
     write=write_pubtator,
     recognise=recognise_pubtator,
     suffixes=(".pubtator",),
+    survey=partial(survey_lines, "pubtator", _opened),
     source="https://www.ncbi.nlm.nih.gov/research/pubtator3/",
 )

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
-from spanwise.formats._format import UNBOUNDED, Format, Limits, Options, numbered_column, whole
+from spanwise.formats._format import (
+    UNBOUNDED,
+    CutSource,
+    Cutting,
+    Format,
+    Limits,
+    Options,
+    numbered_column,
+    whole,
+)
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
@@ -488,6 +497,13 @@ def recognise(file: File) -> str | None:
     return f"the suffix {file.suffix}" if file.suffix in _SUFFIXES and not file.is_folder else None
 
 
+def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
+    """Where to cut a table on disk."""
+    from spanwise.formats._table_surveys import survey_table
+
+    return survey_table(file, options, cutting)
+
+
 ARROW = Format(
     name="arrow",
     summary="Parquet and Arrow files, pyarrow tables, Hugging Face datasets",
@@ -497,4 +513,5 @@ ARROW = Format(
     suffixes=_SUFFIXES[:1],
     accepts=accepts_arrow,
     source="https://arrow.apache.org, https://huggingface.co/docs/datasets",
+    survey=survey,
 )

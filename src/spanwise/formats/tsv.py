@@ -3,19 +3,207 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import isnan, nan
+from typing import Protocol
 
+import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import floats
-from spanwise.corpus import Annotation, Reading
+from spanwise.columns import Codes, Ints, codes, floats, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, many
-from spanwise.formats._format import Format, Options, numbered_column
+from spanwise.formats._columns import Layout, Rows, check_utf8, line_places, lines_with, parse_fast
+from spanwise.formats._format import Format, Options, annotated, numbered_column
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import TaggedSentence, sentences_of, tagged_annotation, tokens_for
+from spanwise.formats._sentences import (
+    TaggedSentence,
+    no_token,
+    sentences_of,
+    tagged_annotation,
+    tokens_for,
+    with_documents,
+)
+from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines, whole_pieces
+from spanwise.schemes import Tags
 
 _LAYERS = ("gold", "predicted")
+
+
+class TaggedRows(Struct, frozen=True, eq=False):
+    """Tokens and tags of some lines as codes, and the sentences and documents they are in."""
+
+    tokens: Codes
+    tags: Codes
+    lines: Ints  # of each token
+    begins: Ints  # the first token of each sentence
+    ends: Ints  # the line behind each sentence
+    ids: Sequence[str]  # of sentences
+    documents: Sequence[str | None]  # of sentences
+    marks: Sequence[int]  # the lines at which documents begin
+    after: Before
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[TaggedSentence],
+        ends: Sequence[int],
+        known: Known,
+        marks: Sequence[int],
+        after: Before,
+    ) -> TaggedRows:
+        """The rows of sentences that were read line by line."""
+        return cls(
+            known.words.codes_of([token.encode() for one in sentences for token in one.tokens]),
+            known.tags.codes_of([tag.encode() for one in sentences for tag in one.tags]),
+            ints([line for one in sentences for line in one.lines]),
+            offsets([len(one.tokens) for one in sentences])[:-1],
+            ints(ends),
+            [one.id for one in sentences],
+            [one.document for one in sentences],
+            marks,
+            after,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[TaggedRows]) -> TaggedRows:
+        """The rows of lines that follow each other."""
+        before = offsets([len(part.tokens) for part in parts])
+        return cls(
+            np.concatenate([part.tokens for part in parts]),
+            np.concatenate([part.tags for part in parts]),
+            ints(np.concatenate([part.lines for part in parts])),
+            ints(np.concatenate([part.begins + at for part, at in zip(parts, before[:-1], strict=True)])),
+            ints(np.concatenate([part.ends for part in parts])),
+            [name for part in parts for name in part.ids],
+            [name for part in parts for name in part.documents],
+            [line for part in parts for line in part.marks],
+            parts[-1].after,
+        )
+
+    def corpus(self, known: Known, path: str, options: Options) -> tuple[Corpus, Tags]:
+        """The corpus of the tokens, and their tags."""
+        sentences = ints(np.append(self.begins, len(self.tokens)))
+        corpus = Corpus(
+            tokens=self.tokens,
+            vocabulary=tuple(known.words.strings),
+            sentences=sentences,
+            ids=tuple(self.ids) if any(self.ids) else None,
+            source=Source(path, token_lines=self.lines),
+        )
+        tags = Tags(codes(self.tags), tuple(known.tags.strings), sentences)
+        return with_documents(corpus, self.documents, options), tags
+
+
+class Known(Struct, frozen=True, eq=False):
+    """The words and tags that were met before."""
+
+    words: Interner
+    tags: Interner
+
+
+class TaggedReader(Protocol):
+    """Reads the lines of a format of tags in columns."""
+
+    @property
+    def evidence(self) -> str: ...
+    def border(self, data: bytes) -> int: ...
+    def rows(self, file: File, known: Known, before: Before) -> TaggedRows: ...
+
+
+def lines_read(reader: TaggedReader, file: File, options: Options, before: Before) -> LinesRead:
+    """The sentences in lines of a file, as surveys want them: each from behind the one before."""
+    known = Known(Interner(), Interner())
+    rows = reader.rows(file, known, before)
+    corpus, tags = rows.corpus(known, file.path, options)
+    places = [file.first_line, *rows.ends.tolist()]
+    return LinesRead(corpus, ints(places[:-1]), places[-1], tags, None, ints(rows.marks), rows.after)
+
+
+def read_tagged(
+    name: str, reader: TaggedReader, file: File, options: Options, words: Interner | None
+) -> Annotation:
+    """The annotation of all lines of a file, which are read some at a time."""
+    known, before, line = Known(words or Interner(), Interner()), Before(), 1
+    parts: list[TaggedRows] = []
+    for chunk in whole_pieces(file, reader.border):
+        check_utf8(file, chunk, line)
+        rows = reader.rows(File.of_bytes(file.path, chunk, first_line=line), known, before)
+        parts.append(rows)
+        before = rows.after
+        line += chunk.count(b"\n")
+    if not any(len(part.lines) for part in parts):
+        raise no_token(file.path)
+    corpus, tags = TaggedRows.joined(parts).corpus(known, file.path, options)
+    reading = Reading(file.path, file.sha256, name, evidence=reader.evidence)
+    return annotated(corpus, tags, options, reading)
+
+
+def _numbered_lines(file: File) -> Iterator[tuple[int, str]]:
+    """The lines of a part of a file, with the numbers that they have in the whole."""
+    for number, line in enumerate(file.text.split("\n"), start=file.first_line):
+        yield number, line.rstrip("\r")
+
+
+class _Beside(Struct, frozen=True, eq=False):
+    """The lines of a part that begin with `#`, and are no tokens."""
+
+    numbers: Ints  # of the lines, from 0
+    texts: Sequence[bytes]
+    blank: Ints  # the numbers of blank lines
+
+    @classmethod
+    def of(cls, data: bytes, *, tabs: bool) -> _Beside:
+        """Those of some lines; without `tabs` a line that has one is a token."""
+        begins, ends = line_places(data)
+        numbers = lines_with(data, b"#")
+        borders = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
+        texts = [data[begin:end] for begin, end in borders]
+        if not tabs:
+            chosen = [place for place, text in enumerate(texts) if b"\t" not in text]
+            numbers, texts = numbers[chosen], [texts[place] for place in chosen]
+        short = np.flatnonzero(ends - begins <= 2).tolist()
+        return cls(
+            ints(numbers),
+            texts,
+            ints([line for line in short if not data[begins[line] : ends[line]].strip()]),
+        )
+
+
+def _regular(
+    file: File, width: int, wanted: tuple[int, ...], beside: _Beside, words: Interner
+) -> tuple[Rows, Ints, tuple[Interner, ...]] | None:
+    """The wanted columns of lines of so many, tokens second, and the lines of their rows.
+
+    None where they must be read one by one.
+    """
+    if b"-DOCSTART-" in file.data:  # a mark in other files, but a word in these
+        return None
+    layout = Layout(file.path, "tab", width, file.first_line, wanted, comments=_NEVER)
+    strings = (Interner(), words, *(Interner() for _ in wanted[2:]))
+    rows = parse_fast(file.data, layout, strings, open=False, line=file.first_line, left_out=beside.numbers)
+    return None if rows is None or rows.token_lines is None else (rows, rows.token_lines, strings)
+
+
+_NEVER = b"\0"  # no line begins with it
+
+
+def _coded(strings: Sequence[str], column: Codes, tag: Callable[[str], str], known: Interner) -> Codes:
+    """The codes of the tags that fields of a column mean."""
+    used, place = np.unique(column, return_inverse=True)
+    return codes(known.codes_of([tag(strings[code]).encode() for code in used.tolist()])[place])
+
+
+def _per_sentence(events: Sequence[tuple[int, str]], number: int, before: str | None) -> list[str | None]:
+    """The document of each sentence, by the sentences before which documents begin."""
+    names: list[str | None] = []
+    for place, name in events:
+        names += [before] * (min(place, number) - len(names))
+        before = name
+    return names + [before] * (number - len(names))
 
 
 def read_flair(file: File, options: Options) -> Annotation:
@@ -101,46 +289,127 @@ HIPE_COLUMNS = ("TOKEN", "NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-F
            "NE-NESTED", "NEL-LIT", "NEL-METO", "MISC")  # fmt: skip
 
 
-def read_hipe(file: File, options: Options) -> Annotation:
+def read_hipe(file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The tags of NE-COARSE-LIT, or of the column that `tag_column` names.
 
     `# … document_id = …` begins a document. A sentence ends where MISC says EndOfSentence; a document
     without such marks is one sentence, as in the task's scorer.
     """
-    lines = [line.rstrip("\r") for line in file.text.split("\n")]
-    columns = lines[0].lstrip("\ufeff").split("\t")
-    column = _column(file.path, columns, options)
-    sentences: list[TaggedSentence] = []
-    rows: list[tuple[str, str, int]] = []
-    document: str | None = None
+    return read_tagged("hipe", hipe_reader(file, options), file, options, words)
 
-    def close() -> None:
-        if rows:
-            tokens, tags, numbers = zip(*rows, strict=True)
-            sentences.append(TaggedSentence(tokens, tags, "", document, numbers))
-        rows.clear()
 
-    for number, line in enumerate(lines[1:], start=2):
-        if not line:
-            continue
-        if line.startswith("#") and "\t" not in line:
-            key, _, value = line[1:].partition("=")
-            if key.strip().rpartition(":")[2] == "document_id":
+class HipeReader(Struct, frozen=True):
+    """Reads the lines below a header that names these columns."""
+
+    columns: tuple[str, ...]
+    column: int  # of the tags
+
+    @property
+    def evidence(self) -> str:
+        """Where the tags are."""
+        return f"the column {self.columns[self.column]}"
+
+    def border(self, data: bytes) -> int:
+        """Where the last sentence ends that has a mark; else where the last document begins."""
+        end = len(data)
+        while (end := data.rfind(b"EndOfSentence", 0, end)) >= 0:
+            line = data.find(b"\n", end) + 1
+            if line and b"\t" not in data[end:line]:  # in the last column
+                return line
+        marked = list(_DOCUMENT.finditer(data))
+        return marked[-1].start() if marked else 0
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead:
+        """The sentences of a part."""
+        return lines_read(self, file, options, before)
+
+    def rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+        """The sentences; a part goes on with the document before it."""
+        found = self._regular_rows(file, known, before)
+        return found if found is not None else self._rows(file, known, before)
+
+    def _regular_rows(self, file: File, known: Known, before: Before) -> TaggedRows | None:
+        beside = _Beside.of(file.data, tabs=False)
+        wanted = (len(self.columns) - 1, 0, self.column)
+        regular = _regular(file, len(self.columns), wanted, beside, known.words)
+        if regular is None or len(regular[0].columns[0]) < 2:
+            return None
+        rows, lines, (misc, _, tags) = regular
+        header = int(file.first_line == 1)  # which is a row like the others
+        misc_codes, tokens, tag_codes = (column[header:] for column in rows.columns)
+        lines = lines[header:]
+        told = [_document(text.decode("utf-8")) for text in beside.texts]
+        names = [name for name in told if name is not None]
+        marks = ints(file.first_line + beside.numbers[[name is not None for name in told]])
+        first = np.searchsorted(lines, marks)  # the token behind each mark
+        ending = np.array(["EndOfSentence" in string for string in misc.strings])[misc_codes]
+        begins = np.union1d(np.flatnonzero(ending) + 1, first)
+        begins = ints(np.concatenate([[0], begins[(begins > 0) & (begins < len(lines))]]))
+        events = list(zip(np.searchsorted(begins, first).tolist(), names, strict=True))
+        return TaggedRows(
+            tokens=codes(tokens),
+            tags=_coded(tags.strings, tag_codes, _tag_of, known.tags),
+            lines=ints(lines),
+            begins=begins,
+            ends=ints(lines[np.append(begins[1:], len(lines)) - 1] + 1),
+            ids=[""] * len(begins),
+            documents=_per_sentence(events, len(begins), before.document),
+            marks=marks.tolist(),
+            after=Before(names[-1] if names else before.document),
+        )
+
+    def _rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+        sentences: list[TaggedSentence] = []
+        rows: list[tuple[str, str, int]] = []
+        document = before.document
+
+        def close() -> None:
+            if rows:
+                tokens, tags, numbers = zip(*rows, strict=True)
+                sentences.append(TaggedSentence(tokens, tags, "", document, numbers))
+            rows.clear()
+
+        for number, line in _numbered_lines(file):
+            if not line or number == 1:
+                continue
+            if line.startswith("#") and "\t" not in line:
+                name = _document(line)
+                if name is not None:
+                    close()
+                    document = name
+                continue
+            fields = line.split("\t")
+            if len(fields) != len(self.columns):
+                raise InputError(
+                    at(file.path, number, f"the line has {many(len(fields), 'column')}, but the header has "
+                       f"{len(self.columns)}.\nEvery token needs all columns of the header, separated by "
+                       "tabs.")
+                )  # fmt: skip
+            rows.append((fields[0], _tag_of(fields[self.column]), number))
+            if "EndOfSentence" in fields[-1]:
                 close()
-                document = value.strip()
-            continue
-        fields = line.split("\t")
-        if len(fields) != len(columns):
-            raise InputError(
-                at(file.path, number, f"the line has {many(len(fields), 'column')}, but the header has "
-                   f"{len(columns)}.\nEvery token needs all columns of the header, separated by tabs.")
-            )  # fmt: skip
-        rows.append((fields[0], "O" if fields[column] in ("_", "-", "") else fields[column], number))
-        if "EndOfSentence" in fields[-1]:
-            close()
-    close()
-    reading = Reading(file.path, file.sha256, "hipe", evidence=f"the column {columns[column]}")
-    return tagged_annotation(sentences, reading, options)
+        close()
+        ends = [one.lines[-1] + 1 for one in sentences]
+        return TaggedRows.of(sentences, ends, known, (), Before(document))
+
+
+_DOCUMENT = re.compile(rb"^#(?:[^\t\n=]*:| *)document_id *=[^\t\n]*\n", re.MULTILINE)
+
+
+def _document(line: str) -> str | None:
+    """The name of the document that begins with a line beside the tokens, if one does."""
+    key, _, value = line[1:].partition("=")
+    return value.strip() if key.strip().rpartition(":")[2] == "document_id" else None
+
+
+def _tag_of(field: str) -> str:
+    return "O" if field in ("_", "-", "") else field
+
+
+def hipe_reader(file: File, options: Options) -> HipeReader:
+    """The reader for the columns that the header names."""
+    columns = file.first_lines(1)[0].lstrip("\ufeff").split("\t")
+    return HipeReader(tuple(columns), _column(file.path, columns, options))
 
 
 def _column(path: str, columns: list[str], options: Options) -> int:
@@ -179,7 +448,9 @@ HIPE = Format(
     read=read_hipe,
     write=write_hipe,
     recognise=recognise_hipe,
+    survey=partial(survey_lines, "hipe", hipe_reader),
     source="https://github.com/hipe-eval",
+    interning=True,
 )
 
 
@@ -191,57 +462,152 @@ CONLLU_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPRE
 NAMES = ("NER", "NE", "Ner", "ner", "Entity", "NamedEntity", "BIO", "IOB")
 
 
-def read_conllu(file: File, options: Options) -> Annotation:
+def read_conllu(file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The tags of a file; multiword ranges and empty nodes are no tokens of their own.
 
     `tag_column` names the column or the key of MISC; without it, the first of NER, NE, Entity …
     that occurs. A token without the key is O.
     """
-    lines = [line.rstrip("\r") for line in file.text.split("\n")]
-    columns = _columns(lines)
+    return read_tagged("conllu", conllu_reader(file, options), file, options, words)
+
+
+class ConlluReader(Struct, frozen=True):
+    """Reads lines of these columns, whose tags are in one of them or under a key of it."""
+
+    columns: tuple[str, ...]
+    form: int
+    column: int
+    key: str | None
+
+    @property
+    def evidence(self) -> str:
+        """Where the tags are."""
+        return f"the key of MISC {self.key}" if self.key else f"the column {self.columns[self.column]}"
+
+    def border(self, data: bytes) -> int:
+        """Where the last sentence ends that is whole."""
+        return after_blank_line(data)
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead:
+        """The sentences of a part."""
+        return lines_read(self, file, options, before)
+
+    def rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+        """The sentences; a part goes on with the document before it."""
+        found = self._regular_rows(file, known, before)
+        return found if found is not None else self._rows(file, known, before)
+
+    def _regular_rows(self, file: File, known: Known, before: Before) -> TaggedRows | None:
+        beside = _Beside.of(file.data, tabs=True)
+        regular = _regular(file, len(self.columns), (0, self.form, self.column), beside, known.words)
+        if regular is None:
+            return None
+        rows, lines, (numbers, _, tags) = regular
+        chosen = np.ones(len(rows.columns[0]), dtype=bool)
+        if "ID" in self.columns:
+            chosen = np.array([string.isdigit() for string in numbers.strings], dtype=bool)[rows.columns[0]]
+        before_each = offsets(chosen)
+        begins = np.unique(before_each[rows.begins])
+        begins = ints(begins[begins < before_each[-1]])
+        if not len(begins):
+            return None
+        lines = ints(lines[chosen])
+        events: list[tuple[int, str]] = []
+        marks: list[int] = []
+        names: dict[int, str] = {}
+        begun = before.begun
+        blank = beside.blank + file.first_line
+        places = beside.numbers + file.first_line
+        behind = np.searchsorted(lines, places)  # the token behind each comment
+        sentence = np.searchsorted(begins, behind)
+        inside = (behind < len(lines)) & (begins[np.minimum(sentence, len(begins) - 1)] != behind)
+        columns = (places, np.searchsorted(blank, places), sentence, inside)
+        for text, line, block, place, is_inside in zip(
+            beside.texts, *(column.tolist() for column in columns), strict=True
+        ):
+            if b"sent_id" not in text and b"newdoc" not in text:
+                continue
+            key, _, value = text[1:].decode("utf-8").partition("=")
+            if key.strip() == "sent_id":
+                names[block] = value.strip()
+            elif key.split()[:1] == ["newdoc"]:
+                if is_inside:  # it ends the sentence
+                    return None
+                begun += 1
+                marks.append(line)
+                events.append((place, value.strip() or f"document {begun}"))
+        of_sentence = np.searchsorted(blank, lines[begins]).tolist()
+        closing = ints(np.append(np.union1d(blank, marks), file.first_line + file.data.count(b"\n")))
+        last = lines[np.append(begins[1:], len(lines)) - 1]
+        return TaggedRows(
+            tokens=codes(rows.columns[1][chosen]),
+            tags=_coded(tags.strings, rows.columns[2][chosen], self._tag, known.tags),
+            lines=lines,
+            begins=begins,
+            ends=ints(closing[np.searchsorted(closing[:-1], last)]),
+            ids=[names.get(block, "") for block in of_sentence],
+            documents=_per_sentence(events, len(begins), before.document),
+            marks=marks,
+            after=Before(events[-1][1] if events else before.document, begun),
+        )
+
+    def _rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+        sentences: list[TaggedSentence] = []
+        rows: list[tuple[str, str, int]] = []
+        marks: list[int] = []
+        ends: list[int] = []
+        name, document, begun = "", before.document, before.begun
+
+        def close(end: int) -> None:
+            nonlocal name
+            if rows:
+                tokens, tags, numbers = zip(*rows, strict=True)
+                sentences.append(TaggedSentence(tokens, tags, name, document, numbers))
+                ends.append(end)
+                name = ""
+            rows.clear()
+
+        for number, line in _numbered_lines(file):
+            if not line.strip():
+                close(number)
+                name = ""
+            elif line.startswith("#"):
+                key, _, value = line[1:].partition("=")
+                if key.strip() == "sent_id":
+                    name = value.strip()
+                elif key.split()[:1] == ["newdoc"]:
+                    close(number)
+                    begun += 1
+                    marks.append(number)
+                    document = value.strip() or f"document {begun}"
+            else:
+                fields = line.split("\t")
+                if len(fields) != len(self.columns):
+                    raise InputError(
+                        at(file.path, number, f"the line has {many(len(fields), 'column')}, but "
+                           f"{len(self.columns)} are expected.\nCoNLL-U has ten columns separated by tabs; "
+                           "CoNLL-U Plus names its own in '# global.columns ='.")
+                    )  # fmt: skip
+                if fields[0].isdigit() or "ID" not in self.columns:
+                    rows.append((fields[self.form], self._tag(fields[self.column]), number))
+        close(file.first_line + file.data.count(b"\n"))
+        return TaggedRows.of(sentences, ends, known, marks, Before(document, begun))
+
+    def _tag(self, field: str) -> str:
+        value = _keys(field).get(self.key, "O") if self.key else field
+        return "O" if value in ("_", "*", "") else value
+
+
+def conllu_reader(file: File, options: Options) -> ConlluReader:
+    """The reader for the columns of a file, and for the first place that holds tags in it."""
+    columns = _columns(file.first_lines(5))
     form = columns.index("FORM") if "FORM" in columns else 1
     if form >= len(columns):
         raise InputError(
             at(file.path, None, "'# global.columns =' names no column FORM, which holds the tokens.\n"
                "Name the columns of the file, such as '# global.columns = ID FORM NER'.")
         )  # fmt: skip
-    where = _where(file.path, lines, columns, options)
-    sentences: list[TaggedSentence] = []
-    rows: list[tuple[str, str, int]] = []
-    name, document, anonymous = "", None, 0
-
-    def close() -> None:
-        if rows:
-            tokens, tags, numbers = zip(*rows, strict=True)
-            sentences.append(TaggedSentence(tokens, tags, name, document, numbers))
-        rows.clear()
-
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            close()
-            name = ""
-        elif line.startswith("#"):
-            key, _, value = line[1:].partition("=")
-            if key.strip() == "sent_id":
-                name = value.strip()
-            elif key.split()[:1] == ["newdoc"]:
-                close()
-                anonymous += 1
-                document = value.strip() or f"document {anonymous}"
-        else:
-            fields = line.split("\t")
-            if len(fields) != len(columns):
-                raise InputError(
-                    at(file.path, number, f"the line has {many(len(fields), 'column')}, but "
-                       f"{len(columns)} are expected.\nCoNLL-U has ten columns separated by tabs; "
-                       "CoNLL-U Plus names its own in '# global.columns ='.")
-                )  # fmt: skip
-            if fields[0].isdigit() or "ID" not in columns:
-                rows.append((fields[form], _tag(fields, where), number))
-    close()
-    evidence = f"the {'key of MISC' if where[1] else 'column'} {where[1] or columns[where[0]]}"
-    reading = Reading(file.path, file.sha256, "conllu", evidence=evidence)
-    return tagged_annotation(sentences, reading, options)
+    return ConlluReader(columns, form, *_where(file, columns, options))
 
 
 def _columns(lines: Sequence[str]) -> tuple[str, ...]:
@@ -252,41 +618,41 @@ def _columns(lines: Sequence[str]) -> tuple[str, ...]:
     return CONLLU_COLUMNS
 
 
-def _where(
-    path: str, lines: Sequence[str], columns: Sequence[str], options: Options
-) -> tuple[int, str | None]:
+def _where(file: File, columns: Sequence[str], options: Options) -> tuple[int, str | None]:
     """The column that holds the tags, and the key of MISC that does."""
     wanted = options.tag_column
     if isinstance(wanted, int):
-        return numbered_column(wanted, len(columns), path), None
+        return numbered_column(wanted, len(columns), file.path), None
     names = NAMES if wanted is None else (wanted,)
     for name in names:
-        short = name.rpartition(":")[2]
         for column, full in enumerate(columns):
             if full != "MISC" and name.lower() in (full.lower(), full.rpartition(":")[2].lower()):
                 return column, None
         if "MISC" in columns:
-            place = columns.index("MISC")
-            for line in lines:
-                fields = line.split("\t")
-                if len(fields) == len(columns) and short in _keys(fields[place]):
-                    return place, short
+            place, short = columns.index("MISC"), name.rpartition(":")[2]
+            if _occurs(short, file, place, len(columns)):
+                return place, short
     looked = ", ".join(names)
     raise InputError(
-        at(path, None, f"no column and no key of MISC holds entities; looked for {looked}.\n"
+        at(file.path, None, f"no column and no key of MISC holds entities; looked for {looked}.\n"
            "Name it, such as tag_column='NER'.")
     )  # fmt: skip
+
+
+def _occurs(key: str, file: File, column: int, width: int) -> bool:
+    """Whether a line of so many columns has the key in one of them."""
+    wanted = key.encode("utf-8")
+    for chunk in file.line_chunks():
+        for line in chunk.split(b"\n") if wanted in chunk else ():
+            fields = line.rstrip(b"\r").split(b"\t") if wanted in line else ()
+            if len(fields) == width and key in _keys(fields[column].decode("utf-8", "replace")):
+                return True
+    return False
 
 
 def _keys(misc: str) -> dict[str, str]:
     pairs = (part.partition("=") for part in misc.split("|"))
     return {key: value for key, _, value in pairs}
-
-
-def _tag(fields: Sequence[str], where: tuple[int, str | None]) -> str:
-    column, key = where
-    value = _keys(fields[column]).get(key, "O") if key else fields[column]
-    return "O" if value in ("_", "*", "") else value
 
 
 def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
@@ -323,6 +689,8 @@ CONLLU = Format(
     read=read_conllu,
     write=write_conllu,
     recognise=recognise_conllu,
+    survey=partial(survey_lines, "conllu", conllu_reader),
     suffixes=(".conllu", ".conllup"),
     source="https://universaldependencies.org/format.html",
+    interning=True,
 )

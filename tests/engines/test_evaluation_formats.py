@@ -1,0 +1,236 @@
+"""Every format that comes in parts gives the bytes of files that are read whole, and the same errors."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.corpus import Annotation
+from spanwise.demo import Demo
+from spanwise.errors import InputError
+from spanwise.formats import FORMATS, Format
+from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
+from spanwise.formats.writing import write
+from spanwise.schemes import encode
+
+STREAMED = [known for known in FORMATS if known.survey is not None and known.name != "arrow"]
+IN_LINES = [known for known in STREAMED if known.write_folder is None]
+
+
+@pytest.fixture
+def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From when it is called on, files are looked at and read in parts of a few sentences."""
+
+    def begin() -> None:
+        cut_records(25)
+        monkeypatch.setattr("spanwise.formats._surveying.LINES", 700)
+        monkeypatch.setattr("spanwise.formats._surveying.CHUNK", 700)
+        monkeypatch.setattr("spanwise.formats.standoff.TOGETHER", 2)
+
+    return begin
+
+
+def written(source: Path, known: Format, folder: Path, *, changed: str = "") -> Path:
+    """A file of the demo in another format: as it is written, with other line ends, or packed."""
+    suffix = known.suffixes[0] if known.suffixes else f".{known.name}"
+    path = folder / f"{source.stem}{'' if known.write_folder else suffix}"
+    write(spanwise.read(source), path, format=known.name)
+    if changed == "crlf":
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    if changed == "packed":
+        packed = path.with_name(f"{path.name}.gz")
+        packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+        return packed
+    return path
+
+
+@pytest.mark.parametrize("known", STREAMED, ids=lambda known: known.name)
+@pytest.mark.parametrize(
+    ("changed", "documents"), [("", None), ("", "none"), ("crlf", None), ("packed", None)]
+)
+def test_parts_of_every_format_give_the_bytes_of_the_whole(
+    demo: Demo,
+    tmp_path: Path,
+    small_parts: Callable[[], None],
+    known: Format,
+    changed: str,
+    documents: str | None,
+) -> None:
+    if known.write_folder and changed:
+        pytest.skip("a folder is not packed")
+    system, path = next(iter(demo.systems.items()))
+    files = {
+        name: written(path, known, tmp_path, changed=changed)
+        for name, path in {"gold": demo.gold, system: path}.items()
+    }
+    systems = {system: files[system]}
+    options: dict[str, Any] = {"resamples": 10, "format": known.name, "documents": documents}
+    if known.name != "spans":  # which hold no text
+        options["train"] = files["gold"]
+    whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
+    small_parts()
+    survey = surveyed(files["gold"], {"format": known.name}, Cutting(tokens=25))
+    assert survey is not None and survey.parts > 1
+    assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
+
+
+@pytest.mark.parametrize("known", STREAMED, ids=lambda known: known.name)
+def test_parts_of_every_format_hold_what_the_whole_holds(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format
+) -> None:
+    path = written(demo.gold, known, tmp_path)
+    whole = spanwise.read(path, format=known.name)
+    small_parts()
+    survey = surveyed(path, {"format": known.name}, Cutting(sentences=[1, 2, 5, 11]))
+    assert survey is not None and survey.sentences == len(whole.corpus)
+    parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
+    numbers = range(len(whole.corpus))
+    assert [one.corpus.words(i) for one in parts for i in range(len(one.corpus))] == [
+        whole.corpus.words(i) for i in numbers
+    ]
+    assert [one.corpus.place(i) for one in parts for i in range(len(one.corpus))] == [
+        whole.corpus.place(i) for i in numbers
+    ]
+    assert [name for one in parts for name in one.mentions.names()] == whole.mentions.names()
+    if whole.corpus.ids is not None:
+        assert [name for one in parts for name in one.corpus.ids or ()] == list(whole.corpus.ids)
+
+
+@pytest.mark.parametrize("known", IN_LINES, ids=lambda known: known.name)
+@pytest.mark.parametrize("line", ["one", "a\tb\tc", "\xff", '{"tokens": 3}'])
+def test_a_broken_line_of_every_format_is_named_as_of_the_whole(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, line: str
+) -> None:
+    path = written(demo.gold, known, tmp_path)
+    lines = path.read_bytes().split(b"\n")
+    lines[-4:-4] = [line.encode("latin-1")]
+    path.write_bytes(b"\n".join(lines))
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path}, format=known.name)
+    small_parts()
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, format=known.name, memory="1GB")
+    assert str(parts.value) == str(whole.value)
+
+
+# Lines of CoNLL-U and of HIPE as they occur, and in every order: words, ranges, empty nodes, marks, blanks.
+CONLLU_LINES = [
+    *(f"{number}\t{word}\t_\t_\t_\t_\t_\t_\t_\t{misc}" for number, word, misc in [
+        (1, "Rome", "NER=B-LOC"), (2, "du", "SpaceAfter=No|NER=I-LOC"), (3, "#1", "_"), (4, "é", "NER=O"),
+        ("1-2", "dudu", "_"), ("4.1", "gone", "NER=B-PER"),
+    ]),
+    "", "", "", "\t", "# sent_id = s1", "# sent_id = s2", "#sent_id=", "# text = no sent_id of newdoc",
+    "# newdoc", "# newdoc id = a", "# newdoc id = b", "# newdocument = c",
+]  # fmt: skip
+HIPE_LINES = [
+    *(f"{word}\t{tag}\tO\t{misc}" for word, tag, misc in [
+        ("Rome", "B-LOC", "_"), ("du", "I-LOC", "NoSpaceAfter|EndOfSentence"), ("#", "O", "EndOfSentence"),
+        ("EndOfSentence", "O", "_"), ("é", "-", "_"),
+    ]),
+    "", "# document_id = a", "# hipe2022:document_id = b", "# language = de", "#document_id=b",
+]  # fmt: skip
+
+Sentence = tuple[
+    list[str], list[str], str, str | None, int
+]  # tokens, tags, its id and document, its first line
+
+
+def conllu_by_hand(lines: list[str]) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    name, document, begun, is_open = "", None, 0, False
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            name, is_open = "", False
+        elif line.startswith("#"):
+            key, _, value = (part.strip() for part in line[1:].partition("="))
+            if key == "sent_id":
+                name = value
+                if is_open:
+                    sentences[-1] = (*sentences[-1][:2], name, *sentences[-1][3:])
+            elif key.split(" ")[0] == "newdoc":
+                name = "" if is_open else name
+                begun, is_open = begun + 1, False
+                document = value or f"document {begun}"
+        elif (fields := line.split("\t"))[0].isdigit():
+            if not is_open:
+                sentences.append(([], [], name, document, number))
+                is_open = True
+            keys = dict(part.split("=") for part in fields[9].split("|") if "=" in part)
+            sentences[-1][0].append(fields[1])
+            sentences[-1][1].append(keys.get("NER", "O"))
+    return sentences
+
+
+def hipe_by_hand(lines: list[str]) -> list[Sentence]:
+    sentences: list[Sentence] = []
+    document, is_open = None, False
+    for number, line in enumerate(lines, start=1):
+        if number == 1 or not line:
+            continue
+        fields = line.split("\t")
+        if len(fields) == 1:
+            if "document_id" in line:
+                document, is_open = line.rpartition("=")[2].strip(), False
+            continue
+        if not is_open:
+            sentences.append(([], [], "", document, number))
+        sentences[-1][0].append(fields[0])
+        sentences[-1][1].append("O" if fields[1] == "-" else fields[1])
+        is_open = "EndOfSentence" not in fields[-1]
+    return sentences
+
+
+def said(one: Annotation) -> list[Sentence]:
+    """What an annotation says of its sentences."""
+    corpus, owner = one.corpus, one.corpus.document_of_sentence
+    tags = encode(one.mentions, corpus.lengths, "IOB2").lists()
+    names = None if owner is None else [(corpus.document_ids or ())[which] for which in owner.tolist()]
+    return [
+        (
+            corpus.words(number),
+            tags[number],
+            "" if corpus.ids is None else corpus.ids[number],
+            None if names is None else names[number],
+            int(corpus.place(number, 0).rpartition(":")[2]),
+        )
+        for number in range(len(corpus))
+    ]
+
+
+@pytest.mark.parametrize("format", ["conllu", "hipe"])
+@given(data=st.data())
+def test_lines_of_any_kind_are_read_as_by_hand_and_in_parts(
+    tmp_path_factory: pytest.TempPathFactory, format: str, data: st.DataObject
+) -> None:
+    in_conllu = format == "conllu"
+    drawn = data.draw(st.lists(st.sampled_from(CONLLU_LINES if in_conllu else HIPE_LINES), max_size=25))
+    first = CONLLU_LINES[:1] if in_conllu else ["TOKEN\tNE-COARSE-LIT\tNE-COARSE-METO\tMISC", HIPE_LINES[0]]
+    lines = [*first, *drawn]
+    path = tmp_path_factory.mktemp("lines") / f"a.{format}"
+    path.write_bytes(data.draw(st.sampled_from(["\n", "\r\n"])).join([*lines, ""]).encode())
+    expected = conllu_by_hand(lines) if in_conllu else hipe_by_hand(lines)
+    named = any(document is not None for *_, document, _ in expected)
+    expected = [(*one[:3], (one[3] or "") if named else None, one[4]) for one in expected]
+    # Tags are those of mentions: what conlleval's reading makes of them is tested elsewhere.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spanwise.formats._surveying.LINES", data.draw(st.sampled_from([20, 100, 10_000])))
+        whole = said(spanwise.read(path, format=format, scheme="IOB2"))
+        assert [one[0] for one in whole] == [one[0] for one in expected]
+        assert [one[2:] for one in whole] == [one[2:] for one in expected]
+        cuts = sorted(data.draw(st.sets(st.integers(1, max(len(whole) - 1, 1)))))
+        survey = surveyed(path, {"format": format, "scheme": "IOB2"}, Cutting(sentences=cuts))
+        assert survey is not None
+        parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
+    assert sum(len(one.mentions) for one in parts) == sum(
+        tag.startswith("B") for _, tags, *_ in whole for tag in tags
+    )
+    ids = [] if all(not one[2] for one in whole) else [one[2] for one in whole]
+    assert [one[:2] + one[3:] for part in parts for one in said(part)] == [one[:2] + one[3:] for one in whole]
+    assert not ids or [name for part in parts for name in part.corpus.ids or ()] == ids
