@@ -51,7 +51,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         cls,
         sentences: Sequence[TaggedSentence],
         ends: Sequence[int],
-        known: Known,
+        known: MetStrings,
         marks: Sequence[int],
         after: Before,
     ) -> TaggedRows:
@@ -84,7 +84,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
             parts[-1].after,
         )
 
-    def corpus(self, known: Known, path: str, options: Options) -> tuple[Corpus, Tags]:
+    def corpus(self, known: MetStrings, path: str, options: Options) -> tuple[Corpus, Tags]:
         """The corpus of the tokens, and their tags."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         corpus = Corpus(
@@ -98,7 +98,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         return with_documents(corpus, self.documents, options), tags
 
 
-class Known(Struct, frozen=True, eq=False):
+class MetStrings(Struct, frozen=True, eq=False):
     """The words and tags that were met before."""
 
     words: Interner
@@ -111,12 +111,12 @@ class TaggedReader(Protocol):
     @property
     def evidence(self) -> str: ...
     def border(self, data: bytes) -> int: ...
-    def rows(self, file: File, known: Known, before: Before) -> TaggedRows: ...
+    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows: ...
 
 
 def lines_read(reader: TaggedReader, file: File, options: Options, before: Before) -> LinesRead:
     """The sentences in lines of a file, as surveys want them: each from behind the one before."""
-    known = Known(Interner(), Interner())
+    known = MetStrings(Interner(), Interner())
     rows = reader.rows(file, known, before)
     corpus, tags = rows.corpus(known, file.path, options)
     places = [file.first_line, *rows.ends.tolist()]
@@ -127,7 +127,7 @@ def read_tagged(
     name: str, reader: TaggedReader, file: File, options: Options, words: Interner | None
 ) -> Annotation:
     """The annotation of all lines of a file, which are read some at a time."""
-    known, before, line = Known(words or Interner(), Interner()), Before(), 1
+    known, before, line = MetStrings(words or Interner(), Interner()), Before(), 1
     parts: list[TaggedRows] = []
     for chunk in whole_pieces(file, reader.border):
         check_utf8(file, chunk, line)
@@ -323,12 +323,12 @@ class HipeReader(Struct, frozen=True):
         """The sentences of a part."""
         return lines_read(self, file, options, before)
 
-    def rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
         """The sentences; a part goes on with the document before it."""
         found = self._regular_rows(file, known, before)
         return found if found is not None else self._rows(file, known, before)
 
-    def _regular_rows(self, file: File, known: Known, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
         beside = _Beside.of(file.data, tabs=False)
         wanted = (len(self.columns) - 1, 0, self.column)
         regular = _regular(file, len(self.columns), wanted, beside, known.words)
@@ -358,7 +358,7 @@ class HipeReader(Struct, frozen=True):
             after=Before(names[-1] if names else before.document),
         )
 
-    def _rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         document = before.document
@@ -492,12 +492,12 @@ class ConlluReader(Struct, frozen=True):
         """The sentences of a part."""
         return lines_read(self, file, options, before)
 
-    def rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
         """The sentences; a part goes on with the document before it."""
         found = self._regular_rows(file, known, before)
         return found if found is not None else self._rows(file, known, before)
 
-    def _regular_rows(self, file: File, known: Known, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
         beside = _Beside.of(file.data, tabs=True)
         regular = _regular(file, len(self.columns), (0, self.form, self.column), beside, known.words)
         if regular is None:
@@ -520,8 +520,9 @@ class ConlluReader(Struct, frozen=True):
         places = beside.numbers + file.first_line
         behind = np.searchsorted(lines, places)  # the token behind each comment
         sentence = np.searchsorted(begins, behind)
-        inside = (behind < len(lines)) & (begins[np.minimum(sentence, len(begins) - 1)] != behind)
-        columns = (places, np.searchsorted(blank, places), sentence, inside)
+        blocks = np.searchsorted(blank, places)
+        inside = (behind > 0) & (np.searchsorted(blank, lines[behind - 1]) == blocks)
+        columns = (places, blocks, sentence, inside)
         for text, line, block, place, is_inside in zip(
             beside.texts, *(column.tolist() for column in columns), strict=True
         ):
@@ -531,7 +532,7 @@ class ConlluReader(Struct, frozen=True):
             if key.strip() == "sent_id":
                 names[block] = value.strip()
             elif key.split()[:1] == ["newdoc"]:
-                if is_inside:  # it ends the sentence
+                if is_inside:  # it ends a sentence
                     return None
                 begun += 1
                 marks.append(line)
@@ -551,7 +552,7 @@ class ConlluReader(Struct, frozen=True):
             after=Before(events[-1][1] if events else before.document, begun),
         )
 
-    def _rows(self, file: File, known: Known, before: Before) -> TaggedRows:
+    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         marks: list[int] = []
