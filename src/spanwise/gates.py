@@ -98,12 +98,14 @@ def gate(
     """
     checks: list[Check] = []
     document = as_document(document)
-    if not isinstance(document, Evaluation) or not document.systems:
+    if not isinstance(document, Evaluation):
         # Nothing to check must not pass for everything checked.
         raise InputError(
-            "thresholds are for systems, and the document holds none; studies have none either.\n"
+            f"thresholds are held against an evaluation, but the document is a {document.kind}.\n"
             "Give the result of an evaluation."
         )
+    if not document.systems:
+        raise InputError("the document holds no systems.\nGive the result of an evaluation.")
     if score is not None and score not in PRIMARY:
         raise unknown("primary score", score, PRIMARY)
     score = score or document.settings.primary or "f1"
@@ -528,8 +530,13 @@ def _renamed(
 
 
 def evaluation_of(document: Document, name: str) -> Evaluation:
-    """The document of an evaluation with systems; others cannot be compared."""
-    if not isinstance(document, Evaluation) or not document.systems:
+    """The document of an evaluation; others cannot be compared."""
+    if not isinstance(document, Evaluation):
+        raise InputError(
+            f"{name}: evaluations are compared, but the document is a {document.kind}.\n"
+            "Make one with spanwise evaluate --json."
+        )
+    if not document.systems:
         raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
     return document
 

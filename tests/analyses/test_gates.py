@@ -160,9 +160,10 @@ def test_thresholds_that_every_score_or_none_would_reach_are_refused(
 
 
 def test_a_document_without_systems_passes_no_gate(results: Results) -> None:
-    for document in (replace(results["good"], systems={}), study_documents.study()):
-        with pytest.raises(InputError, match="thresholds are for systems, and the document holds none"):
-            gate(document, fail_under=50)
+    with pytest.raises(InputError, match="the document holds no systems"):
+        gate(replace(results["good"], systems={}), fail_under=50)
+    with pytest.raises(InputError, match="held against an evaluation, but the document is a study"):
+        gate(study_documents.study(), fail_under=50)
 
 
 def test_a_tough_floor_without_training_data_is_told(files: Path) -> None:
@@ -293,6 +294,8 @@ def test_gold_that_was_read_in_other_units_is_told(results: Results) -> None:
 def test_documents_without_systems_or_counts_are_told(results: Results) -> None:
     with pytest.raises(InputError, match=r"b\.json: the document holds no systems"):
         compare_documents([results["good"], replace(results["good"], systems={})], names=["a.json", "b.json"])
+    with pytest.raises(InputError, match=r"b\.json: evaluations are compared, but the document is a study"):
+        compare_documents([results["good"], study_documents.study()], names=["a.json", "b.json"])
     without = replace(results["good"], units=UNSET)
     with pytest.raises(InputError, match=r"b\.json: the document lacks its counts per unit"):
         compare_documents([results["good"], without], names=["a.json", "b.json"])

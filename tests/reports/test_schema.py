@@ -178,3 +178,42 @@ def test_a_document_of_the_first_schema_still_loads(tmp_path: Path) -> None:
     loaded = spanwise.load(path)
     assert isinstance(loaded, spanwise.Result)
     assert loaded.schema == 2 and loaded.comparisons[0].detectable == 0.021
+
+
+def test_documents_whose_parts_do_not_fit_each_other_are_refused_with_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+
+    def refused(document: dict[str, Any]) -> str:
+        said = set()
+        path.write_text(json.dumps(document), encoding="utf-8")
+        for load in (lambda: spanwise.load(path), lambda: document_of(document, place=str(path))):
+            with pytest.raises(spanwise.InputError) as error:
+                load()
+            said.add(str(error.value).splitlines()[0].removeprefix(f"{path}: "))
+        (one,) = said
+        return one
+
+    evaluation = document_of(documents.result()).to_dict()
+    assert refused({**evaluation, "systems": {}}) == "$.systems: an evaluation has at least one system."
+    study = document_of(study_documents.study()).to_dict()
+    without = {name: row for name, row in study["analyses"]["holistic"].items() if name != "crf"}
+    analyses = {**study["analyses"], "holistic": without}
+    assert refused({**study, "analyses": analyses}) == "$.analyses.holistic: the system 'crf' is missing."
+    more = {**study["analyses"]["model_wise"], "new": study["analyses"]["model_wise"]["crf"]}
+    assert refused({**study, "analyses": {**study["analyses"], "model_wise": more}}) == (
+        "$.analyses.model_wise: the system 'new' is not in analyses.holistic."
+    )
+    assert refused({**study, "plan": {"shared": [3]}}) == (
+        "$.plan.shared[0]: expected an object, but this is a whole number."
+    )
+
+
+def test_the_same_predictions_under_two_systems_are_kept_and_shown(tmp_path: Path) -> None:
+    document = document_of(
+        {
+            **document_of(study_documents.study()).to_dict(),
+            "plan": {"shared": [{"dataset": "news", "runs": [["crf", "1"], ["bert", "2"]]}]},
+        }
+    )
+    assert "news: crf (run 1) and bert (run 2) have the same predictions" in document.to_text(width=100)
+    _kept(document, tmp_path)

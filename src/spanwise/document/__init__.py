@@ -110,6 +110,10 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document without its sentences and counts per unit, where it has them: all a screen needs."""
         return self
 
+    def inconsistent(self) -> tuple[str, str] | None:
+        """The place of a part that does not fit the others, and what is wrong; None where all of them fit."""
+        return None
+
     def to_dict(self) -> dict[str, Any]:
         """The document as plain dicts and lists; undefined numbers are None."""
         import msgspec

@@ -348,6 +348,10 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         """The tests between two systems, whichever of them stands first."""
         return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
 
+    def inconsistent(self) -> tuple[str, str] | None:
+        """The place of the systems, where there are none."""
+        return None if self.systems else ("$.systems", "an evaluation has at least one system")
+
     def without_sentences(self) -> Self:
         """The document without sentences, mentions and counts per unit: all that a screen needs."""
         return replace(self, sentences=(), units=UNSET, mentions=UNSET)

@@ -80,7 +80,7 @@ def _decoded(data: bytes, place: str, kinds: Mapping[str, str]) -> Document:
     if head.schema != SCHEMA:
         return document_of(msgspec.json.decode(data), place=place)
     try:
-        return cast("Document", msgspec.json.decode(data, type=kind))
+        return _consistent(cast("Document", msgspec.json.decode(data, type=kind)), place)
     except msgspec.ValidationError as error:
         raise wrong_part(error, msgspec.json.decode(data), kind, place) from None
 
@@ -95,9 +95,17 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
         migrated.get("kind", UNSET), place, KINDS, systems="systems" in content, studies="datasets" in content
     )
     try:
-        return cast("Document", msgspec.convert(migrated, kind))
+        return _consistent(cast("Document", msgspec.convert(migrated, kind)), place)
     except msgspec.ValidationError as error:
         raise wrong_part(error, migrated, kind, place) from None
+
+
+def _consistent(document: Document, place: str) -> Document:
+    """The document, if its parts fit each other."""
+    wrong = document.inconsistent()
+    if wrong is not None:
+        raise InputError(f"{place}: {wrong[0]}: {wrong[1]}.\n{_AGAIN}")
+    return document
 
 
 def as_document(document: DocumentLike) -> Document:
@@ -194,12 +202,15 @@ _WORDS = {
 }
 
 
+_AGAIN = "Make the document again with spanwise … --json FILE."
+
+
 def wrong_part(
     error: msgspec.ValidationError,
     content: object,
     kind: type[object],
     place: str,
-    advice: str = "Make the document again with spanwise … --json FILE.",
+    advice: str = _AGAIN,
 ) -> InputError:
     """One sentence with the place inside the document and what was expected there."""
     message, _, where = str(error).partition(" - at `")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, field
 from msgspec.structs import replace
@@ -300,12 +300,19 @@ class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
 
 
+class SharedRuns(Part, frozen=True, kw_only=True):
+    """Runs of several systems on one dataset that have the same predictions, each as system and run."""
+
+    dataset: str
+    runs: tuple[tuple[str, str], ...]
+
+
 class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
     """What the plan of a study found: runs that are missing, and files that are the same."""
 
     missing: tuple[Mapping[str, Scalar], ...] = ()
     identical: tuple[Mapping[str, Scalar], ...] = ()
-    shared: tuple[Any, ...] = ()
+    shared: tuple[SharedRuns, ...] = ()
 
 
 class Study(Document, frozen=True, kw_only=True):
@@ -330,6 +337,24 @@ class Study(Document, frozen=True, kw_only=True):
                 name: replace(one, mentions=UNSET, sentences=UNSET) for name, one in self.datasets.items()
             },
         )
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """The place of the first analysis that lacks a system, or has one that the main results lack."""
+        results = self.analyses.holistic
+        for part in self.datasets.values():
+            for system in part.runs:
+                if system not in results:
+                    return "$.analyses.holistic", f"the system {system!r} is missing"
+        about: dict[str, Mapping[str, object]] = {
+            "average": self.analyses.average, "scores": self.analyses.scores,
+            "performance_table": self.analyses.performance_table, "model_wise": self.analyses.model_wise,
+            "tough": self.analyses.tough,
+        }  # fmt: skip
+        for name, systems in about.items():
+            for system in systems:
+                if system not in results:
+                    return f"$.analyses.{name}", f"the system {system!r} is not in analyses.holistic"
+        return None
 
     def __getitem__(self, dataset: str) -> DatasetRuns:
         return self.datasets[dataset]

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.document import Input, StudySettings
 from spanwise.document.scores import Comparison
-from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, Study
+from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study
 from spanwise.engines import cores, engine_of, local_engine
 from spanwise.findings import findings_over_runs
 from spanwise.settings import CORRECTION
@@ -115,7 +115,9 @@ def study(
         inputs=tuple(_inputs(plan, tasks, cells)),
         settings=_settings(read, cells),
         plan=PlanNotes(
-            missing=tuple(plan.missing), identical=tuple(plan.identical), shared=tuple(plan.shared)
+            missing=tuple(plan.missing),
+            identical=tuple(plan.identical),
+            shared=convert(plan.shared, tuple[SharedRuns, ...]),
         ),
         systems_factors={system.name: dict(system.factors) for system in read.systems},
         datasets=datasets,
