@@ -330,8 +330,8 @@ def test_a_document_that_holds_only_some_sentences_says_so() -> None:
         listing(of_tags(tokens, gold, ["O", "O"], examples="none"))
 
 
-def test_a_study_has_no_errors_to_list() -> None:
-    with pytest.raises(InputError, match="a study holds no sentences"):
+def test_a_study_without_sentences_is_refused() -> None:
+    with pytest.raises(InputError, match="the document holds no sentences"):
         listing(study())
 
 

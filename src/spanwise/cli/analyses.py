@@ -54,6 +54,11 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--system", dest="chosen_system", metavar="NAME", help="the system, where there are several"
     )
+    group.add_argument("--dataset", metavar="NAME", help="the dataset, where a study has several")
+    group.add_argument(
+        "--runs", choices=["all", "some"],
+        help="errors that all runs of a system make alike, or only some of them",
+    )  # fmt: skip
     group.add_argument(
         "--bucket", metavar="ATTRIBUTE=NAME", help="mentions in a bucket, as the tables name it"
     )
@@ -126,6 +131,8 @@ def run_errors(args: argparse.Namespace) -> int:
         tough=args.tough,
         where=args.where,
         over=args.over,
+        dataset=args.dataset,
+        runs=args.runs,
     )
     give(_written(args, errors), args.output)
     missing = incomplete(document)

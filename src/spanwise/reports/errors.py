@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from msgspec import UNSET, Struct, to_builtins
+from msgspec.structs import replace
 
 from spanwise import spreadsheet
 from spanwise.buckets import Bucket
@@ -31,6 +32,7 @@ from spanwise.document.scores import BucketEdges, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.reports import _wording as say
+from spanwise.reports._shown import ShownDataset, run_name, shown_datasets
 
 ShownMention: TypeAlias = GoldMention | PredictedMention
 
@@ -38,13 +40,16 @@ KINDS = ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 _GROUPS = {"BE": ("BEs", "BEl", "BEo")}
 Over = Literal["error", "gold", "predicted"]
 OVERS: tuple[Over, ...] = ("error", "gold", "predicted")
+Agreeing = Literal["all", "some"]
+AGREEING: tuple[Agreeing, ...] = ("all", "some")
 
 
 class Listed(Struct, frozen=True):
     """One error: what it is, the mentions it concerns and the sentence they stand in.
 
     `turn` is 2 where the predicted mention belongs to an earlier error too, 3 where the
-    gold one belongs to another match too, else 1, or 0 for FN and FP.
+    gold one belongs to another match too, else 1, or 0 for FN and FP. `runs` are those of the system that
+    make the error, `of` how many it has; `dataset` is named where a document has several.
     """
 
     system: str
@@ -53,6 +58,21 @@ class Listed(Struct, frozen=True):
     gold: GoldMention | None
     predicted: PredictedMention | None
     sentence: Sentence
+    dataset: str = ""
+    runs: tuple[str, ...] = ()
+    of: int = 1
+
+    @property
+    def agreement(self) -> str:
+        """How many runs make the error, in words; nothing where there is one."""
+        if self.of < 2:
+            return ""
+        named = ", ".join(map(say.visible, self.runs))
+        return (
+            f"all {self.of} runs"
+            if len(self.runs) == self.of
+            else f"{len(self.runs)} of {self.of} runs: {named}"
+        )
 
     @property
     def consumed(self) -> ShownMention:
@@ -79,8 +99,12 @@ def listing(
     tough: str | None = None,
     where: str | None = None,
     over: Over = "error",
+    dataset: str | None = None,
+    runs: Agreeing | None = None,
 ) -> list[Listed]:
     """The errors of a document, in the order of its sentences; as many as its tables count.
+
+    Of several runs of a system, the errors that any of them makes; one that several make alike stands once.
 
     Args:
         outcome: kinds of error (LE, BE, BEs, BEl, BEo, LBE, FN, FP).
@@ -94,23 +118,50 @@ def listing(
         over: "error" has one line for each error; "gold" one for each gold mention that was
             not found exactly, "predicted" one for each predicted mention that is wrong, which are
             the outcomes that buckets count.
+        dataset: only those of this dataset of a study; by default of all.
+        runs: only errors that "all" runs of a system make alike, or only "some" of them.
 
     Raises:
-        ChoiceError: there is no such kind, label, system, bucket or subset.
+        ChoiceError: there is no such kind, label, system, bucket, subset or dataset.
         InputError: the document holds no sentences.
     """
     document = as_document(document)
     if over not in OVERS:
         raise unknown("way to count errors", over, OVERS)
+    if runs is not None and runs not in AGREEING:
+        raise unknown("choice of runs", runs, AGREEING)
     kinds = _kinds(outcome)
-    evaluation = _checked(document, gold, predicted, system, tough)
-    systems = list(evaluation.systems.values())
+    errors = []
+    parts = _checked(document, gold, predicted, system, tough, dataset)
+    named = len(parts) > 1
+    for part in parts:
+        chosen = _chosen(part, kinds, gold, predicted, system, bucket, tough, where, over, runs)
+        errors += [replace(error, dataset=part.name) for error in chosen] if named else chosen
+    return errors
+
+
+def _chosen(
+    shown: ShownDataset,
+    kinds: set[str],
+    gold: str | None,
+    predicted: str | None,
+    system: str | None,
+    bucket: tuple[str, str] | None,
+    tough: str | None,
+    where: str | None,
+    over: Over,
+    runs: Agreeing | None,
+) -> list[Listed]:
+    """The errors of one dataset."""
+    systems = _scored(shown)
     if bucket is not None:
         bucket = bucket[0], bucket_name(systems, *bucket)
     meets = None if where is None else meeting(systems, parse(where))
     errors = []
-    for error in _all(evaluation, system, over):
+    for error in _all(shown, system, over):
         if error.outcome not in kinds:
+            continue
+        if runs is not None and (len(error.runs) == error.of) != (runs == "all"):
             continue
         if gold is not None and (error.gold is None or error.gold.label != gold):
             continue
@@ -143,59 +194,106 @@ def _checked(
     predicted: str | None,
     system: str | None,
     tough: str | None,
-) -> Evaluation:
-    """The document, if it holds sentences and what is asked for."""
-    systems = document.systems if isinstance(document, Evaluation) else {}
+    dataset: str | None,
+) -> list[ShownDataset]:
+    """The datasets of a document, if it holds sentences and what is asked for."""
+    shown = shown_datasets(document)
+    if dataset is not None and dataset not in {part.name for part in shown}:
+        raise unknown("dataset", dataset, [part.name for part in shown])
+    shown = [part for part in shown if dataset is None or part.name == dataset]
+    systems = list(dict.fromkeys(name for part in shown for name in part.runs))
     if system is not None and system not in systems:
         raise unknown("system", system, systems)
-    labels = {label for scores in systems.values() for label in scores.confusion.labels}
+    scored = [scores for part in shown for scores in _scored(part)]
+    labels = {label for scores in scored for label in scores.confusion.labels}
     for label in (gold, predicted):
         if label is not None and label not in labels:
             raise unknown("label", label, labels)
-    subsets: set[str] = {name for scores in systems.values() for name in scores.tough}
+    subsets: set[str] = {name for scores in scored for name in scores.tough}
     if tough is not None and not subsets:
         raise ChoiceError("tough subsets need training data.\nEvaluate with train=.")
     if tough is not None and tough not in subsets:
         raise unknown("tough subset", tough, subsets)
-    if isinstance(document, Study):
-        raise InputError("a study holds no sentences.\nGive the files of one of its datasets and systems.")
-    if not isinstance(document, Evaluation) or (document.examples and document.examples.policy == "none"):
+    if not _holds_sentences(document):
         raise InputError(
             'the document holds no sentences.\nMake it again with examples="errors", or give the files.'
         )
-    return document
+    return shown
+
+
+def _holds_sentences(document: Document) -> bool:
+    match document:
+        case Evaluation():
+            return not document.examples or document.examples.policy != "none"
+        case Study():
+            return any(part.sentences is not UNSET for part in document.datasets.values())
+    return False
+
+
+def _scored(shown: ShownDataset) -> list[SystemScores]:
+    return [scores for runs in shown.runs.values() for scores in runs.values()]
 
 
 def incomplete(document: DocumentLike) -> str | None:
     """What to tell the reader where the document holds fewer sentences with errors than there are."""
-    document = as_document(document)
-    about = document.examples if isinstance(document, Evaluation) else None
-    if about and about.shown < about.of:
+    about = [shown.examples for shown in shown_datasets(as_document(document))]
+    shown, of = sum(one.shown for one in about), sum(one.of for one in about)
+    if shown < of:
         return (
-            f"the document holds {about.shown} of {about.of} sentences "
-            f"(examples: {about.policy}, at most {about.cap}), so the list is not complete.\n"
+            f"the document holds {shown} of {of} sentences "
+            f"(examples: {about[0].policy}, at most {about[0].cap}), so the list is not complete.\n"
             "Make it again with --examples errors and a higher --examples-cap, or give the files."
         )
     return None
 
 
-def _all(document: Evaluation, system: str | None, over: Over) -> Iterator[Listed]:
-    chosen = list(document.systems) if system is None else [system]
-    for name in chosen:
-        for sentence in document.sentences:
-            predicted = sentence.systems.get(name, ())
-            if over != "predicted":
-                yield from _of_gold(name, sentence, predicted)
-            if over != "gold":
-                yield from _of_predicted(name, sentence, predicted, alone=over == "error")
+def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[Listed]:
+    """The errors of all systems or of one; what several runs of a system do alike is one of them."""
+    for name, runs in shown.runs.items():
+        if system is not None and system != name:
+            continue
+        for sentence in shown.sentences:
+            alike: dict[_Alike, list[tuple[str, Listed]]] = {}
+            for run in runs:
+                for error in _of_run(name, run_name(name, run, runs), sentence, over):
+                    alike.setdefault(_key(error), []).append((run, error))
+            for errors in alike.values():
+                _, first = errors[0]
+                yield replace(first, runs=tuple(run for run, _ in errors), of=len(runs))
 
 
-def _of_gold(system: str, sentence: Sentence, predicted: Sequence[PredictedMention]) -> Iterator[Listed]:
+def _of_run(system: str, run: str, sentence: Sentence, over: Over) -> Iterator[Listed]:
+    predicted = sentence.systems.get(run, ())
+    if over != "predicted":
+        yield from _of_gold(system, run, sentence, predicted)
+    if over != "gold":
+        yield from _of_predicted(system, run, sentence, predicted, alone=over == "error")
+
+
+_Place: TypeAlias = tuple[int, int, str, tuple[tuple[int, int], ...], str]
+_Alike: TypeAlias = tuple[str, int, _Place | None, _Place | None]
+
+
+def _key(error: Listed) -> _Alike:
+    """What is the same of an error that several runs make."""
+    return error.outcome, error.turn, _mention_key(error.gold), _mention_key(error.predicted)
+
+
+def _mention_key(mention: ShownMention | None) -> _Place | None:
+    if mention is None:
+        return None
+    answer = mention.answer if isinstance(mention, PredictedMention) else ""
+    return mention.start, mention.end, mention.label, tuple(mention.parts or ()), answer or ""
+
+
+def _of_gold(
+    system: str, run: str, sentence: Sentence, predicted: Sequence[PredictedMention]
+) -> Iterator[Listed]:
     for number, mention in enumerate(sentence.gold):
-        outcome = mention.outcome.get(system)
+        outcome = mention.outcome.get(run)
         if outcome is None or outcome == "TP":
             continue
-        partner = mention.partner.get(system)
+        partner = mention.partner.get(run)
         if partner is None:
             yield Listed(system, outcome, 0, mention, None, sentence)
         else:
@@ -204,7 +302,7 @@ def _of_gold(system: str, sentence: Sentence, predicted: Sequence[PredictedMenti
 
 
 def _of_predicted(
-    system: str, sentence: Sentence, predicted: Sequence[PredictedMention], *, alone: bool
+    system: str, run: str, sentence: Sentence, predicted: Sequence[PredictedMention], *, alone: bool
 ) -> Iterator[Listed]:
     """Errors of predicted mentions; `alone` leaves out those that a gold mention was listed with."""
     for number, mention in enumerate(predicted):
@@ -214,7 +312,7 @@ def _of_predicted(
             yield Listed(system, mention.outcome, 0, None, mention, sentence)
             continue
         gold = sentence.gold[mention.partner]
-        mutual = gold.partner.get(system) == number
+        mutual = gold.partner.get(run) == number
         if not (mutual and alone):
             # Counted over predicted mentions, a mutual pair is found by the predicted one's bucket.
             turn = 3 if not mutual or not alone else 1
@@ -242,7 +340,9 @@ def _row(error: Listed) -> dict[str, object]:
     if sentence.text is not UNSET:
         about["text"] = sentence.text
     return {
+        **({"dataset": error.dataset} if error.dataset else {}),
         "system": error.system,
+        **({"runs": list(error.runs), "of_runs": error.of} if error.of > 1 else {}),
         "outcome": error.outcome,
         "turn": error.turn,
         "gold": None if error.gold is None else _side(sentence, error.gold),
@@ -288,8 +388,22 @@ COLUMNS = (
 
 
 def to_csv(errors: Iterable[Listed]) -> str:
-    """One row per error under a line of names; no cell can be taken for a formula by a spreadsheet."""
-    return spreadsheet.to_csv([COLUMNS, *map(cells_of, errors)])
+    """One row per error under a line of names; no cell can be taken for a formula by a spreadsheet.
+
+    Of a study the first columns name the dataset, where there are several, and the runs, where there are.
+    """
+    listed = list(errors)
+    datasets, runs = any(error.dataset for error in listed), any(error.of > 1 for error in listed)
+    header = [*(["dataset"] if datasets else []), *(["runs", "of_runs"] if runs else []), *COLUMNS]
+    rows = [
+        [
+            *([error.dataset] if datasets else []),
+            *([" ".join(error.runs), error.of] if runs else []),
+            *cells_of(error),
+        ]
+        for error in listed
+    ]
+    return spreadsheet.to_csv([header, *rows])
 
 
 def cells_of(error: Listed) -> list[object]:
@@ -319,18 +433,19 @@ def to_text(errors: Sequence[Listed], *, width: int = 100, color: bool = False) 
     cursor or turn the text around are shown by their names.
     """
     groups: dict[tuple[str, str], list[Listed]] = {}
-    for error in errors:
-        groups.setdefault((error.system, _heading(error)), []).append(error)
     several = len({error.system for error in errors}) > 1
+    for error in errors:
+        named = [error.dataset, *([error.system] if several else [])]
+        about = "".join(f"{say.visible(name)}: " for name in named if name)
+        groups.setdefault((about, _heading(error)), []).append(error)
     pen = _Pen(max(width, 40), color)
     order = {kind: place for place, kind in enumerate(KINDS)}
     ranked = sorted(
         groups.items(),
         key=lambda group: (group[0][0], order[group[1][0].outcome], -len(group[1]), group[0][1]),
     )
-    for (system, heading), members in ranked:
-        title = f"{say.visible(system)}: {heading}" if several else heading
-        pen.line(("head", f"{title} ({say.plural(len(members), 'error')})"))
+    for (about, heading), members in ranked:
+        pen.line(("head", f"{about}{heading} ({say.plural(len(members), 'error')})"))
         pen.line()
         for error in members:
             _draw(pen, error)
@@ -387,8 +502,8 @@ def _place(error: Listed) -> str | None:
 def _draw(pen: _Pen, error: Listed) -> None:
     sentence = error.sentence
     source = say.visible(_place(error) or sentence.id or "")
-    note = _TURNS.get(error.turn, "")
-    pen.line(("faint", f"  {source}" + (f"  ({note})" if note else "")))
+    notes = [note for note in (error.agreement, _TURNS.get(error.turn, "")) if note]
+    pen.line(("faint", f"  {source}" + (f"  ({'; '.join(notes)})" if notes else "")))
     units = sentence.tokens or list(sentence.text or "")
     sides: list[tuple[str, ShownMention | None]] = [("gold", error.gold), ("predicted", error.predicted)]
     drawn = [(side, mention) for side, mention in sides if mention is not None and mention.start >= 0]

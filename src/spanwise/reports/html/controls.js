@@ -1,6 +1,6 @@
 "use strict";
 // The controls of the examples: filters, keyboard, and files to take away.
-window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES }) => {
+window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES }) => {
   const { $, make, number, address, query, go, copy, kept, KEPT } = window.spanwisePage;
 
   // ---- the controls ------------------------------------------------------------------------------
@@ -38,6 +38,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     attribute: () => data.attributes.map((row) => [row.name, row.title]),
     bucket: (choices) => (data.attributes.find((row) => row.name === choices.attribute)?.buckets || []).map((name) => [name, bucketTitle(choices.attribute, name)]),
     tough: () => data.tough.map((name) => [name, data.toughWords[name]]),
+    runs: () => data.owner.length > data.names.length ? [["all", "wrong in all runs"], ["some", "wrong in some runs"]] : [],
     over: (choices) => pairs(choices).map(([one, other]) => [JSON.stringify([one, other]), `${visible(one)} right, ${visible(other)} wrong (${number(alone(one, other))})`]),
   };
   const fill = (key, choices) => {
@@ -146,12 +147,13 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     ? sentence.tokens.slice(mention.start, mention.end).join(" ") : null;
   const ends = (sentence, mention) => !mention ? [null, null] : !sentence.offsets || mention.start < 0 ? [mention.start, mention.end]
     : [sentence.offsets[2 * mention.start], sentence.offsets[2 * mention.end - 1]];
-  const rows = () => state.groups.flatMap(({ sentence, hits }) => hits.map(({ gold, predicted, outcome }) => {
+  const rows = () => state.groups.flatMap(({ sentence, hits }) => hits.map((hit) => {
+    const { gold, predicted, outcome } = hit, runs = agreement(hit, data.systems.indexOf(state.choices.system));
     const [goldStart, goldEnd] = ends(sentence, gold), [start, end] = ends(sentence, predicted);
     const side = gold || predicted;
     return {
       sentence: sentence.id, source: sentence.source, system: outcome < 0 ? null : state.choices.system,
-      outcome: outcome < 0 ? null : OUTCOMES[outcome],
+      outcome: outcome < 0 ? null : OUTCOMES[outcome], ...(runs ? { runs: runs.runs, of_runs: runs.of } : {}),
       gold_label: gold ? data.labels[gold.label] : null, gold_start: goldStart, gold_end: goldEnd, gold_text: textOf(sentence, gold),
       predicted_label: predicted ? data.labels[predicted.label] : null, predicted_start: start, predicted_end: end,
       predicted_text: textOf(sentence, predicted),

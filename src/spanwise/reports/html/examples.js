@@ -16,7 +16,7 @@
       const made = [];
       return (system) => made[system] ||= predictions[place][system].map((row) => {
         const [start, end, label, outcome, partner, buckets, parts, answer] = typeof row === "number" ? right(golds[place][row], row) : row;
-        return { side: "predicted", system, start, end, label, outcome, partner, buckets, parts, answer };
+        return { side: "predicted", place, system, start, end, label, outcome, partner, buckets, parts, answer };
       });
     };
     const right = ([start, end, label, , , , buckets, parts], partner) => [start, end, label, 0, partner, buckets, parts];
@@ -38,6 +38,21 @@
     return data.middle[data.names.indexOf(name)] ?? -1;
   };
 
+  // Of a mention or an error of a system with several runs: in how many of them it is wrong (or right), and of how many.
+  const agreement = (row, system) => {
+    const runs = system < 0 ? [] : data.systems.map((_, run) => run).filter((run) => data.owner[run] === data.owner[system]);
+    if (runs.length < 2 || row.outcome < 0) return null;
+    const right = row.outcome === 0;
+    const alike = (run) => row.gold ? (row.gold.outcomes[run] === 0) === right
+      : data.rows[row.predicted.place].predicted(run).some((other) => other.start === row.predicted.start && other.end === row.predicted.end
+        && other.label === row.predicted.label && (other.outcome === 0) === right);
+    return { said: right ? "right" : "wrong", runs: runs.filter(alike).length, of: runs.length };
+  };
+  const agrees = (row, system, wanted) => {
+    const found = agreement(row, system);
+    return Boolean(found) && found.said === "wrong" && (found.runs === found.of) === (wanted === "all");
+  };
+
   // ---- choose ------------------------------------------------------------------------------------
   const kinds = (name) => {
     if (!name) return null;
@@ -53,7 +68,7 @@
     if (over >= 0) found.over = data.systems[over];
     if (found.predicted || found.outcome === "FP") found.unit ||= "error";
     found.unit ||= found.outcome || found.over ? (found.tough || found.over || found.outcome === "TP" ? "gold" : "error") : "error";
-    if (unknown && (found.unit !== "gold" || found.outcome || found.over)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? data.middle[0]];
+    if (unknown && (found.unit !== "gold" || found.outcome || found.over || found.runs)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? data.middle[0]];
     return found;
   };
   // One event a gold mention, and one for each predicted mention that no gold one leads to.
@@ -105,7 +120,7 @@
         const side = choices.unit === "predicted" ? row.predicted : row.gold || row.predicted;
         if (bucket >= 0 && side.buckets[attribute] !== bucket) return false;
         if (meets && !meets(side)) return false;
-        return true;
+        return !choices.runs || agrees(row, system, choices.runs);
       });
       if (!hits.length) continue;
       const hardest = Math.max(...hits.map((row) => row.gold ? row.gold.outcomes.filter((code) => code !== 0).length : 1));
@@ -287,7 +302,16 @@
     card.tabIndex = -1;
     const head = make("header");
     head.append(make("span", "source", visible(sentence.source || sentence.id || "")));
-    for (const row of found.slice(0, 6)) head.append(make("span", "chip", told(row)));
+    const system = data.systems.indexOf(state.choices.system);
+    for (const row of found.slice(0, 6)) {
+      const chip = make("span", "chip", told(row)), runs = agreement(row, system);
+      if (runs) {
+        const part = make("span", "runs", ` · ${runs.said} in ${runs.runs} of ${runs.of} runs`);
+        Object.assign(part.dataset, { runs: runs.runs, of: runs.of });
+        chip.append(part);
+      }
+      head.append(chip);
+    }
     if (found.length > 6) head.append(make("span", "chip", `${found.length - 6} more`));
     for (const [bit, name] of data.tough.entries()) {
       if (bit < 3 && found.some((row) => row.gold && (row.gold.tough >> bit) & 1)) head.append(make("span", "chip quiet", data.toughWords[name]));
@@ -365,6 +389,7 @@
     ["gold", (value) => `gold ${value}`], ["predicted", (value) => `predicted ${value}`],
     ["bucket", (value, all) => `${(data.attributes.find((row) => row.name === all.attribute) || {}).title || all.attribute}: ${bucketTitle(all.attribute, value)}`],
     ["tough", (value) => data.toughWords[value] || value], ["where", (value) => value],
+    ["runs", (value) => value === "all" ? "wrong in all runs" : "wrong in some runs"],
     ["over", (value, all) => `${value} ${{ TP: "right", wrong: "wrong" }[all.as || "wrong"] || data.outcomes[all.as] || all.as}`], ["q", (value) => `“${value}”`],
   ];
   const bucketTitle = (attribute, bucket) => {
@@ -411,7 +436,7 @@
     chips(choices);
     if (trouble) $("filter-score").replaceChildren();
     else score(choices);
-    for (const key of ["unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "over"]) fill(key, choices);
+    for (const key of ["unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "runs", "over"]) fill(key, choices);
     $("q").value = choices.q || "";
     $("where").value = choices.where || "";
     redraw();
@@ -424,7 +449,7 @@
     redraw();
   });
   const score = window.spanwiseScore({ data, visible });
-  const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, OUTCOMES });
+  const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES });
   window.spanwiseAll = () => { while (state.drawn < Math.min(state.groups.length, 2000)) more(); };
   window.spanwiseShow = show;
   // Another dataset or another pair: what is shown of the sentences follows.
