@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import Opened, until
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from study_files import make
 
 import spanwise
+from spanwise.averages import averaged, deviations, spread
+from spanwise.cli.main import main
 from spanwise.document.study import Study
+from spanwise.errors import ChoiceError
+from spanwise.reports import _wording as words
+from spanwise.reports import figures, render
+from spanwise.reports._shown import run_name, study_shown
+from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
 from spanwise.reports.html.verdicts import overall_verdict, verdicts
+from spanwise.reports.tables import Number
 
 SYSTEMS = ("large", "small", "rules")
 
@@ -85,3 +97,257 @@ def test_too_few_datasets_are_never_said_to_show_chance(two: Study) -> None:
     told = [str(line[0]) for line in two.table("statements").rows]
     assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in told
     assert not any("cannot be told apart" in line for line in told)
+
+
+# ---- the scores of a system over its runs ------------------------------------------------------------
+
+
+def test_means_and_deviations_are_those_of_the_analyses(one: Study) -> None:
+    for system, runs in one.datasets["north"].runs.items():
+        means, stds = averaged(list(runs.values())), deviations(list(runs.values()))
+        scores = one.analyses.scores[system]["north"]
+        for name, mean, std in (
+            ("f1", means.exact.overall.f1, stds.exact.overall.f1),
+            ("precision", means.exact.overall.precision, stds.exact.overall.precision),
+            ("fair_recall", means.fair.overall.recall, stds.fair.overall.recall),
+            ("macro_f1", means.exact.macro.f1, stds.exact.macro.f1),
+        ):
+            assert (mean, std) == (scores[name].mean, scores[name].std)
+        for attribute, found in one.analyses.bucket_wise.self_[system]["north"].items():
+            table = means.attributes[attribute]
+            assert (table.best, table.worst, table.gap) == (found.best, found.worst, found.gap)
+        for subset, recall in one.analyses.tough[system]["north"].items():
+            assert means.tough[subset].overall.recall == recall.mean
+            assert stds.tough[subset].overall.recall == recall.std
+
+
+def test_counts_are_means_over_all_runs(one: Study) -> None:
+    runs = list(one.datasets["north"].runs["rules"].values())
+    means = averaged(runs)
+    assert means.exact.overall.gold == runs[0].exact.overall.gold
+    for kind in ("LE", "FN", "FP"):
+        numbers = [run.fair.overall.count(kind) for run in runs]
+        assert means.fair.overall.count(kind) == pytest.approx(sum(numbers) / 3)
+    for gold, label in enumerate(means.confusion.labels):
+        missed = [dict(zip(run.confusion.labels, run.confusion.missed, strict=True)) for run in runs]
+        assert means.confusion.missed[gold] == pytest.approx(sum(row.get(label, 0) for row in missed) / 3)
+    pairs = {(a, b): number for a, b, number in means.confusion.pairs["LE"]}
+    for pair, number in pairs.items():
+        counted = [sum(n for a, b, n in run.confusion.pairs["LE"] if (a, b) == pair) for run in runs]
+        assert number == pytest.approx(sum(counted) / 3)
+
+
+def test_slices_are_ordered_by_their_mean_cost(one: Study) -> None:
+    runs = list(one.datasets["north"].runs["rules"].values())
+    means = averaged(runs)
+    assert [row.cost for row in means.slices] == sorted((row.cost for row in means.slices), reverse=True)
+    for row in means.slices:
+        same = [other for run in runs for other in run.slices if other.title == row.title]
+        assert row.gold == same[0].gold
+        assert row.value == pytest.approx(sum(other.value or 0.0 for other in same) / len(same))
+    assert [row.title for row in deviations(runs).slices] == [row.title for row in means.slices]
+
+
+@given(st.permutations(["1", "2", "3"]))
+def test_the_order_of_runs_changes_no_mean(one: Study, order: list[str]) -> None:
+    runs = one.datasets["north"].runs["small"]
+    shuffled = [runs[name] for name in order]
+    assert averaged(shuffled).exact == averaged(list(runs.values())).exact
+    assert averaged(shuffled).fair.overall == averaged(list(runs.values())).fair.overall
+    assert deviations(shuffled).exact.overall == deviations(list(runs.values())).exact.overall
+
+
+def test_equal_runs_have_their_own_scores_and_no_deviation(one: Study) -> None:
+    run = one.datasets["north"].runs["small"]["1"]
+    means, stds = averaged([run, run]), deviations([run, run])
+    assert means.exact.overall.f1 == run.exact.overall.f1
+    assert means.confusion == run.confusion
+    assert [row.cost for row in means.slices] == [row.cost for row in run.slices]
+    assert stds.exact.overall.f1 == 0 and stds.gains.FN.gain == 0
+    assert averaged([run]) is run
+
+
+def test_what_a_run_lacks_counts_as_none_of_it(one: Study) -> None:
+    run = one.datasets["north"].runs["small"]["1"]
+    label = next(iter(run.exact.labels))
+    cell = replace(
+        run.exact.labels[label], gold=0, correct=0, predicted=4, precision=0.0, recall=None, f1=0.0
+    )
+    odd = replace(run, exact=replace(run.exact, labels={**run.exact.labels, "NEW": cell}))
+    means = averaged([run, odd]).exact.labels["NEW"]
+    assert (means.predicted, means.gold, means.f1, means.recall) == (2, 0, 0.0, None)
+
+
+# ---- what reports show of it -------------------------------------------------------------------------
+
+
+def test_the_screen_of_runs_has_what_that_of_an_evaluation_has(one: Study) -> None:
+    screen = one.to_text(width=100)
+    for title in ("Systems", "Differences", "Errors", "By label", "Tough mentions", "Weakest slices"):
+        assert f"\n {title} " in screen, title
+    result = one.analyses.scores["large"]["north"]
+    row = next(line for line in screen.splitlines() if line.startswith("  a  large"))
+    for name in ("f1", "precision", "recall", "fair_f1"):
+        assert words.spread(result[name].mean, result[name].std) in row
+    assert "mean ± std over runs" in screen
+    for width in (40, 80, 120):
+        assert max(map(len, one.to_text(width=width).splitlines())) <= width
+
+
+def test_the_screen_of_several_datasets_shows_each_behind_the_overview(two: Study) -> None:
+    screen = two.to_text(width=100)
+    overview, north, south = (screen.index(part) for part in ("\n Systems", "── north ─", "── south ─"))
+    assert overview < north < south
+    assert screen.count("\n By label") == screen.count("\n Errors") == 2
+
+
+def test_the_screen_of_one_system_with_runs_has_its_spread(folder: Path) -> None:
+    found = study(folder, "north", systems=("rules",))
+    result = found.analyses.holistic["rules"]["north"]
+    screen = found.to_text(width=100)
+    assert f"F1 {words.spread(result.mean, result.std)}" in screen
+    assert "\n Errors" in screen and "\n Weakest slices" in screen
+
+
+def test_one_run_each_is_shown_as_an_evaluation_is(folder: Path) -> None:
+    path = folder / "north"
+    files = {name: path / "predictions" / f"{name}.1.txt" for name in sorted(SYSTEMS)}
+    result = spanwise.evaluate(path / "test.txt", files, train=path / "train.txt", resamples=200)
+    found = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
+    for name in ("labels", "errors", "fair", "slices", "buckets", "confusion", "comparisons"):
+        assert found.table(name).rows == result.table(name).rows, name
+    screen, other = found.to_text(width=100), result.to_text(width=100)
+    shown = screen[screen.index("\n Systems") : screen.index("\n By model")]
+    assert shown == other[other.index("\n Systems") : other.index("\n By attribute")]
+
+
+def test_tables_of_runs_are_those_of_an_evaluation_with_deviations(one: Study, two: Study) -> None:
+    made = one.tables()
+    wanted = {
+        "attributes", "boundaries", "buckets", "comparisons", "composition", "confusion", "errors", "fair",
+        "fair_labels", "labels", "relaxed", "slices",
+    }  # fmt: skip
+    assert wanted <= set(made)
+    shown = study_shown(one)[0]
+    row = made["labels"].rows[0]
+    label, _, *cells = row
+    for system, cell in zip(made["labels"].header[2:], cells, strict=True):
+        values = [run.exact.labels[str(label)].f1 for run in shown.runs[system].values()]
+        over = spread(values)
+        assert isinstance(cell, Number)
+        assert (cell.value, cell.std) == (over.mean, over.std)
+        assert cell.text == words.spread(over.mean, over.std)
+    assert "std" in made["labels"].to_csv().splitlines()[0]
+    assert {f"{name}/{dataset}" for name in wanted for dataset in ("north", "south")} <= set(two.tables())
+    assert two.table("labels/south").caption.startswith("south: ")
+    assert "labels" not in two.tables()
+
+
+def test_figures_of_runs_have_the_names_of_an_evaluation(one: Study, two: Study) -> None:
+    names = figures.names(one)
+    assert {"score", "labels", "gains-large", "confusion-rules", "slices-small", "holistic"} <= set(names)
+    assert {"labels/north", "labels/south", "gains-large/north"} <= set(figures.names(two))
+    assert len(names) == len(set(names))
+
+
+def test_flat_has_every_scalar_of_an_evaluation_as_mean_and_deviation(one: Study) -> None:
+    run = one.datasets["north"].runs["large"]["1"]
+    flat = one.flat()
+    for name in ("precision", "fair/f1", "macro/f1", "gain/FN", "label/PER/recall", "tough/SEEN/recall"):
+        assert {f"north/large/{name}/mean", f"north/large/{name}/std"} <= set(flat)
+    assert flat["north/large/f1/mean"] == one.analyses.holistic["large"]["north"].mean
+    assert flat["north/large/f1/std"] == one.analyses.holistic["large"]["north"].std
+    assert run.exact.overall.f1 is not None
+
+
+def test_a_model_card_of_runs_has_the_means(one: Study, two: Study) -> None:
+    text = str(render(one, "model-index"))
+    assert f"value: {one.analyses.holistic['large']['north'].mean!r}" in text
+    assert text.count('- name: "large"') == 1
+    assert str(render(two, "model-index")).count("  - task:") == 2 * len(SYSTEMS)
+
+
+def test_a_summary_of_runs_has_errors_labels_and_findings(one: Study, two: Study) -> None:
+    text = str(render(one, "summary"))
+    assert "### Errors" in text and "<summary>labels</summary>" in text
+    assert one.datasets["north"].findings and words.finding(one.datasets["north"].findings[0]) in text
+    assert "<summary>labels/south</summary>" in str(render(two, "summary"))
+
+
+# ---- sentences: how many runs agree ------------------------------------------------------------------
+
+
+def test_errors_of_runs_say_how_many_runs_make_them(one: Study) -> None:
+    listed = listing(one, system="rules")
+    assert listed and {error.of for error in listed} == {3}
+    counted = sum(len(error.runs) for error in listed)
+    scored = one.datasets["north"].runs["rules"].values()
+    kinds = ("LE", "BE", "LBE", "FN", "FP")
+    assert counted == sum(run.fair.overall.count(kind) for run in scored for kind in kinds)
+    everywhere, somewhere = (listing(one, system="rules", runs=which) for which in ("all", "some"))
+    assert len(everywhere) + len(somewhere) == len(listed)
+    assert everywhere and all(len(error.runs) == 3 for error in everywhere)
+    text = to_text(listed)
+    assert "(all 3 runs)" in text and "of 3 runs: " in text
+    row = json.loads(to_jsonl(somewhere).splitlines()[0])
+    assert row["of_runs"] == 3 and row["runs"] == list(somewhere[0].runs)
+    assert to_csv(listed).startswith("runs,of_runs,system,outcome,")
+
+
+def test_sentences_of_the_page_say_in_how_many_runs_a_mention_is_wrong(
+    browser: Any, one: Study, tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.html"
+    one.to_html(path)
+    (shown,) = study_shown(one)
+    runs = [run_name("rules", run, shown.runs["rules"]) for run in shown.runs["rules"]]
+    wrong = [sum(mention.outcome[run] != "TP" for run in runs)
+             for sentence in shown.sentences for mention in sentence.gold]  # fmt: skip
+    opened = Opened(browser, path)
+    for which, fits in (("all", lambda number: number == 3), ("some", lambda number: 0 < number < 3)):
+        asked = {"system": "rules", "unit": "gold", "outcome": "wrong", "runs": which}
+        opened.page.evaluate("(asked) => window.spanwisePage.go(asked)", asked)
+        until(opened.page, f"document.getElementById('by-runs').value === '{which}'")
+        # The page lists what is wrong in the run that stands for the system.
+        middle = shown.middle("rules")
+        listed = [mention for sentence in shown.sentences for mention in sentence.gold]
+        expected = sum(
+            fits(number) and mention.outcome[middle] != "TP"
+            for number, mention in zip(wrong, listed, strict=True)
+        )
+        until(opened.page, f"document.getElementById('summary').dataset.count === '{expected}'")
+        parts = opened.page.evaluate(
+            "[...document.querySelectorAll('.example .runs')].map((part) => part.textContent)"
+        )
+        assert parts and all(part.endswith("of 3 runs") for part in parts)
+        assert all(("in 3 of 3" in part) == (which == "all") for part in parts)
+    assert not opened.said
+
+
+def test_a_page_of_one_run_each_has_no_filter_of_runs(folder: Path) -> None:
+    found = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
+    assert 'id="by-runs"' not in found.to_html()
+
+
+def test_errors_of_several_datasets_name_theirs(two: Study) -> None:
+    listed = listing(two)
+    assert {error.dataset for error in listed} == {"north", "south"}
+    south = listing(two, dataset="south", system="large")
+    assert south and {error.system for error in south} == {"large"}
+    assert to_csv(listed).startswith("dataset,runs,of_runs,")
+    assert "north: large: " in to_text(listed)
+    with pytest.raises(ChoiceError, match="no dataset is called 'nort'"):
+        listing(two, dataset="nort")
+    with pytest.raises(ChoiceError, match="no choice of runs is called 'most'"):
+        listing(two, runs="most")  # type: ignore[arg-type]
+
+
+def test_errors_of_runs_are_listed_by_the_command(
+    one: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.json"
+    one.to_json(path)
+    assert main(["errors", str(path), "--system", "rules", "--runs", "all"]) == 0
+    said = capsys.readouterr()
+    assert "(all 3 runs)" in said.out and "of 3 runs:" not in said.out
+    assert "errors" in said.err

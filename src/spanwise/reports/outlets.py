@@ -15,15 +15,17 @@ from xml.etree import ElementTree
 
 from msgspec import UNSET, UnsetType
 
+from spanwise.averages import spread
 from spanwise.document import Document, DocumentLike, Interval
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
-from spanwise.document.scores import BucketScores, Rates, SystemScores
-from spanwise.document.study import Analyses, Study
+from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
+from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
 from spanwise.reports import _wording as say
 from spanwise.reports._document import short_signature
+from spanwise.reports._shown import shown_datasets
 from spanwise.reports._wording import ERRORS, count, defined, finding, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables, text_of
 from spanwise.settings import CONFIDENCE
@@ -52,8 +54,8 @@ def flat(document: DocumentLike) -> dict[str, float]:
 
     `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
     `label/PER/f1` …, `tough/SEEN/recall` …, `attribute/entity_length/XL/f1` …; with several systems each
-    name stands behind its system's, `crf/f1`. Of a study: `news/crf/f1/mean`, `news/crf/f1/std` and
-    the same of tough mentions.
+    name stands behind its system's, `crf/f1`. Of a study each stands behind its dataset's, too, as mean and
+    sample standard deviation over runs: `news/crf/f1/mean`, `news/crf/f1/std`.
 
     Examples:
         >>> import spanwise
@@ -62,7 +64,7 @@ def flat(document: DocumentLike) -> dict[str, float]:
     """
     typed = as_document(document)
     if isinstance(typed, Study):
-        return dict(_study(typed.analyses))
+        return dict(_study(typed))
     if not isinstance(typed, Evaluation):
         return {}
     if len(typed.systems) == 1:
@@ -112,16 +114,17 @@ def _system_scalars(system: SystemScores) -> Iterator[tuple[str, float]]:
             yield f"attribute/{attribute}/{bucket.name}/f1", _number(bucket.f1)
 
 
-def _study(analyses: Analyses) -> Iterator[tuple[str, float]]:
-    for system, datasets in analyses.holistic.items():
-        for dataset, result in datasets.items():
-            yield f"{dataset}/{system}/f1/mean", _number(result.mean)
-            yield f"{dataset}/{system}/f1/std", _number(result.std)
-    for system, parts in analyses.tough.items():
-        for dataset, subsets in parts.items():
-            for subset, recall in subsets.items():
-                yield f"{dataset}/{system}/tough/{subset}/recall/mean", _number(recall.mean)
-                yield f"{dataset}/{system}/tough/{subset}/recall/std", _number(recall.std)
+def _study(study: Study) -> Iterator[tuple[str, float]]:
+    for dataset, part in study.datasets.items():
+        for system, runs in part.runs.items():
+            scored: dict[str, list[float]] = {}
+            for run in runs.values():
+                for name, value in _system_scalars(run):
+                    scored.setdefault(name, []).append(value)
+            for name, values in scored.items():
+                over = spread(values)
+                yield f"{dataset}/{system}/{name}/mean", _number(over.mean)
+                yield f"{dataset}/{system}/{name}/std", _number(over.std)
 
 
 # ---- every score as one row, for pandas and polars -------------------------------------------------
@@ -373,18 +376,37 @@ def step_summary(
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in made:
         parts.append(made["holistic"].to_markdown())
-    findings = document.findings if isinstance(document, Evaluation) else ()
+    findings = _findings(document)
     if findings:
-        parts.append("\n".join(f"- {markdown(say.finding(row))}" for row in findings))
+        parts.append("\n".join(f"- {markdown(text)}" for text in findings))
     if "errors" in made:
         parts.append("### Errors\n\n" + made["errors"].to_markdown())
-    for name in ("labels", "tough", "model_wise", "rank_flips"):
-        if name in made:
-            title = name.replace("_", " ")
+    for name in ("labels", "tough", "model_wise", "rank_flips", *(one for one in made if "/" in one)):
+        if name in made and name.partition("/")[0] in _FOLDED:
+            title = markdown(name.replace("_", " "))
             parts.append(f"<details><summary>{title}</summary>\n\n{made[name].to_markdown()}\n</details>")
     if document.signature:
         parts.append(f"<sub>{markdown(short_signature(document.signature))}</sub>")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+# What a summary folds away; of several datasets each.
+_FOLDED = ("errors", "labels", "tough", "model_wise", "rank_flips")
+
+
+def _findings(document: Document) -> list[str]:
+    """The findings in words; of several datasets each behind the name of its own."""
+    match document:
+        case Evaluation():
+            return [finding(row) for row in document.findings]
+        case Study():
+            several = len(document.datasets) > 1
+            return [
+                f"{say.visible(name)}: {finding(row)}" if several else finding(row)
+                for name, part in document.datasets.items()
+                for row in part.findings
+            ]
+    return []
 
 
 # ---- the `model-index` of a model card, as YAML that needs no YAML package -------------------------
@@ -405,7 +427,7 @@ _METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
 
 
 def model_index(document: DocumentLike, *, name: str | None = None, dataset: str | None = None) -> str:
-    """The metadata that a model card's front matter takes, one model a system.
+    """The metadata that a model card's front matter takes, one model a system; of several runs the means.
 
     Undefined scores are left out. Texts are written as JSON strings, which YAML reads as they are.
 
@@ -414,33 +436,41 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
         dataset: its identifier; else the name it has in the document.
     """
     typed = as_document(document)
-    systems = typed.systems if isinstance(typed, Evaluation) else {}
-    called = (typed.dataset.name if isinstance(typed, Evaluation) else "") or "unknown"
+    scored = _by_system(typed)
     # A comment, since a `source` must carry an address; `visible` keeps it on one line.
     lines = [f"# {visible(short_signature(typed.signature))}"] if typed.signature else []
     lines.append("model-index:")
-    for system, found in systems.items():
-        model = name if name is not None and len(systems) == 1 else system
-        lines += [
-            f"- name: {_text(model)}",
-            "  results:",
-            "  - task:",
-            '      type: "token-classification"',
-            '      name: "Token Classification"',
-            "    dataset:",
-            f"      name: {_text(called)}",
-            f"      type: {_text(dataset or called)}",
-            "    metrics:",
-        ]
-        for kind, title, score in _METRICS:
-            value = score(found)
-            if defined(value):
-                lines += [
-                    f"    - type: {_text(kind)}",
-                    f"      value: {value!r}",
-                    f"      name: {_text(title)}",
-                ]
-    return "\n".join(lines) + "\n" if systems else "model-index: []\n"
+    for system, results in scored.items():
+        model = name if name is not None and len(scored) == 1 else system
+        lines += [f"- name: {_text(model)}", "  results:"]
+        for called, found in results:
+            lines += [
+                "  - task:",
+                '      type: "token-classification"',
+                '      name: "Token Classification"',
+                "    dataset:",
+                f"      name: {_text(called)}",
+                f"      type: {_text(dataset if dataset and len(results) == 1 else called)}",
+                "    metrics:",
+            ]
+            for kind, title, score in _METRICS:
+                value = score(found)
+                if defined(value):
+                    lines += [
+                        f"    - type: {_text(kind)}",
+                        f"      value: {value!r}",
+                        f"      name: {_text(title)}",
+                    ]
+    return "\n".join(lines) + "\n" if scored else "model-index: []\n"
+
+
+def _by_system(document: Document) -> dict[str, list[tuple[str, SystemScores]]]:
+    """Every system with its datasets by name and its scores on each, of several runs their means."""
+    scored: dict[str, list[tuple[str, SystemScores]]] = {}
+    for shown in shown_datasets(document.without_sentences()):
+        for system, scores in shown.averaged.systems.items():
+            scored.setdefault(system, []).append((shown.name or "unknown", scores))
+    return scored
 
 
 def _text(value: object) -> str:
@@ -459,9 +489,9 @@ def notebook_table(document: DocumentLike) -> str:
     document = as_document(document)
     made = tables(document)
     parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
-    if isinstance(document, Evaluation) and document.findings:
-        items = "".join(f"<li>{_escaped(finding(row))}</li>" for row in document.findings)
-        parts.insert(1, f"<ul>{items}</ul>")
+    findings = _findings(document)
+    if findings:
+        parts.insert(1, f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in findings)}</ul>")
     if document.signature:
         parts.append(f"<small>{_escaped(short_signature(document.signature))}</small>")
     return f"<div>{''.join(parts)}</div>"
@@ -562,11 +592,16 @@ def _intervals(document: Document) -> Iterator[tuple[str, float]]:
 
 def _differences(document: Document) -> Iterator[tuple[str, float]]:
     """What the systems of a comparison differ by in F1, with its interval and p."""
-    for comparison in document.comparisons if isinstance(document, Evaluation) else ():
+    compared: list[tuple[str, Comparison]] = []
+    if isinstance(document, Evaluation):
+        compared = [("", row) for row in document.comparisons]
+    elif isinstance(document, Study):
+        compared = [(f"{name}/", row) for name, part in document.datasets.items() for row in part.comparisons]
+    for before, comparison in compared:
         for row in comparison.scores:
             if tuple(row.path) != ("exact", "overall", "f1") or row.difference is None:
                 continue
-            name = f"difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
+            name = f"{before}difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
             yield name, row.difference
             if row.interval:
                 low, high = row.interval

@@ -28,6 +28,7 @@ from spanwise.reports._charts import Style, analyses, errors, evaluation, papers
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.papers import Bar, Panel
 from spanwise.reports._document import compared, label_order, ranked, union
+from spanwise.reports._shown import study_shown
 
 STYLE = Style(most=1000)
 
@@ -68,7 +69,8 @@ def drawings(document: Document) -> list[Drawing]:
         case Evaluation():
             return [_titled(chart) for chart in _of_evaluation(document)]
         case Study():
-            return [_titled(chart, _score(document)) for chart in _of_study(document)]
+            own = [_titled(chart, _score(document)) for chart in _of_study(document)]
+            return [*own, *_of_datasets(document)]
         case Agreement():
             return analyses.agreement_drawings(document, STYLE)
         case Confidence():
@@ -120,6 +122,18 @@ def _of_study(document: Study) -> list[Drawing]:
     charts += [
         chart for pair in pairs if (chart := study.increase(pair, STYLE, score=_score(document), wide=440))
     ]
+    return charts
+
+
+def _of_datasets(document: Study) -> list[Drawing]:
+    """What an evaluation shows, of every dataset, as means over runs; with several behind their names."""
+    charts = []
+    for shown in study_shown(document.without_sentences()):
+        named = f"/{shown.name}" if len(document.datasets) > 1 else ""
+        for chart in _of_evaluation(shown.averaged):
+            titled = _titled(chart)
+            over = " · means over runs" if any(map(shown.several, shown.runs)) else ""
+            charts.append(replace(titled, name=f"{chart.name}{named}", axis=f"{titled.axis}{over}"))
     return charts
 
 

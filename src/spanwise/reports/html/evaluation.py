@@ -17,17 +17,16 @@ from spanwise.reports import _wording as words
 from spanwise.reports._charts import PAGE, Style, errors, evaluation, marks, reach, shortened, titled
 from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import compared, inner_keys, label_order
-from spanwise.reports.html.analyses import conditions, panel, readings
-from spanwise.reports.html.packing import (
+from spanwise.reports._shown import (
     ShownDataset,
     both_ends,
-    contents,
     evaluation_shown,
-    labels_of,
     mean_score,
     run_values,
     study_shown,
 )
+from spanwise.reports.html.analyses import conditions, panel, readings
+from spanwise.reports.html.packing import contents, labels_of
 from spanwise.reports.html.verdicts import (
     averages,
     findings,

@@ -26,7 +26,7 @@ from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import compared, decides, examples, ranked, score_path
-from spanwise.reports.html.packing import Path, ShownDataset, both_ends, mean_score, run_values, score_at
+from spanwise.reports._shown import Path, ShownDataset, both_ends, mean_score, run_values, score_at
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 

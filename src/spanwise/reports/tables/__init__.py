@@ -12,7 +12,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports.tables import _result, _study
+from spanwise.reports.tables import _result, _runs, _study
 from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown, text_of
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
@@ -24,7 +24,11 @@ def names(document: DocumentLike) -> list[str]:
 
 
 def tables(document: DocumentLike, *, short: bool = False) -> dict[str, Table]:
-    """Every table that the document has the numbers for, by name; with `short`, attributes as eLen, eCon."""
+    """Every table that the document has the numbers for, by name; with `short`, attributes as eLen, eCon.
+
+    A study of one dataset has the tables of an evaluation as well, as means over runs; one of several
+    datasets has them under `labels/DATASET`.
+    """
     made = {name: maker() for name, maker in _makers(document, short).items()}
     return {name: table for name, table in made.items() if table is not None and table.rows}
 
@@ -41,8 +45,9 @@ def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
     if isinstance(typed, Study):
-        makers = {**_study.TABLES, **_study.DIAGNOSES}
-        return {name: partial(maker, typed, short=short) for name, maker in makers.items()}
+        own = {**_study.TABLES, **_study.DIAGNOSES}
+        named = {name: partial(maker, typed, short=short) for name, maker in own.items()}
+        return {**named, **_runs.makers(typed)}
     if isinstance(typed, Evaluation):
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
     if isinstance(typed, Description):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -406,7 +407,9 @@ def composition(dataset: DatasetFacts) -> Table | None:
     return Table("composition", caption, tuple(header), tuple(rows))
 
 
-TABLES: dict[str, Callable[[Evaluation], Table | None]] = {
+TableMaker: TypeAlias = Callable[[Evaluation], Table | None]
+
+TABLES: dict[str, TableMaker] = {
     made.__name__: made
     for made in (
         holistic,

@@ -544,6 +544,11 @@ def mark(settings: Settings, cell: Bounded | ScoreTest) -> str:
     return "†" if few and not settings.few_units and settings.resamples else ""
 
 
+def around(std: float | None) -> ScreenLine:
+    """A standard deviation over runs behind its mean; nothing where there is none."""
+    return [(f" ±{say.points(std)}", "faint")] if say.defined(std) else []
+
+
 def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
     """The meaning of the dagger, where there is one."""
     settings = document.settings

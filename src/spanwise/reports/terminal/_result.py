@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
-from spanwise.diagnosis import distinct
+from spanwise.diagnosis import distinct, slice_path
 from spanwise.document import Interval, Settings, given
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
@@ -27,6 +27,7 @@ from spanwise.reports.terminal._layout import (
     ScreenLine,
     Stretch,
     and_more,
+    around,
     banner,
     bar,
     few_units,
@@ -52,6 +53,7 @@ class ScoredRow(Struct, frozen=True):
     score: float | None
     interval: Interval | None
     mark: str = ""
+    std: float | None = None  # of the score, over runs
 
 
 MOST_LABELS = 20
@@ -61,26 +63,47 @@ FEW = 30
 
 def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequence[str]) -> list[ScreenLine]:
     """All sections of a document with one system."""
-    ((name, system),) = document.systems.items()
-    settings = document.settings
+    (system,) = document.systems.values()
     notes = document.notes or ()
     return [
         *banner(document, seconds),
         *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
-        *_scores(system, settings, width),
-        *findings(document, width),
-        *_errors(system, width),
-        *_labels(document, system, width),
-        *_tough(system, settings, width),
-        *slices({name: system}, width),
+        *sections(document, width, {}),
         *_attributes(document.dataset, system, width),
         *few_units(document, width),
         *next_steps(document, width, saved),
     ]
 
 
-def _scores(system: SystemScores, settings: Settings, width: int) -> list[ScreenLine]:
+def sections(
+    document: Evaluation, width: int, over: Mapping[str, SystemScores], *, brief: bool = False
+) -> list[ScreenLine]:
+    """Scores, findings, errors, labels, tough mentions and weak slices of the one system.
+
+    Args:
+        over: the standard deviations of a system whose scores are means over runs.
+        brief: without tough mentions, which a study shows of all datasets at once.
+    """
+    ((name, system),) = document.systems.items()
+    deviation = over.get(name)
+    return [
+        *_scores(system, document.settings, width, deviation),
+        *findings(document, width),
+        *_errors(system, width, deviation),
+        *_labels(document, system, width, deviation),
+        *([] if brief else _tough(system, document.settings, width, deviation)),
+        *slices({name: system}, width, over),
+    ]
+
+
+def _scores(
+    system: SystemScores, settings: Settings, width: int, deviation: SystemScores | None
+) -> list[ScreenLine]:
     exact = system.exact.overall
+
+    def spread(name: str) -> ScreenLine:
+        return around(None if deviation is None else deviation.primary(name))
+
     primary = settings.primary or "f1"
     ends = say.interval(system.primary_ends(primary))
     dagger = "†" if ends and settings.few_units else ""
@@ -88,10 +111,15 @@ def _scores(system: SystemScores, settings: Settings, width: int) -> list[Screen
         [
             (f"{say.PRIMARY_SCORES[primary]} ", "strong"),
             (say.points(system.primary(primary)), "score"),
+            *spread(primary),
             (f"  {ends}{dagger}" if ends else "", "faint"),
         ],
         *(
-            [(f"{say.PRIMARY_SCORES[name]} ", ""), (say.points(system.primary(name)), "strong")]
+            [
+                (f"{say.PRIMARY_SCORES[name]} ", ""),
+                (say.points(system.primary(name)), "strong"),
+                *spread(name),
+            ]
             for name in ("f1", "precision", "recall")
             if name != primary
         ),
@@ -101,6 +129,7 @@ def _scores(system: SystemScores, settings: Settings, width: int) -> list[Screen
             [
                 ("fair F1 ", ""),
                 (say.points(system.fair.overall.f1), "strong"),
+                *spread("fair"),
                 ("  each error counted once", "faint"),
             ]
         )
@@ -128,18 +157,19 @@ def findings(document: Evaluation, width: int) -> list[ScreenLine]:
     return result
 
 
-def _errors(system: SystemScores, width: int) -> list[ScreenLine]:
+def _errors(system: SystemScores, width: int, deviation: SystemScores | None) -> list[ScreenLine]:
     gains, counts = dict(system.gains.items()), system.fair.overall
     kinds = sorted(say.ERRORS, key=lambda kind: -_or_zero(gains[kind].gain))
     top = max(_or_zero(gains[kind].gain) for kind in kinds)
     rows: list[list[ScreenCell]] = []
     for kind in kinds:
         gain = _or_zero(gains[kind].gain)
+        std = deviation.gains.of(kind).gain if deviation is not None and counts.count(kind) else None
         rows.append(
             [
                 say.OUTCOMES[kind],
                 bar(gain / top if top else 0.0),
-                [(say.signed(gains[kind].gain), "strong")],
+                [(say.signed(gains[kind].gain), "strong"), *around(std)],
                 [(say.interval(gains[kind].ends("gain")), "faint")],
                 say.count(counts.count(kind)),
                 mostly(system, kind),
@@ -187,7 +217,9 @@ def _parts(system: SystemScores, kind: str) -> list[tuple[str, float]]:
     ]
 
 
-def _labels(document: Evaluation, system: SystemScores, width: int) -> list[ScreenLine]:
+def _labels(
+    document: Evaluation, system: SystemScores, width: int, deviation: SystemScores | None
+) -> list[ScreenLine]:
     order = scored_labels(document)
     shown = order[:MOST_LABELS]
     rows = [
@@ -198,6 +230,7 @@ def _labels(document: Evaluation, system: SystemScores, width: int) -> list[Scre
             cell.f1,
             cell.ends("f1"),
             mark(document.settings, cell),
+            None if deviation is None else deviation.exact.labels[label].f1,
         )
         for label in shown
         for cell in [system.exact.labels[label]]
@@ -225,13 +258,15 @@ def _scored(
             continue  # a handful of mentions must not stretch the scale of all others
         reach += [value for value in (row.score, *(row.interval or ())) if value is not None]
     scale = Scale.around(reach)
+    # Means over runs have a deviation in place of intervals.
+    bounded = any(row.interval for row in rows) or all(row.std is None for row in rows)
     table: list[list[ScreenCell]] = [
         [
             text(row.name),
             say.count(row.gold),
             *map(say.points, row.others),
-            [(say.points(row.score), "strong")],
-            [(say.interval(row.interval) + row.mark, "faint")],
+            [(say.points(row.score), "strong"), *around(row.std)],
+            *([[(say.interval(row.interval) + row.mark, "faint")]] if bounded else []),
             scale.strip(row.score, row.interval, mark=overall),
         ]
         for row in rows
@@ -241,16 +276,24 @@ def _scored(
         Column("gold", right=True),
         *(Column(other, right=True, rank=2) for other in others),
         Column(score, right=True),
-        Column(interval_title(settings)),
+        *([Column(interval_title(settings))] if bounded else []),
         Column(scale.axis, least=20, most=44, rank=1),
     ]
     return grid(columns, table, width)
 
 
-def _tough(system: SystemScores, settings: Settings, width: int) -> list[ScreenLine]:
+def _tough(
+    system: SystemScores, settings: Settings, width: int, deviation: SystemScores | None
+) -> list[ScreenLine]:
     rows = [
         ScoredRow(
-            say.TOUGH[subset], cell.mentions, (), cell.recall, cell.ends("recall"), mark(settings, cell)
+            say.TOUGH[subset],
+            cell.mentions,
+            (),
+            cell.recall,
+            cell.ends("recall"),
+            mark(settings, cell),
+            None if deviation is None else deviation.tough[subset].overall.recall,
         )
         for subset, scores in system.tough.items()
         for cell in [scores.overall]
@@ -273,12 +316,19 @@ def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[ScreenLine
     return flow([[("no mention is ", "faint"), *empty[0]], *empty[1:]], width, indent=2) if empty else []
 
 
-def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_SLICES) -> list[ScreenLine]:
-    """The slices that cost most, of one system or of several."""
+def slices(
+    systems: Mapping[str, SystemScores],
+    width: int,
+    over: Mapping[str, SystemScores],
+    *,
+    most: int = MOST_SLICES,
+) -> list[ScreenLine]:
+    """The slices that cost most, of one system or of several; `over` has deviations over runs."""
     rows: list[list[ScreenCell]] = []
     same: list[list[ScreenLine]] = []
     for name, system in systems.items():
         costly = [row for row in system.slices if _or_zero(row.cost) > 0]
+        spreads = {slice_path(row): row.value for row in over[name].slices} if name in over else {}
         for row, *others in distinct(costly, system)[:most]:
             same.append(_also(others, width))
             rows.append(
@@ -286,7 +336,7 @@ def slices(systems: Mapping[str, SystemScores], width: int, *, most: int = MOST_
                     text(name),
                     text(say.slice_title(row.kind, row.name, row.title)),
                     say.count(row.gold),
-                    [(say.points(row.value), "strong")],
+                    [(say.points(row.value), "strong"), *around(spreads.get(slice_path(row)))],
                     [(say.slice_score(row, system), "faint")],
                     [(say.interval(row.interval), "faint")],
                     [("costs ", "faint"), (say.points(row.cost), "strong")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from spanwise.reports.terminal._layout import (
     ScreenCell,
     ScreenLine,
     and_more,
+    around,
     banner,
     few_units,
     files,
@@ -45,6 +47,7 @@ class ComparedRow(Struct, frozen=True):
     title: str
     gold: int
     values: Sequence[float | None]
+    stds: Sequence[float | None]  # over runs
     path: tuple[str, ...]
 
 
@@ -55,14 +58,7 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
     return [
         *banner(document, seconds),
         *files(document.inputs, width, dataset=document.dataset, systems=document.systems, notes=notes),
-        *_scores(document, systems, width),
-        *_pairs(document, width),
-        *findings(document, width),
-        *_parts(document, width),
-        *_errors(document, systems, width),
-        *_labels(document, systems, width),
-        *_tough(document, systems, width),
-        *slices(systems, width, most=max(1, MOST_SLICES // len(systems))),
+        *sections(document, width, {}),
         *_attributes(document, systems, width),
         *in_words(document, width),
         *few_units(document, width),
@@ -70,7 +66,32 @@ def lines(document: Evaluation, width: int, seconds: float | None, saved: Sequen
     ]
 
 
-def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
+Deviations: TypeAlias = Mapping[str, SystemScores]  # of systems whose scores are means over runs
+
+
+def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool = False) -> list[ScreenLine]:
+    """Scores, differences, findings, errors, labels, tough mentions and weak slices, the best system first.
+
+    Args:
+        over: the standard deviations of systems whose scores are means over runs.
+        brief: without differences and tough mentions, which a study shows of all datasets at once.
+    """
+    systems = {name: document.systems[name] for name in ranked(document)}
+    return [
+        *_scores(document, systems, width, over),
+        *([] if brief else _pairs(document, width)),
+        *findings(document, width),
+        *_parts(document, width),
+        *_errors(document, systems, width, over),
+        *_labels(document, systems, width, over),
+        *([] if brief else _tough(document, systems, width, over)),
+        *slices(systems, width, over, most=max(1, MOST_SLICES // len(systems))),
+    ]
+
+
+def _scores(
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+) -> list[ScreenLine]:
     own = own_letters(document)
     primary = document.settings.primary or "f1"
     scale = Scale.around(_reach(systems.values(), primary))
@@ -80,15 +101,24 @@ def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: in
     for name, system in systems.items():
         value, ends = system.primary(primary), system.primary_ends(primary)
         better = document.letters.get(name, "")
+        std = over.get(name)
+
+        def spread(score: str, std: SystemScores | None = std) -> ScreenLine:
+            return around(None if std is None else std.primary(score))
+
         rows.append(
             [
                 [(own[name], "faint")],
                 text(name, "strong"),
-                [(say.points(value), "score")],
+                [(say.points(value), "score"), *spread(primary)],
                 [(say.interval(ends), "faint")],
-                *(say.points(system.primary(name)) for name in beside),
+                *([(say.points(system.primary(score)), ""), *spread(score)] for score in beside),
                 *(_credited(system, credit) for credit in credits),
-                *([] if primary == "macro" else [say.points(system.exact.macro.f1)]),
+                *(
+                    []
+                    if primary == "macro"
+                    else [[(say.points(system.exact.macro.f1), ""), *spread("macro")]]
+                ),
                 [(" ".join(better) or "–", "good" if better else "faint")],
                 scale.strip(value, ends),
             ]
@@ -105,8 +135,10 @@ def _scores(document: Evaluation, systems: Mapping[str, SystemScores], width: in
         Column(scale.axis, least=18, most=36, rank=2),
     ]
     by = f" by {say.PRIMARY_SCORES[primary]}" if primary != "f1" else ""
-    note = f"beats: significantly better{by} than the system with that letter"
-    return [*heading("Systems", note if document.letters else "", width), *grid(columns, rows, width)]
+    note = f"beats: significantly better{by} than the system with that letter" if document.letters else ""
+    if over:
+        note = "mean ± std over runs" + (f" · beats: significantly better{by}" if document.letters else "")
+    return [*heading("Systems", note, width), *grid(columns, rows, width)]
 
 
 _SHORT = {"f1": "F1", "precision": "P", "recall": "R", "fair": "fair F1"}
@@ -244,19 +276,25 @@ def _titles(document: Evaluation, names: Sequence[str], most: int) -> list[Colum
     return [Column(say.visible(name) if fitting else letters[name], right=True, least=5) for name in names]
 
 
-def _valued(values: Sequence[float | None]) -> list[ScreenCell]:
+def _valued(values: Sequence[float | None], stds: Sequence[float | None]) -> list[ScreenCell]:
     best = highest(values)
-    return [[(say.points(value), "strong" if value == best else "")] for value in values]
+    return [
+        [(say.points(value), "strong" if value == best else ""), *around(std)]
+        for value, std in zip(values, stds, strict=True)
+    ]
 
 
-def _errors(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
-    shown = _names(systems, width, 20, 14)
+def _errors(
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+) -> list[ScreenLine]:
+    shown = _names(systems, width, 20, 20 if over else 14)
     rows: list[list[ScreenCell]] = []
     for kind in say.ERRORS:
         row: list[ScreenCell] = [say.OUTCOMES[kind]]
         for name in shown:
             gain, number = systems[name].gains.of(kind).gain, systems[name].fair.overall.count(kind)
-            row.append([(say.signed(gain), "strong"), (f" ({say.count(number)})", "faint")])
+            std = over[name].gains.of(kind).gain if name in over and number else None
+            row.append([(say.signed(gain), "strong"), *around(std), (f" ({say.count(number)})", "faint")])
         rows.append(row)
     note = "F1 that fixing all errors of a kind would add (errors)"
     table = grid([Column("kind"), *_titles(document, shown, 16)], rows, width)
@@ -292,11 +330,11 @@ def _side_by_side(
     width: int,
 ) -> list[ScreenLine]:
     """The rows, with differences where two systems are compared."""
-    shown = _names(systems, width, 34, 9)
+    shown = _names(systems, width, 34, 12 if any(std is not None for row in rows for std in row.stds) else 9)
     tested = _compared(document, rows, width)
     table: list[list[ScreenCell]] = []
     for at, row in enumerate(rows):
-        values = _valued(row.values[: len(shown)])
+        values = _valued(row.values[: len(shown)], row.stds[: len(shown)])
         table.append([text(row.title), say.count(row.gold), *values, *(tested[at] if tested else ())])
     columns = [Column(first, least=22), Column("gold", right=True), *_titles(document, shown, 12)]
     return [
@@ -305,14 +343,18 @@ def _side_by_side(
     ]
 
 
-def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
+def _labels(
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+) -> list[ScreenLine]:
     order = scored_labels(document)
     rows = []
     for label in order[:MOST_LABELS]:
         cells = [system.exact.labels.get(label) for system in systems.values()]
         gold = next(cell.gold for cell in reversed(cells) if cell is not None)
         values = [None if cell is None else cell.f1 for cell in cells]
-        rows.append(ComparedRow(label, gold, values, ("exact", "labels", label, "f1")))
+        spreads = [over[name].exact.labels.get(label) if name in over else None for name in systems]
+        stds = [None if spread is None else spread.f1 for spread in spreads]
+        rows.append(ComparedRow(label, gold, values, stds, ("exact", "labels", label, "f1")))
     return [
         *heading("By label", "F1, exact span and label", width),
         *_side_by_side(document, systems, rows, "label", width),
@@ -320,15 +362,19 @@ def _labels(document: Evaluation, systems: Mapping[str, SystemScores], width: in
     ]
 
 
-def _tough(document: Evaluation, systems: Mapping[str, SystemScores], width: int) -> list[ScreenLine]:
+def _tough(
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+) -> list[ScreenLine]:
     tough = union(system.tough for system in systems.values())
     rows = []
     for subset, scores in tough.items():
         if scores.overall.mentions:
             cells = [system.tough.get(subset) for system in systems.values()]
             values = [None if cell is None else cell.overall.recall for cell in cells]
+            spreads = [over[name].tough.get(subset) if name in over else None for name in systems]
+            stds = [None if spread is None else spread.overall.recall for spread in spreads]
             path = ("tough", subset, "overall", "recall")
-            rows.append(ComparedRow(say.TOUGH[subset], scores.overall.mentions, values, path))
+            rows.append(ComparedRow(say.TOUGH[subset], scores.overall.mentions, values, stds, path))
     if not rows:
         return []
     note = "recall by what training showed"

@@ -34,6 +34,8 @@ from spanwise.reports._document import (
     slice_words,
     unbeaten,
 )
+from spanwise.reports._shown import ShownDataset, study_shown
+from spanwise.reports.terminal import _result, _several
 from spanwise.reports.terminal._layout import (
     Column,
     Held,
@@ -53,6 +55,7 @@ from spanwise.reports.terminal._layout import (
 from spanwise.statistics import LEVEL
 
 MOST_FLIPS = 8
+MOST_DATASETS = 3  # that are shown one by one
 
 
 def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
@@ -60,22 +63,45 @@ def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine
     analyses = document.analyses
     buckets, score = analyses.bucket_wise, say.study_score(analyses)
     primary = say.PRIMARY_SCORES[document.settings.primary or "f1"]
+    shown = study_shown(document.without_sentences())
+    several = len(document.datasets) > 1
     return [
         *banner(document, seconds),
         *_inputs(document.datasets, width),
         *_warnings(document.plan, width),
         *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
-        *_holistic(analyses, primary, width),
-        *differences(document.datasets, buckets.comparative, primary, width),
+        *(_holistic(analyses, primary, width) if several or score != primary else []),
+        *(differences(document.datasets, buckets.comparative, primary, width) if several else []),
+        *([] if several else _evaluated(shown, width)),
         *_model_wise(analyses.model_wise, width),
         *_attribute_wise(analyses.attribute_wise, width),
         *_self(buckets.self_, score, width),
         *_comparative(buckets.comparative, score, width),
         *_held(document.datasets, width),
         *_flips(buckets.rank_flips, width),
-        *_tough(analyses.tough, width),
+        *(_tough(analyses.tough, width) if several else []),
+        *(_by_dataset(shown, width) if several else []),
         *in_words(document, width),
     ]
+
+
+def _evaluated(shown: Sequence[ShownDataset], width: int, *, brief: bool = False) -> list[ScreenLine]:
+    """What the screen of an evaluation says of its systems, as means over runs."""
+    result: list[ScreenLine] = []
+    for dataset in shown:
+        sections = _result.sections if len(dataset.runs) == 1 else _several.sections
+        result += sections(dataset.averaged, width, dataset.deviations, brief=brief)
+    return result
+
+
+def _by_dataset(shown: Sequence[ShownDataset], width: int) -> list[ScreenLine]:
+    """The first datasets one after the other, each as the screen of an evaluation shows it."""
+    result: list[ScreenLine] = []
+    for dataset in shown[:MOST_DATASETS]:
+        rule = "─" * max(0, width - 5 - cell_len(say.visible(dataset.name)))
+        result += [[], [(" ── ", "faint"), *text(dataset.name, "strong"), (f" {rule}", "faint")]]
+        result += _evaluated([dataset], width, brief=True)
+    return [*result, *and_more(len(shown) - MOST_DATASETS, width, "datasets")]
 
 
 def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
@@ -182,8 +208,8 @@ def _warnings(plan: PlanNotes | UnsetType, width: int) -> list[ScreenLine]:
     if plan and plan.identical:
         words.append(f"{say.plural(len(plan.identical), 'file')} the same as another run, counted once")
     for row in plan.shared if plan else ():
-        named = " and ".join(f"{say.visible(system)} (run {say.visible(run)})" for system, run in row["runs"])
-        words.append(f"{say.visible(row['dataset'])}: {named} have the same predictions")
+        named = " and ".join(f"{say.visible(system)} (run {say.visible(run)})" for system, run in row.runs)
+        words.append(f"{say.visible(row.dataset)}: {named} have the same predictions")
     return flow([[("! ", "warn"), *text(word)] for word in words], width)
 
 

@@ -1,0 +1,62 @@
+"""The tables of an evaluation, of a dataset of a study: means over runs with their deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from spanwise.averages import deviations
+from spanwise.document.study import Study
+from spanwise.reports import _wording as say
+from spanwise.reports._shown import ShownDataset, study_shown
+from spanwise.reports.tables import _result
+from spanwise.reports.tables._result import TableMaker
+from spanwise.reports.tables._table import Cell, Number, Table
+
+OWN = ("holistic", "tough", "statements")  # a study has tables of its own under these names
+TESTED = ("comparisons", "composition")  # what is the same of every run
+
+
+def makers(document: Study) -> dict[str, Callable[[], Table | None]]:
+    """The tables of every dataset by name; with several datasets each behind its own, `labels/DATASET`."""
+    shown = study_shown(document.without_sentences())
+    several = len(document.datasets) > 1
+    return {
+        f"{name}/{dataset.name}" if several else name: partial(_table, name, maker, dataset, several)
+        for name, maker in _result.TABLES.items()
+        if name not in OWN
+        for dataset in shown
+    }
+
+
+def _table(name: str, maker: TableMaker, shown: ShownDataset, several: bool) -> Table | None:
+    means = shown.averaged
+    made = maker(means)
+    if made is None:
+        return None
+    if name not in TESTED and any(map(shown.several, shown.runs)):
+        beside = maker(
+            replace(
+                means,
+                systems={name: deviations(list(shown.runs[name].values())) for name in means.systems},
+            )
+        )
+        assert beside is not None
+        rows = zip(made.rows, beside.rows, strict=True)
+        made = replace(
+            made,
+            rows=tuple(tuple(map(_spread, row, spreads)) for row, spreads in rows),
+            caption=f"{made.caption} Mean and sample standard deviation over runs.",
+        )
+    if not several:
+        return made
+    return replace(made, name=f"{name}/{shown.name}", caption=f"{say.visible(shown.name)}: {made.caption}")
+
+
+def _spread(mean: Cell, deviation: Cell) -> Cell:
+    """A number with its deviation, where it has one; what is the same in all runs has none."""
+    if not isinstance(mean, Number) or not isinstance(deviation, Number) or not deviation.value:
+        return mean
+    return replace(mean, text=f"{mean.text} ±{deviation.text.lstrip('+')}", std=deviation.value)
