@@ -22,7 +22,7 @@ from spanwise.reports import _wording as words
 from spanwise.reports import figures, render
 from spanwise.reports._shown import run_name, study_shown
 from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
-from spanwise.reports.html.verdicts import overall_verdict, verdicts
+from spanwise.reports.html.verdicts import overall_verdict, verdicts, worded
 from spanwise.reports.tables import Number
 
 SYSTEMS = ("large", "small", "rules")
@@ -207,6 +207,12 @@ def test_the_screen_of_one_system_with_runs_has_its_spread(folder: Path) -> None
     screen = found.to_text(width=100)
     assert f"F1 {words.spread(result.mean, result.std)}" in screen
     assert "\n Errors" in screen and "\n Weakest slices" in screen
+    first = next(row for row in found.datasets["north"].findings if row.runs)
+    assert first.runs == (3, 3)
+    said = f"(in 3 of 3 runs; these are the numbers of run {first.run})"
+    assert said in " ".join(screen.split())
+    assert said in worded(study_shown(found)[0].document, first).rest
+    assert said in str(render(found, "summary"))
 
 
 def test_one_run_each_is_shown_as_an_evaluation_is(folder: Path) -> None:

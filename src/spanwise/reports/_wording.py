@@ -393,7 +393,21 @@ def slice_score(row: WeakSlice, system: SystemScores) -> str:
 def finding(found: Finding) -> str:
     """One finding as a sentence with its number and its count."""
     headline, rest = finding_parts(found)
-    return f"{headline}: {rest}."
+    return f"{headline}: {rest}{agreement(found)}."
+
+
+def agreement(found: Finding) -> str:
+    """How many runs show a finding, and the one that its numbers are of; nothing where there is one run.
+
+    Examples:
+        >>> agreement(Finding(kind="gain", system="a", score="f1", value=0.3, count=64, path=(), filter={},
+        ...     run="2", runs=(2, 3)))
+        ' (in 2 of 3 runs; these are the numbers of run 2)'
+    """
+    if not found.runs or not found.run:
+        return ""
+    showing, runs = found.runs
+    return f" (in {showing} of {runs} runs; these are the numbers of run {visible(found.run)})"
 
 
 def finding_parts(found: Finding) -> tuple[str, str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import fsum, nan, sqrt
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from spanwise.columns import plain, ratio
+from spanwise.averages import spread
+from spanwise.columns import plain
 from spanwise.diagnosis import LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
 from spanwise.document.scores import SCORE_PATHS, BucketEdges, BucketScores, SystemScores
 from spanwise.document.study import (
@@ -38,11 +38,7 @@ def over_runs(values: Mapping[str, float]) -> Spread:
         >>> over_runs({"1": 0.5, "2": 0.7, "3": float("nan")}).runs
         2
     """
-    defined = [value for value in values.values() if value == value]
-    mean = float(ratio(fsum(defined), len(defined)))
-    square = fsum((value - mean) ** 2 for value in defined)
-    deviation = sqrt(float(ratio(square, len(defined) - 1))) if len(defined) > 1 else nan
-    return Spread(mean=plain(mean), std=plain(deviation), runs=len(defined))
+    return spread(values.values())
 
 
 class StudyScores(Struct, frozen=True):

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from markupsafe import Markup
 from msgspec import UNSET, Struct, to_builtins
+from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, PREDICTED, lead_over_runs, mean_of, or_nan
 from spanwise.document import given
@@ -82,13 +83,18 @@ def worded(document: Evaluation, finding: Finding) -> VerdictItem:
     """One finding in words."""
     match finding.kind:
         case "gain":
-            return _gain(document, finding)
+            return _over_runs(_gain(document, finding), finding)
         case "tough" | "slice":
-            return _weak(document, finding)
+            return _over_runs(_weak(document, finding), finding)
         case "lead":
             return _lead_item(document, finding)
         case "data":
             return _data(finding)
+
+
+def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
+    """The item with how many runs show what it says."""
+    return replace(item, rest=f"{item.rest.removesuffix('.')}{words.agreement(finding)}.")
 
 
 def _named(document: Evaluation, finding: Finding) -> str:
