@@ -19,6 +19,7 @@ from spanwise.cli.main import main
 from spanwise.errors import MissingExtra
 from spanwise.gates import Check, gate
 from spanwise.reports import REPORTS, outlets, render, save
+from spanwise.reports.notebook import notebook_table
 
 ONE, TWO, STUDY = documents.result(), documents.result("crf", "bert"), study_documents.study()
 EVIL = "</script><img src=x onerror=y>\x1b[31m\u202e]]>&\x00\n- injected: true"
@@ -154,14 +155,14 @@ def test_hostile_names_stay_inert_in_the_step_summary_and_the_notebook() -> None
     made["letters"] = {EVIL: "b", "b": ""}
     made["dataset"]["name"] = made["signature"] = EVIL
     made["findings"][0]["system"] = EVIL
-    for text in (outlets.step_summary(made), outlets.notebook_table(made)):
+    for text in (outlets.step_summary(made), notebook_table(made)):
         assert "<img" not in text
         assert "</script" not in text
         assert not set(text) & set("\x1b\x00\u202e")
 
 
 def test_the_notebook_table_has_the_scores_and_no_script() -> None:
-    text = outlets.notebook_table(TWO)
+    text = notebook_table(TWO)
     assert "<td><b>72.0</b><sup>b</sup></td>" in text
     assert "script" not in text
     assert "style" not in text

@@ -166,7 +166,7 @@ class Description(Document, frozen=True, kw_only=True):
         return f"<spanwise.Description {dataset.name}: {sizes}, {len(dataset.labels)} labels>"
 
     def _repr_html_(self) -> str:
-        return str(reach("reports.outlets:notebook_description")(self))
+        return str(reach("reports.notebook:notebook_description")(self))
 
 
 class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):

@@ -404,7 +404,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         return f"<spanwise.Result {self.dataset.name}: {scores}>"
 
     def _repr_html_(self) -> str:
-        return str(reach("reports.outlets:notebook_table")(self))
+        return str(reach("reports.notebook:notebook_table")(self))
 
 
 class EvaluationSummary(Evaluation, frozen=True, kw_only=True, dict=True):

@@ -364,4 +364,4 @@ class Study(Document, frozen=True, kw_only=True):
         return f"<spanwise.Study {len(self.datasets)} datasets × {len(systems)} systems>"
 
     def _repr_html_(self) -> str:
-        return str(reach("reports.outlets:notebook_table")(self))
+        return str(reach("reports.notebook:notebook_table")(self))

@@ -267,6 +267,21 @@ def _attributes(part: str) -> str:
     return f"{_ATTRIBUTES}{']+'.join(unusual)}" if unusual else ""
 
 
+def worded_findings(document: Document) -> list[str]:
+    """The findings in words; of several datasets each behind the name of its own."""
+    match document:
+        case Evaluation():
+            return [say.finding(row) for row in document.findings]
+        case Study():
+            several = len(document.datasets) > 1
+            return [
+                f"{say.visible(name)}: {say.finding(row)}" if several else say.finding(row)
+                for name, part in document.datasets.items()
+                for row in part.findings
+            ]
+    return []
+
+
 # ---- one sentence per question, as it can stand in a paper -----------------------------------------
 
 

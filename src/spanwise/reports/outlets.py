@@ -7,7 +7,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -17,17 +16,17 @@ from msgspec import UNSET, UnsetType
 
 from spanwise.averages import spread
 from spanwise.document import Document, DocumentLike, Interval
-from spanwise.document.dataset import DatasetFacts, Description
+from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
 from spanwise.reports import _wording as say
-from spanwise.reports._document import short_signature
+from spanwise.reports._document import short_signature, worded_findings
 from spanwise.reports._shown import shown_datasets
-from spanwise.reports._wording import ERRORS, count, defined, finding, visible
-from spanwise.reports.tables import Cell, Number, Table, markdown, tables, text_of
+from spanwise.reports._wording import ERRORS, defined, visible
+from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
 
 __all__ = [
@@ -376,7 +375,7 @@ def step_summary(
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
     if "holistic" in made:
         parts.append(made["holistic"].to_markdown())
-    findings = _findings(document)
+    findings = worded_findings(document)
     if findings:
         parts.append("\n".join(f"- {markdown(text)}" for text in findings))
     if "errors" in made:
@@ -392,21 +391,6 @@ def step_summary(
 
 # What a summary folds away; of several datasets each.
 _FOLDED = ("errors", "labels", "tough", "model_wise", "rank_flips")
-
-
-def _findings(document: Document) -> list[str]:
-    """The findings in words; of several datasets each behind the name of its own."""
-    match document:
-        case Evaluation():
-            return [finding(row) for row in document.findings]
-        case Study():
-            several = len(document.datasets) > 1
-            return [
-                f"{say.visible(name)}: {finding(row)}" if several else finding(row)
-                for name, part in document.datasets.items()
-                for row in part.findings
-            ]
-    return []
 
 
 # ---- the `model-index` of a model card, as YAML that needs no YAML package -------------------------
@@ -475,57 +459,6 @@ def _by_system(document: Document) -> dict[str, list[tuple[str, SystemScores]]]:
 
 def _text(value: object) -> str:
     return json.dumps(visible(value))
-
-
-# ---- small tables in a notebook --------------------------------------------------------------------
-
-
-def notebook_table(document: DocumentLike) -> str:
-    """The scores of every system, the findings and the scores by label, as plain HTML.
-
-    There is no style of its own and no script, so a notebook shows it like its own tables;
-    every text is escaped.
-    """
-    document = as_document(document)
-    made = tables(document)
-    parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
-    findings = _findings(document)
-    if findings:
-        parts.insert(1, f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in findings)}</ul>")
-    if document.signature:
-        parts.append(f"<small>{_escaped(short_signature(document.signature))}</small>")
-    return f"<div>{''.join(parts)}</div>"
-
-
-def notebook_description(document: Description) -> str:
-    """A test set's mentions by label, and what share of them is tough, as plain HTML."""
-    counted = Table("labels", "", ("label", "mentions"), tuple(_counts(document.dataset)))
-    parts = [_table(counted), *map(_table, tables(document).values())]
-    return f"<div>{''.join(parts)}</div>"
-
-
-def _counts(dataset: DatasetFacts) -> Iterator[tuple[Cell, ...]]:
-    for label, number in sorted(dataset.labels.items(), key=lambda pair: -pair[1]):
-        yield label, Number(number, count(number))
-    yield "all", Number(dataset.mentions, count(dataset.mentions))
-
-
-def _table(made: Table) -> str:
-    head = "".join(f"<th>{_escaped(title)}</th>" for title in made.header)
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in made.rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cell(cell: Cell) -> str:
-    if not isinstance(cell, Number):
-        return f"<td>{_escaped(text_of(cell))}</td>"
-    shown = f"<b>{_escaped(cell.text)}</b>" if cell.best else _escaped(cell.text)
-    raised = f"<sup>{_escaped(cell.letters)}</sup>" if cell.letters else ""
-    return f"<td>{shown}{raised}</td>"
-
-
-def _escaped(value: object) -> str:
-    return escape(visible(value))
 
 
 # ---- experiment trackers, where they are installed -------------------------------------------------
