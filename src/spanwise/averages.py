@@ -174,9 +174,8 @@ def _key(row: Part) -> tuple[object, ...]:
             return _slice_key(row)
         case BucketEdges():
             return (row.name,)
-        case CrossBucket():
-            return row.buckets
-    raise TypeError(f"{type(row).__name__} has no name")
+    assert isinstance(row, CrossBucket)
+    return row.buckets
 
 
 def _slice_key(row: WeakSlice) -> tuple[object, ...]:
