@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import fsum, isnan, nan, sqrt
+from math import fsum, isnan, sqrt
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.columns import plain, ratio
 from spanwise.diagnosis import self_diagnosis
 from spanwise.document import Part
 from spanwise.document.scores import (
@@ -45,11 +44,13 @@ def spread(values: Iterable[float | None]) -> Spread:
         Spread(mean=0.6, std=0.14142135623730948, runs=2)
     """
     defined = [value for value in values if value is not None and not isnan(value)]
+    if not defined:
+        return Spread(mean=None, std=None, runs=0)
     # fsum, since the order of the values must not move the last bit.
-    mean = float(ratio(fsum(defined), len(defined)))
+    mean = fsum(defined) / len(defined)
     square = fsum((value - mean) ** 2 for value in defined)
-    deviation = sqrt(float(ratio(square, len(defined) - 1))) if len(defined) > 1 else nan
-    return Spread(mean=plain(mean), std=plain(deviation), runs=len(defined))
+    deviation = sqrt(square / (len(defined) - 1)) if len(defined) > 1 else None
+    return Spread(mean=mean, std=deviation, runs=len(defined))
 
 
 def averaged(runs: Sequence[SystemScores]) -> SystemScores:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.averages import deviations
+from spanwise.document.evaluation import Evaluation
 from spanwise.document.study import Study
 from spanwise.reports import _wording as say
 from spanwise.reports._shown import ShownDataset, study_shown
@@ -21,28 +23,39 @@ TESTED = ("comparisons", "composition")  # what is the same of every run
 
 def makers(document: Study) -> dict[str, Callable[[], Table | None]]:
     """The tables of every dataset by name; with several datasets each behind its own, `labels/DATASET`."""
-    shown = study_shown(document.without_sentences())
+    datasets = [_Averages(shown) for shown in study_shown(document.without_sentences())]
     several = len(document.datasets) > 1
     return {
-        f"{name}/{dataset.name}" if several else name: partial(_table, name, maker, dataset, several)
+        f"{name}/{dataset.shown.name}" if several else name: partial(_table, name, maker, dataset, several)
         for name, maker in _result.TABLES.items()
         if name not in OWN
-        for dataset in shown
+        for dataset in datasets
     }
 
 
-def _table(name: str, maker: TableMaker, shown: ShownDataset, several: bool) -> Table | None:
-    means = shown.averaged
-    made = maker(means)
+class _Averages(Struct, frozen=True, dict=True):
+    """The means over runs of one dataset and their deviations, which all of its tables share."""
+
+    shown: ShownDataset
+
+    @cached_property
+    def means(self) -> Evaluation:
+        return self.shown.averaged
+
+    @cached_property
+    def spreads(self) -> Evaluation:
+        runs = self.shown.runs
+        systems = {name: deviations(list(runs[name].values())) for name in self.means.systems}
+        return replace(self.means, systems=systems)
+
+
+def _table(name: str, maker: TableMaker, dataset: _Averages, several: bool) -> Table | None:
+    shown = dataset.shown
+    made = maker(dataset.means)
     if made is None:
         return None
     if name not in TESTED and any(map(shown.several, shown.runs)):
-        beside = maker(
-            replace(
-                means,
-                systems={name: deviations(list(shown.runs[name].values())) for name in means.systems},
-            )
-        )
+        beside = maker(dataset.spreads)
         assert beside is not None
         rows = zip(made.rows, beside.rows, strict=True)
         made = replace(
