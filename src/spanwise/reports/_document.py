@@ -269,17 +269,16 @@ def _attributes(part: str) -> str:
 
 def worded_findings(document: Document) -> list[str]:
     """The findings in words; of several datasets each behind the name of its own."""
-    match document:
-        case Evaluation():
-            return [say.finding(row) for row in document.findings]
-        case Study():
-            several = len(document.datasets) > 1
-            return [
-                f"{say.visible(name)}: {say.finding(row)}" if several else say.finding(row)
-                for name, part in document.datasets.items()
-                for row in part.findings
-            ]
-    return []
+    if isinstance(document, Evaluation):
+        return [say.finding(row) for row in document.findings]
+    from spanwise.document.study import Study
+
+    datasets = document.datasets if isinstance(document, Study) else {}
+    return [
+        f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
+        for name, part in datasets.items()
+        for row in part.findings
+    ]
 
 
 # ---- one sentence per question, as it can stand in a paper -----------------------------------------
