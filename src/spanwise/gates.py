@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import fsum
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
 
@@ -11,11 +12,13 @@ from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
+from spanwise.columns import ratio
 from spanwise.diagnosis import letters, with_leads
 from spanwise.document import Document, Input
 from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
+from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
 from spanwise.evaluation.columns import mention_columns
@@ -77,6 +80,8 @@ def gate(
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
+    Over several runs, the mean over runs is held to them; it is undefined where the score of a run is.
+
     Args:
         fail_under: the least score.
         against: an earlier result document (or its file) over the same gold file. Keep the same one
@@ -98,28 +103,31 @@ def gate(
     """
     checks: list[Check] = []
     document = as_document(document)
-    if not isinstance(document, Evaluation):
+    if not isinstance(document, Evaluation | Study):
         # Nothing to check must not pass for everything checked.
         raise InputError(
-            f"thresholds are held against an evaluation, but the document is a {document.kind}.\n"
-            "Give the result of an evaluation."
+            f"thresholds are held against an evaluation or a study, but the document is a {document.kind}.\n"
+            "Give the result of an evaluation or a study."
         )
-    if not document.systems:
+    systems = _gated(document)
+    if not systems:
         raise InputError("the document holds no systems.\nGive the result of an evaluation.")
     if score is not None and score not in PRIMARY:
         raise unknown("primary score", score, PRIMARY)
     score = score or document.settings.primary or "f1"
     if fail_under is not None:
         check_points("fail_under", fail_under)
-        for name, system in document.systems.items():
-            bounds = system.primary_ends(score) or (None, None)
-            held = bounds[0] if floor_bound else system.primary(score)
-            checks.append(least_check(name, _PLACES[score], held, fail_under, bound=floor_bound))
+        checks += [
+            least_check(
+                one.name, _PLACES[score], one.overall(score, bound=floor_bound), fail_under, bound=floor_bound
+            )
+            for one in systems
+        ]
     for place, least in _floors(floors):
         check_points(f"the floor of {place}", least)
         checks += [
-            least_check(name, place, _held(system, place, bound=floor_bound), least, bound=floor_bound)
-            for name, system in document.systems.items()
+            least_check(one.name, place, one.held(place, bound=floor_bound), least, bound=floor_bound)
+            for one in systems
         ]
     if file is not None:
         checks += _file_checks(document, read_gate(file), floor_bound=floor_bound)
@@ -130,6 +138,10 @@ def gate(
         if strict:
             raise ChoiceError("strict needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
+    if not isinstance(document, Evaluation):
+        raise ChoiceError(
+            "a study cannot be held against an earlier result.\nHold one run of each system against it."
+        )
     for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
         if points is not None:
             _check_drop(name, points, document.settings.resamples)
@@ -141,7 +153,67 @@ def gate(
 _PLACES = {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"}
 
 
-def _file_checks(document: Evaluation, asked: GateFile, *, floor_bound: bool) -> list[Check]:
+class GatedSystem(Struct, frozen=True):
+    """A system that is held to thresholds by the mean over its runs; that of one run is its score."""
+
+    name: str
+    runs: tuple[SystemScores, ...]
+    interval: tuple[float | None, float | None] | None = None  # of the mean of the study's score over runs
+    score: str | None = None  # that score
+
+    def overall(self, score: str, *, bound: bool) -> float | None:
+        """The score of the whole, or the lower end of its interval."""
+        if not bound:
+            return _mean([run.primary(score) for run in self.runs])
+        if len(self.runs) == 1:
+            return (self.runs[0].primary_ends(score) or (None, None))[0]
+        if score != self.score:
+            raise _no_bound(_PLACES[score])
+        return (self.interval or (None, None))[0]
+
+    def held(self, place: str, *, bound: bool) -> float | None:
+        """The score at a place, or the lower end of its interval."""
+        if bound and len(self.runs) > 1:
+            raise _no_bound(place)
+        return _mean([_held(run, place, bound=bound) for run in self.runs])
+
+
+def _no_bound(place: str) -> ChoiceError:
+    return ChoiceError(
+        f"floor_bound needs intervals, and the mean of {place} over several runs has none.\n"
+        "Leave it out, or evaluate one run of each system."
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean over runs; where one of them is undefined, so is the mean."""
+    defined = [value for value in values if value is not None]
+    return None if len(defined) < len(values) else float(ratio(fsum(defined), len(defined)))
+
+
+def _gated(document: Document) -> list[GatedSystem]:
+    """The systems of an evaluation, or of every dataset of a study."""
+    if isinstance(document, Evaluation):
+        return [GatedSystem(name, (one,)) for name, one in document.systems.items()]
+    if not isinstance(document, Study):
+        return []
+    about = document.analyses.score or "f1"
+    score = {"fair_f1": "fair"}.get(about, about)
+    main = document.analyses.holistic
+    return [
+        GatedSystem(
+            name if len(document.datasets) == 1 else f"{dataset} × {name}",
+            tuple(runs.values()),
+            main[name][dataset].ends("mean") if name in main and dataset in main[name] else None,
+            score,
+        )
+        for dataset, held in document.datasets.items()
+        for name, runs in held.runs.items()
+        if runs
+    ]
+
+
+def _file_checks(document: Evaluation | Study, asked: GateFile, *, floor_bound: bool) -> list[Check]:
     """The checks that a file asks for."""
     inner = gate(
         document,
@@ -152,6 +224,10 @@ def _file_checks(document: Evaluation, asked: GateFile, *, floor_bound: bool) ->
     )
     if not asked.slices:
         return list(inner.checks)
+    if not isinstance(document, Evaluation):
+        raise ChoiceError(
+            "named slices cannot be held to floors over several runs.\nEvaluate one run of each system."
+        )
     return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), asked.slices)]
 
 

@@ -152,9 +152,10 @@ def _say_number(errors: int) -> None:
 def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:
     """Have executors make the table of errors and write it."""
     from spanwise.cli.arguments import engine_of, reading_of, spark_reads, training_files
-    from spanwise.cli.evaluating import parted, read_edges, sources_of
+    from spanwise.cli.evaluating import parted, read_edges, refuse_runs, sources_of
     from spanwise.reports.error_frames import error_table
 
+    refuse_runs(args)
     _choose_attributes(args)
     reading = reading_of(args)
     gold, systems = sources_of(args, reading)
@@ -196,13 +197,14 @@ def _bucket(text: str | None) -> tuple[str, str] | None:
 
 
 def _document(args: argparse.Namespace) -> Document:
-    from spanwise.cli.evaluating import evaluate_files, is_result
+    from spanwise.cli.evaluating import evaluate_files, is_result, with_runs_apart
 
     if is_result(args.gold) and not args.systems:
         from spanwise.document.loading import load
 
         return load(args.gold)
     _choose_attributes(args)
+    args.systems = with_runs_apart(args.systems)
     return evaluate_files(args)
 
 
@@ -298,9 +300,10 @@ def run_slices(args: argparse.Namespace) -> int:
     import shlex
 
     from spanwise.cli.arguments import engine_of, finish_document, reading_of
-    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, sources_of
+    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, refuse_runs, sources_of
     from spanwise.slices import find_slices
 
+    refuse_runs(args)
     reading = reading_of(args)
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
@@ -474,9 +477,10 @@ def run_confidence(args: argparse.Namespace) -> int:
 
     from spanwise.calibration import confidence
     from spanwise.cli.arguments import finish_document, reading_of
-    from spanwise.cli.evaluating import named_systems, parted, sources_of
+    from spanwise.cli.evaluating import named_systems, parted, refuse_runs, sources_of
     from spanwise.errors import ChoiceError
 
+    refuse_runs(args)
     reading = reading_of(args)
     gold, systems = sources_of(args, reading)
     dev = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,13 +27,11 @@ from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
+    from spanwise.document.study import Study
     from spanwise.evaluation import Result
 
 
-NOT_WITH_RUNS = (
-    "save_edges", "edges", "redact", "memory", "preset", "columns", "fail_under", "against",
-    "floor", "gate", "junit",
-)  # fmt: skip
+NOT_WITH_RUNS = ("save_edges", "columns", "memory", "preset", "tag", "against")  # options of one run each
 
 
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
@@ -76,13 +74,13 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
 
-def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result:
+def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result | Study:
     """Call the public function with what the command line says."""
-    from spanwise import evaluation
     from spanwise.cli.arguments import given_answers, progress_of, reading_of, training_files
 
     reading = reading_of(args)
     keywords = _keywords(args, reading)
+    verb = _verb(args, compare=compare)
     gold, systems = sources_of(args, reading)
     train = args.train if spark_reads(args, systems) else training_files(args.train)
     if keywords.get("memory") is not None and not args.quiet:
@@ -90,7 +88,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
             [gold, *(systems or {}).values(), *(train or ())], reading, keywords["memory"]
         )
     function = partial(
-        evaluation.compare if compare else evaluation.evaluate,
+        verb,
         gold,
         systems,
         **{**keywords, "train": train},
@@ -112,6 +110,30 @@ def _say_what_is_read_whole(sources: Sequence[object], reading: Mapping[str, obj
             f"{path}: files of the format {name} are read whole, which may take {size / (1 << 20):,.0f} MB, "
             f"more than --memory {memory}; spanwise convert writes conll or jsonl, which come in parts."
         )
+
+
+def _verb(args: argparse.Namespace, *, compare: bool) -> Callable[..., Result | Study]:
+    """The public function; several samples of a file of answers are runs, as files are that {run} names."""
+    from spanwise import evaluation
+
+    sampled = has_samples(args)
+    if sampled or has_runs(args):
+        for flag in NOT_WITH_RUNS:
+            if getattr(args, flag, None):
+                raise ChoiceError(
+                    f"--{flag.replace('_', '-')} cannot be used with runs.\n"
+                    "Leave it out, or compare one run of each."
+                )
+    if sampled:
+        from spanwise.studies import of_runs
+
+        return of_runs
+    return evaluation.compare if compare else evaluation.evaluate
+
+
+def has_runs(args: argparse.Namespace) -> bool:
+    """Whether a path stands for the runs of a system."""
+    return any("{run}" in text for text in args.systems)
 
 
 def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str, Any]:
@@ -139,10 +161,14 @@ def _examples(args: argparse.Namespace) -> str:
     return args.examples if any(holding) or not holding else "none"
 
 
-def finish(args: argparse.Namespace, result: Result) -> int:
+def finish(args: argparse.Namespace, result: Result | Study) -> int:
     """Write what was asked for, show the screen, and tell whether every threshold was reached."""
     from spanwise.cli.arguments import save_document, show_document
+    from spanwise.document.evaluation import Evaluation
 
+    if not isinstance(result, Evaluation):  # of runs
+        _show_document(args, result)
+        return check(args, result)
     if args.html and result.keeps_mentions:
         result = result.with_analyses(slices={"command": result.settings.command})
     saved = save_document(args, result)
@@ -204,7 +230,7 @@ def _has_thresholds(args: argparse.Namespace) -> bool:
     )
 
 
-def check(args: argparse.Namespace, result: Result) -> int:
+def check(args: argparse.Namespace, result: Result | Study) -> int:
     """Exit status 1 where a threshold was missed, with one line each on standard error."""
     if not _has_thresholds(args):
         return 0
@@ -270,50 +296,6 @@ def has_samples(args: argparse.Namespace) -> bool:
     )
 
 
-def _of_runs(args: argparse.Namespace, path: str) -> dict[str, object]:
-    """A system of a study, whose answers are placed where that is asked for and they are JSON."""
-    from spanwise.cli.arguments import given_answers
-
-    answers = given_answers(args)
-    placed = answers is not None and ".json" in path.lower()
-    return {"predictions": path, **({"answers": answers} if placed else {})}
-
-
-def compare_runs(args: argparse.Namespace) -> int:
-    """Compare systems of several runs each: a study of one dataset."""
-    from spanwise.cli.arguments import reading_of
-    from spanwise.studies import study
-
-    for flag in NOT_WITH_RUNS:
-        if getattr(args, flag, None):
-            option = flag.replace("_", "-")
-            raise ChoiceError(
-                f"--{option} cannot be used with runs.\nLeave it out, or compare one run of each."
-            )
-    attributes, columns, fields = given_attributes(args)
-    added = {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
-    dataset = {"test": args.gold, "train": args.train or [], **reading_of(args), **added, "align": args.align}
-    if args.vocabulary:
-        dataset["vocabulary"] = args.vocabulary
-    keys = [name for name, one in SETTINGS.items() if one.toml is not None and not one.per_dataset]
-    settings = {name: getattr(args, name) for name in keys if getattr(args, name, None) is not None}
-    named = named_systems(args.systems)
-    document = study(
-        {
-            "datasets": {args.name or _named(args.gold)[0]: dataset},
-            "systems": {name: _of_runs(args, path) for name, path in named.items()},
-            **settings,
-            "attributes": attributes or unless_given("attributes"),
-            "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-            "cross": [list(_cross(text)) for text in args.cross],
-            "examples": args.examples if args.json else "none",
-        },
-        workers=args.workers,
-        cache=False,
-    )
-    return _show_document(args, document)
-
-
 def _show_document(args: argparse.Namespace, document: Document) -> int:
     """Write what was asked for of a document, and show its screen."""
     from spanwise.cli.arguments import save_document, show_document
@@ -323,19 +305,47 @@ def _show_document(args: argparse.Namespace, document: Document) -> int:
 
 
 def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
-    """Gold and systems; files that all hold both are systems with one gold annotation."""
-    from spanwise.formats import looks_merged
+    """Gold and systems; files that all hold both are systems with one gold annotation.
+
+    A gold file that was looked at is handed on as it is, open.
+    """
+    from spanwise.formats import looks_merged, opened
 
     if not args.systems:
         return args.gold, None
     named = named_systems(args.systems)
-    if spark_reads(args, named):
+    if spark_reads(args, named) or has_runs(args):
         return args.gold, named
-    if "tag_column" not in reading and all(
-        looks_merged(path, **reading) for path in (args.gold, *named.values())
-    ):
+    gold = opened(args.gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
+    if "tag_column" not in reading and all(looks_merged(path, **reading) for path in (gold, *named.values())):
         return named if args.gold in named.values() else named_systems([args.gold, *args.systems]), None
-    return args.gold, named
+    return gold, named
+
+
+def with_runs_apart(texts: Sequence[str]) -> list[str]:
+    """The same systems, each run as a system of its own: `a=a.{run}.txt` as `a.1=a.1.txt` and so on."""
+    if not any("{run}" in text for text in texts):
+        return list(texts)
+    from spanwise.studies import runs_of_pattern
+
+    return [
+        f"{name}.{run}={file}" if "{run}" in path else f"{name}={path}"
+        for name, path in named_systems(texts).items()
+        for run, file in (runs_of_pattern(path) if "{run}" in path else {"": path}).items()
+    ]
+
+
+def refuse_runs(args: argparse.Namespace) -> None:
+    """Refuse patterns of runs where each system must be one file."""
+    for name, path in named_systems(args.systems).items():
+        if "{run}" in path:
+            from spanwise.studies import runs_of_pattern
+
+            first = next(iter(runs_of_pattern(path).values()))
+            raise ChoiceError(
+                f"{args.command_line[0]} takes one run of each system, but {path} stands for several.\n"
+                f"Give one of them, as in {name}={first}."
+            )
 
 
 def named_systems(texts: Sequence[str]) -> dict[str, str]:
@@ -465,8 +475,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
     check_outputs(args)
     if args.format == "conlleval":
         return _conlleval(args)
-    if any("{run}" in system for system in args.systems) or has_samples(args):
-        return compare_runs(args)
     return finish(args, evaluate_files(args))
 
 
@@ -521,8 +529,6 @@ def run_compare(args: argparse.Namespace) -> int:
 
     if is_result(args.gold):
         return compare_results(args)
-    if any("{run}" in system for system in args.systems):
-        return compare_runs(args)
     return finish(args, evaluate_files(args, compare=True))
 
 

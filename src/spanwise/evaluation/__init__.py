@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
 
 from spanwise.alignment import How
 from spanwise.attributes import Attribute
@@ -19,6 +20,7 @@ from spanwise.evaluation._choices import (
     Inputs,
     check_keywords,
     gather,
+    has_runs,
     named_sources,
     parse_memory,
     parts_of,
@@ -31,6 +33,7 @@ from spanwise.evaluation._counting import (
     Whole,
     counted_block,
     counted_whole,
+    evaluated,
     sentences_with_errors,
 )
 from spanwise.evaluation._dataset import (
@@ -45,6 +48,7 @@ from spanwise.evaluation._dataset import (
     spark_opened,
     unheard,
 )
+from spanwise.evaluation._prepared import PreparedDataset, ReadGold, ReadSystems
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
@@ -66,24 +70,48 @@ __all__ = [
     "CodedMentions",
     "CodedSystem",
     "Inputs",
+    "PreparedDataset",
+    "ReadGold",
+    "ReadSystems",
     "Result",
     "compare",
     "compared",
     "evaluate",
     "evaluated_elsewhere",
     "gather",
+    "has_runs",
+    "named_sources",
     "packed_beside",
     "parse_memory",
     "read_whole",
     "same_cells",
     "sentences_with_errors",
+    "unheard",
     "unpacked",
     "unpacked_codes",
     "with_lead_intervals",
 ]
 
 
+P = ParamSpec("P")
+
+
+def _or_runs(function: Callable[P, Result]) -> Callable[P, Result]:
+    """The same function, where a path with {run} in it stands for the runs of a system: a study of them."""
+
+    @wraps(function)
+    def with_runs(*sources: P.args, **options: P.kwargs) -> Result:
+        given = dict(zip(("source", "systems"), sources, strict=False)) | options
+        if not has_runs(given.get("systems")):
+            return function(*sources, **options)
+        study: Result = reach("studies:of_runs")(**given)  # of the same family
+        return study
+
+    return with_runs
+
+
 @pipes_read_once()
+@_or_runs
 def evaluate(
     source: Any = None,
     systems: Any = None,
@@ -131,7 +159,8 @@ def evaluate(
             systems={"mine": "predicted"})`; of a Spark frame also `tokens="tokens"`, and maybe `document=`
             and `sentence=`, by which rows are ordered.
         gold: the same by name, or the column of gold in a frame or in records.
-        systems: predictions by name, or one or several files, which are named by their stem.
+        systems: predictions by name, or one or several files, which are named by their stem. A path with
+            {run} in it, such as "bert.{run}.conll", stands for all runs of a system.
         train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
         matcher: how mentions are paired where errors are named: "fair", or the name of another, such as one
             that an installed package adds. Exact and relaxed scores do not depend on it.
@@ -166,7 +195,8 @@ def evaluate(
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
-        A result whose scores are fractions; what is undefined (0/0) is None.
+        A result whose scores are fractions; what is undefined (0/0) is None. Of runs, the document of a study
+        of one dataset, as `spanwise.study` gives it.
 
     Examples:
         >>> result = evaluate([["B-PER", "I-PER", "O"]], {"mine": [["B-PER", "O", "O"]]}, resamples=0)
@@ -277,7 +307,10 @@ def _one_block(
     """What a single block says; the columns made for the first look at it serve to count it as well."""
     sides = shared.sides(block)
     known = fixed(shared, lambda now: iter([looked(sides[0], now)]), absent, progress)
-    return counted_block(block, sides, known, progress)
+    progress("count", 0, 1)
+    one = evaluated(block, sides, known)
+    progress("count", 1, 1)
+    return counted_block(one, known), one
 
 
 def _with_places(
@@ -314,7 +347,17 @@ def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
     Raises:
         ChoiceError: there are fewer than two systems.
     """
+    of_runs = has_runs(systems)
+    if of_runs and len(named_sources(systems)) < 2:
+        raise too_few()
     result = evaluate(source, systems, **options)
+    if of_runs:
+        return result
     if len(result) < 2:
-        raise ChoiceError("a comparison needs two systems or more.\nGive another file of predictions.")
+        raise too_few()
     return result.of_kind("comparison")
+
+
+def too_few() -> ChoiceError:
+    """The error of a comparison without a second system."""
+    return ChoiceError("a comparison needs two systems or more.\nGive another file of predictions.")

@@ -157,27 +157,37 @@ def gather(
         threads=len(readers),
     )
     if systems is not None:
-        predicted = _predicted(systems, readers, prefer=gold_annotation.reading.scheme)
-    corpora = [gold_annotation.corpus, *(one.corpus for one in training)]
-    corpora += [annotation.corpus for annotation in predicted.values()]
+        predicted = read_predicted(systems, readers, prefer=gold_annotation.reading.scheme)
+    return gathered(gold_annotation, predicted, training, align=align, name=name, merged=systems is None)
+
+
+def gathered(
+    gold: Annotation,
+    predicted: Mapping[str, Annotation],
+    train: Sequence[Annotation] = (),
+    *,
+    align: How,
+    name: str | None,
+    merged: bool = False,
+) -> Inputs:
+    """What was read, as one block: predictions on the gold text, all of it with one vocabulary."""
+    corpora = [gold.corpus, *(one.corpus for one in train), *(one.corpus for one in predicted.values())]
     recoded = iter(with_one_vocabulary(corpora))
-    gold_annotation = replace(gold_annotation, corpus=next(recoded))
-    training = tuple(replace(one, corpus=next(recoded)) for one in training)
+    gold = replace(gold, corpus=next(recoded))
+    training = tuple(replace(one, corpus=next(recoded)) for one in train)
     predicted = {key: replace(one, corpus=next(recoded)) for key, one in predicted.items()}
-    aligned = {key: align_to(gold_annotation, one, how=align) for key, one in predicted.items()}
-    entries = [input_entry("gold", gold_annotation)]
+    aligned = {key: align_to(gold, one, how=align) for key, one in predicted.items()}
+    entries = [input_entry("gold", gold)]
     for key, one in predicted.items():
         entries.append({**input_entry("predicted", one), "system": key, "alignment": aligned[key].report})
     entries += [input_entry("train", one) for one in training]
     return Inputs(
-        name=name or stem_of(gold_annotation.reading.path),
-        gold=gold_annotation,
+        name=name or stem_of(gold.reading.path),
+        gold=gold,
         systems={key: one.mentions for key, one in aligned.items()},
-        predicted={
-            key: _on_gold_text(one, gold_annotation, aligned[key].report) for key, one in predicted.items()
-        },
+        predicted={key: _on_gold_text(one, gold, aligned[key].report) for key, one in predicted.items()},
         alignment={key: one.report for key, one in aligned.items()},
-        merged=systems is None,
+        merged=merged,
         train=training,
         entries=tuple(entries),
     )
@@ -190,7 +200,10 @@ def _gold_or_merged(
     return _merged(gold, reader) if systems is None else (reader.read(gold), {})
 
 
-def _predicted(systems: object, readers: Sequence[Reader], *, prefer: str | None) -> dict[str, Annotation]:
+def read_predicted(
+    systems: object, readers: Sequence[Reader], *, prefer: str | None
+) -> dict[str, Annotation]:
+    """The predictions of every system, by readers that share the files."""
     named = list(_systems(systems).items())
     if not named:
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
@@ -248,6 +261,24 @@ def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation
                 "Files that hold gold and predictions can be compared only over the same gold annotation."
             )
     return first, {key: layers["predicted"] for key, layers in found.items()}
+
+
+RUN = "{run}"  # in a path: what tells the runs of a system apart
+
+
+def has_runs(systems: object) -> bool:
+    """Whether a path among these sources stands for the runs of a system.
+
+    Examples:
+        >>> has_runs({"bert": "bert.{run}.conll"}), has_runs("bert.1.conll")
+        (True, False)
+    """
+    listed = systems.values() if isinstance(systems, Mapping) else systems
+    if isinstance(listed, str | os.PathLike):
+        return RUN in os.fspath(listed)
+    if not isinstance(listed, Mapping | list | tuple) and listed is systems:
+        return False
+    return any(isinstance(one, str | os.PathLike) and RUN in os.fspath(one) for one in listed)
 
 
 def named_sources(systems: Any) -> dict[str, Any]:
@@ -361,12 +392,16 @@ class Choices(Struct, frozen=True, eq=False):
         **others: Any,
     ) -> Choices:
         """The choices of verbs that ask less than `evaluate`."""
-        asked = (*cls.__struct_fields__, "weights", "cross")
-        usual = {name: SETTINGS[name].default for name in asked if name in SETTINGS}
-        # They draw nothing, and show no sentences.
-        usual |= {"resamples": 0, "examples": "none", "examples_cap": 0, "pairs": None, "command": None}
-        usual |= {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
-        return cls.of(**{**usual, "reading": reading, "tags": {}, **others})
+        asked = {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
+        less: dict[str, Any] = {"resamples": 0, "examples": "none", "examples_cap": 0}
+        return cls.usual(reading=reading, **{**less, **asked, **others})
+
+    @classmethod
+    def usual(cls, *, reading: ReadKeywords, **given: Any) -> Choices:
+        """The choices that were made, and the defaults of `evaluate` for all others."""
+        defaults = {name: SETTINGS[name].default for name in cls.__struct_fields__ if name in SETTINGS}
+        defaults |= {"weights": (), "buckets": None, "cross": (), "pairs": None, "command": None, "tags": {}}
+        return cls.of(reading=reading, **{**defaults, **given})
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -333,20 +333,39 @@ def sentences_with_errors(reference: object, shared: BlockContext) -> Sentences:
 
 def evaluated(block: Block, sides: Sequence[AttributeSide], shared: BlockContext) -> EvaluatedBlock:
     """Match the mentions of every system in one block, and count them into all tables."""
-    facts = shared.facts
-    assert facts is not None
     gold, *others = sides
-    tough = shared.toughness(block, gold)
-    data = DatasetBlock(
-        block, ResampledUnits.of(block.corpus, shared.unit), tough, facts, sides_of(facts, gold)
-    )
-    ours = all(is_built_in(attribute) for attribute in facts.attributes.values())
+    return with_systems(GoldBlock.of(block, gold, shared), block, others, shared)
+
+
+class GoldBlock(Struct, frozen=True, eq=False):
+    """What one block says without any system: its gold mentions in their buckets, and what it is made of."""
+
+    data: DatasetBlock
+    described: DatasetPart
+
+    @classmethod
+    def of(cls, block: Block, gold: AttributeSide, shared: BlockContext) -> GoldBlock:
+        """The gold mentions of a block that is open."""
+        facts = shared.facts
+        assert facts is not None
+        tough = shared.toughness(block, gold)
+        units = ResampledUnits.of(block.corpus, shared.unit)
+        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold))
+        return cls(data, DatasetPart.of(block.gold, shared.known, tough))
+
+
+def with_systems(
+    gold: GoldBlock, block: Block, sides: Sequence[AttributeSide], shared: BlockContext
+) -> EvaluatedBlock:
+    """The systems of a block, each matched with its gold mentions and counted."""
+    data = replace(gold.data, inputs=block)
+    ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
     long = len(block.corpus.tokens) >= LONG
     # User functions may not be thread-safe.
     threads = min(shared.threads, MOST_THREADS) if ours and long else 1
-    calls = [partial(evaluate_system, data, side, shared.choices) for side in others]
+    calls = [partial(evaluate_system, data, side, shared.choices) for side in sides]
     systems = dict(zip(block.systems, together(calls, threads=threads), strict=True))
-    return EvaluatedBlock(data.counted(), systems, DatasetPart.of(block.gold, shared.known, tough))
+    return EvaluatedBlock(data.counted(), systems, gold.described)
 
 
 class Whole(Struct, frozen=True, eq=False):
@@ -476,13 +495,8 @@ def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> W
     return adding.total(shared)
 
 
-def counted_block(
-    block: Block, sides: Sequence[AttributeSide], shared: BlockContext, progress: Progress
-) -> tuple[Whole, EvaluatedBlock]:
-    """The same of a source that is one block, with its mentions; sentences are written when asked for."""
-    progress("count", 0, 1)
-    one = evaluated(block, sides, shared)
+def counted_block(one: EvaluatedBlock, shared: BlockContext) -> Whole:
+    """The same of a source that is one block and evaluated; its sentences are written when asked for."""
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
     adding.add(one.summed({}, 0, redact=shared.choices.redact))
-    progress("count", 1, 1)
-    return adding.total(shared), one
+    return adding.total(shared)

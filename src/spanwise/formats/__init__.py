@@ -57,6 +57,7 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
+    "held",
     "is_source",
     "listed_sources",
     "looks_merged",
@@ -238,6 +239,19 @@ def opened(
     if isinstance(source, File):
         return source
     return File(source, encoding=encoding, unpacked=Limits.of(limits or {}).unpacked)
+
+
+def held(
+    path: str | os.PathLike[str],
+    data: bytes,
+    *,
+    sha256: str,
+    encoding: str | None = None,
+    limits: Mapping[str, int] | None = None,
+) -> File:
+    """A file whose bytes were read and hashed before: it is not opened again."""
+    unpacked = Limits.of(limits or {}).unpacked
+    return File.of_bytes(path, data, sha256=sha256, encoding=encoding, unpacked=unpacked)
 
 
 def _opened(source: str | os.PathLike[str], options: Options) -> File:

@@ -28,6 +28,7 @@ _FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _NO_TEXT = (*MAGIC, *_FOREIGN_MAGIC, *_WIDE)
 _HEAD = 1 << 16  # bytes by which a format is recognised
+_HELD = 1 << 26  # the most bytes of such a file that are held between recognising and reading it
 
 
 class File:
@@ -42,20 +43,35 @@ class File:
         self.first_line = 0  # of a part of a file; 0 for a whole one
         self._most = unpacked
         self._hash = hashlib.sha256()
-        self._hashed = False
-        self._bytes: bytes | None = None  # of a pipe
+        self._sha256: str | None = None  # once all bytes were read
+        self._bytes: bytes | None = None  # as they are stored, where they are held
+        self._begun: io.FileIO | None = None  # the stream whose first bytes were looked at
         self._is_pipe = is_pipe(self.path)
         if not self._is_pipe:
             self._check()
 
+    def __del__(self) -> None:
+        # Of a file that was looked at and never read.
+        if (begun := self.__dict__.get("_begun")) is not None:
+            begun.close()
+
     @classmethod
-    def of_bytes(cls, path: str | os.PathLike[str], data: bytes, *, first_line: int = 0) -> File:
-        """A file that has this path and these bytes, whatever is on the disk.
+    def of_bytes(
+        cls,
+        path: str | os.PathLike[str],
+        data: bytes,
+        *,
+        first_line: int = 0,
+        sha256: str | None = None,
+        encoding: str | None = None,
+        unpacked: int = 1 << 26,
+    ) -> File:
+        """A file that has this path and these bytes, whatever is on the disk; they are not hashed again.
 
         A part of a file of lines knows its first line.
         """
-        file = cls("-")
-        file.path, file._bytes, file.first_line = os.fspath(path), data, first_line
+        file = cls("-", encoding=encoding, unpacked=unpacked)
+        file.path, file._bytes, file.first_line, file._sha256 = os.fspath(path), data, first_line, sha256
         return file
 
     def __fspath__(self) -> str:
@@ -84,7 +100,7 @@ class File:
     @property
     def sha256(self) -> str | None:
         """The hash of the bytes as they are stored, once they have been read to the end."""
-        return self._hash.hexdigest() if self._hashed else None
+        return self._sha256
 
     @cached_property
     def data(self) -> bytes:
@@ -101,17 +117,22 @@ class File:
                 stored: bytes = stream.read()
         except OSError as error:
             raise InputError(self._unreadable(error)) from None
-        self._hash.update(stored)
-        self._done()
+        if self._sha256 is None:
+            self._hash.update(stored)
+            self._done()
         return stored
 
     def _opened(self) -> Any:
         """The bytes as they are stored, from the first one on."""
-        if not self._is_pipe:
-            return open(self.path, "rb", buffering=0)  # noqa: PTH123
-        if self._bytes is None:
+        if self._is_pipe and self._bytes is None:
             self._bytes = bytes_of_pipe(self.path)
-        return io.BytesIO(self._bytes)
+        if self._bytes is not None:
+            return io.BytesIO(self._bytes)
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return open(self.path, "rb", buffering=0)  # noqa: PTH123
+        begun.seek(0)
+        return begun
 
     @cached_property
     def text(self) -> str:
@@ -164,10 +185,20 @@ class File:
         return again
 
     def _plain_start(self) -> bytes | None:
-        """The first bytes of a file that begins as UTF-8 text without NUL; None of any other."""
+        """The first bytes of a file that begins as UTF-8 text without NUL; None of any other.
+
+        The file stays open for whoever reads it; one that must be unpacked or decoded is held.
+        """
         try:
-            with self._opened() as stream:
-                start: bytes = stream.read(_HEAD + len(BOM))
+            stream = self._opened()
+            start: bytes = stream.read(_HEAD + len(BOM))
+            if isinstance(stream, io.FileIO):
+                foreign = self.encoding not in UTF8 or start.startswith(tuple(MAGIC))
+                if foreign and self._stored_size() <= _HELD:
+                    self._bytes = start + stream.readall()
+                    stream.close()
+                else:
+                    self._begun = stream
         except OSError:
             return None
         if self.encoding not in UTF8 or b"\x00" in start or start.startswith(_NO_TEXT):
@@ -217,7 +248,7 @@ class File:
     def _stream(self) -> IO[bytes]:
         if self.is_folder:
             raise InputError(self.no_file())
-        raw = _Hashing(self._opened(), self._hash, self._done)
+        raw = _Hashing(self._opened(), self._hash if self._sha256 is None else None, self._done)
         magic = raw.peek(6)
         for mark, kind in MAGIC.items():
             if magic.startswith(mark):
@@ -225,7 +256,8 @@ class File:
         return raw  # type: ignore[return-value]
 
     def _done(self) -> None:
-        self._hashed = True
+        if self._sha256 is None:
+            self._sha256 = self._hash.hexdigest()
 
     def _transcoded(self) -> bytes:
         data = b""
@@ -311,7 +343,8 @@ class _Hashing(io.RawIOBase):
             piece, self._peeked = self._peeked[:size], self._peeked[size:]
             if len(piece) < size:
                 piece += self._raw.read(size - len(piece))
-        self._digest.update(piece)
+        if self._digest is not None:
+            self._digest.update(piece)
         if size < 0 or not piece:
             self._finished()
         return piece
@@ -473,7 +506,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: the file is missing, or is not UTF-8.
     """
-    data = File(path).data
+    data = (path if isinstance(path, File) else File(path)).data
     try:
         return data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

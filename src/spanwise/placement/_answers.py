@@ -18,7 +18,7 @@ from msgspec import Struct
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
-from spanwise.formats import read_text, sha256_of
+from spanwise.formats import opened, read_text
 from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, parse
 
 _ARTICLES = ("a", "an", "the")
@@ -255,9 +255,9 @@ def read_answers(
     """
     path, digest = "<answers>", None
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        records = _lines(path, read_text(path))
-        digest = None if path == "-" else sha256_of(path)
+        file = opened(source)
+        path, records = file.path, _lines(file.path, read_text(file))
+        digest = None if path == "-" else file.sha256
     else:
         records = [Record(value, None) for value in _listed(source)]
     records = _of_sample(records, sample, path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,29 +11,33 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.corpus import Annotation
 from spanwise.document import Input, StudySettings
 from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study
-from spanwise.engines import cores, engine_of, local_engine
+from spanwise.engines import Engine, cores, engine_of, local_engine
+from spanwise.errors import ChoiceError, InputError, at
+from spanwise.evaluation import unheard
+from spanwise.evaluation._choices import RUN, Choices, check_keywords, named_sources
 from spanwise.findings import findings_over_runs
-from spanwise.settings import CORRECTION
+from spanwise.formats import listed_sources, opened, stem_of
+from spanwise.settings import CORRECTION, SETTINGS, unless_given
 from spanwise.studies._kept import default_folder, train_systems
 from spanwise.studies._manifest import (
     Manifest,
     Pair,
-    Plan,
     StudyDataset,
     StudySystem,
-    make_plan,
     manifest_of,
+    natural,
     read_manifest,
-    shared_runs,
 )
-from spanwise.studies._manifest import StudyCell as PlannedCell
+from spanwise.studies._plan import ONLY_RUN, Plan, find_runs, make_plan
+from spanwise.studies._plan import StudyCell as PlannedCell
 
 if TYPE_CHECKING:
     from spanwise.studies._paired import PairedTests
-    from spanwise.studies.run import CellResult, CellTask
+    from spanwise.studies.run import CellResult, CellTask, Steps
 
 __all__ = [
     "Manifest",
@@ -42,7 +47,9 @@ __all__ = [
     "StudySystem",
     "make_plan",
     "manifest_of",
+    "of_runs",
     "read_manifest",
+    "runs_of_pattern",
     "study",
 ]
 
@@ -72,8 +79,7 @@ def study(
     Raises:
         InputError: the manifest or a file cannot be used; told before anything is computed.
     """
-    from spanwise.studies.analyses import analyses
-    from spanwise.studies.run import can_be_kept, check_settings, run_cells, run_pairs, tasks_of
+    from spanwise.studies.run import can_be_kept, check_settings
 
     read = _read(manifest, root)
     said = progress or (lambda text: None)
@@ -82,14 +88,127 @@ def study(
     if not can_be_kept(read):
         kept = None
     read = train_systems(read, progress=said, allow_commands=allow_commands)
-    plan = make_plan(read)
-    _tell(plan, said)
-    tasks = tasks_of(read, plan, cache=kept)
-    number = max(1, workers if workers is not None else cores())
-    cells = run_cells(
-        tasks, engine=engine_of(engine) or local_engine(number), progress=said,
-        score=read.settings.get("score", "f1"),
-    )  # fmt: skip
+    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard)
+
+
+def _engine(engine: object, workers: int | None) -> Engine:
+    return engine_of(engine) or local_engine(max(1, workers if workers is not None else cores()))
+
+
+# Keywords of `evaluate` that mean nothing over several runs.
+NOT_OF_RUNS = ("memory", "preset", "switched_off", "tags")
+
+
+def of_runs(
+    source: Any = None,
+    systems: Any = None,
+    *,
+    gold: Any = None,
+    train: Any = None,
+    name: str | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    vocabulary: Sequence[str] | None = None,
+    workers: int | None = 1,
+    engine: Any = None,
+    progress: Steps | None = None,
+    answers: str | Mapping[str, Any] | None = None,
+    command: str | None = None,
+    **options: Any,
+) -> Study:
+    """The document of a study of one dataset, by the keywords of `spanwise.evaluate`.
+
+    Args:
+        systems: files of predictions by name; {run} in a path stands for one or more characters of a name.
+        workers: processes, each for one system at a time; None for as many as there are cores.
+        progress: called as `progress(step, done, total)`, with systems as what is read and counted.
+        options: other keywords of `evaluate`; `command` is not recorded.
+
+    Raises:
+        ChoiceError: a keyword means nothing over several runs, or a source is not a file.
+        InputError: no file fits a pattern, or a file cannot be used.
+    """
+    given = gold if source is None else source
+    for keyword in NOT_OF_RUNS:
+        if options.pop(keyword, None):
+            raise ChoiceError(
+                f"{keyword} needs one run per system.\nLeave it out, or give one file for each system."
+            )
+    read_by = [key for key in options if key not in SETTINGS or SETTINGS[key].per_dataset]
+    reading = {key: options.pop(key) for key in read_by}
+    check_keywords({key: value for key, value in reading.items() if key != "align"})
+    Choices.usual(**options, reading=reading)  # refuses what it does not know, before any file is opened
+    named = _patterns(named_sources(systems))
+    files = [opened(_path(one, "training data")).path for one in listed_sources(train)]
+    test = given if isinstance(given, Annotation) else opened(_path(given, "gold")).path
+    title = name or stem_of(test if isinstance(test, str) else test.reading.path)
+    read = manifest_of(
+        {
+            "datasets": {title: {"test": test}},
+            "systems": {system: _of_system(path, answers) for system, path in named.items()},
+            "compare": [{"systems": list(pair)} for pair in pairs or ()],
+        }
+    )
+    words = None if vocabulary is None else tuple(vocabulary)
+    dataset = replace(read.datasets[0], train=tuple(files), reading=reading, words=words)
+    usual = {name: unless_given(name) for name in ("attributes", "examples")}
+    settings = usual | {key: value for key, value in options.items() if value is not None}
+    manifest = replace(read, datasets=(dataset,), settings=settings)
+    return _studied(
+        manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard
+    )
+
+
+def _silent(text: str) -> None:
+    """Nobody asked for words."""
+
+
+def _patterns(systems: Mapping[str, object]) -> dict[str, str]:
+    """The path of every system, each of which some file fits."""
+    found = {}
+    for name, one in systems.items():
+        found[name] = _path(one, f"the predictions of {name!r}")
+        runs_of_pattern(found[name])
+    return found
+
+
+def runs_of_pattern(pattern: str) -> dict[str, str]:
+    """The files that fit a path with {run} in it, by run, in natural order; of another path the file itself.
+
+    Raises:
+        InputError: there is none.
+    """
+    if RUN not in pattern:
+        return {ONLY_RUN: opened(pattern).path}
+    runs = find_runs(Path(), pattern, "", "")
+    if not runs:
+        what = f"no file fits this pattern.\n{RUN} stands for what tells the runs apart, such as 1, 2 and 3."
+        raise InputError(at(pattern, None, what))
+    return {run: runs[run] for run in sorted(runs, key=natural)}
+
+
+def _path(source: object, what: str) -> str:
+    """The path of a source, which must be a file."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    raise ChoiceError(f"{what} must be a file where a system has several runs.\nGive its path.")
+
+
+def _of_system(path: str, answers: str | Mapping[str, Any] | None) -> dict[str, object]:
+    """A system, whose answers are placed where that is asked for and they are JSON."""
+    placed = answers is not None and ".json" in path.lower()
+    return {"predictions": path, **({"answers": answers} if placed else {})}
+
+
+def _studied(
+    read: Manifest, engine: Engine, *, cache: Path | None, progress: Callable[[str], None], steps: Steps
+) -> Study:
+    """The document of a study whose manifest was checked."""
+    from spanwise.studies.analyses import analyses
+    from spanwise.studies.run import run_cells, run_pairs
+
+    ran = run_cells(read, cache=cache, engine=engine, progress=progress, steps=steps)
+    plan, tasks, cells = ran.plan, ran.tasks, ran.cells
+    said, kept = progress, cache
     tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
     datasets = {
         dataset.name: _dataset(
@@ -179,18 +298,6 @@ def _read(manifest: str | Path | Mapping[str, object] | Manifest, root: str | Pa
     if isinstance(manifest, Mapping):
         return manifest_of(manifest, root=root)
     return read_manifest(manifest, root=root)
-
-
-def _tell(plan: Plan, progress: Any) -> None:
-    for row in plan.missing:
-        progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")
-    for shared in plan.shared:
-        progress(f"{shared['dataset']}: {shared_runs(shared)} have the same predictions")
-    for row in plan.identical:
-        progress(
-            f"{row['dataset']} × {row['system']}: run {row['run']} is the same file as run {row['same_as']} "
-            "and is not counted again"
-        )
 
 
 def _with_tests(

@@ -12,20 +12,33 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.corpus import Annotation
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
-from spanwise.settings import CORRECTION, unless_given
+from spanwise.evaluation import PreparedDataset, ReadGold, ReadSystems, unheard
+from spanwise.formats import read_words, refuse_merged
+from spanwise.settings import CORRECTION, SETTINGS, unless_given
 from spanwise.studies._kept import Cache, key_of
-from spanwise.studies._manifest import READING, Manifest, Plan, StudyCell, StudyDataset
+from spanwise.studies._manifest import Manifest, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
+from spanwise.studies._plan import (
+    OpenedCell,
+    OpenedDataset,
+    OpenedFile,
+    Plan,
+    StudyCell,
+    found_cells,
+    opened_dataset,
+    plan_of,
+    shared_runs,
+)
 from spanwise.studies._scores import CHOOSABLE, SCORES, ScoreKind
 
 Progress = Callable[[str], None]
+Steps = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
 OF_PAIRS = (
     "correction",
     "primary",
@@ -34,21 +47,14 @@ OF_PAIRS = (
 )  # settings of the tests between systems, which shape no cell
 
 
-class CellTask(Struct, frozen=True):
+class CellTask(Struct, frozen=True, eq=False):
     """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
 
     key: str
     dataset: str
     system: str
-    test: str
-    train: tuple[str, ...]
-    vocabulary: str | None
-    runs: Mapping[str, str]
-    samples: Mapping[str, str]  # of runs that are samples in a file of answers
+    runs: Mapping[str, OpenedFile]
     answers: Mapping[str, Any] | None  # how answers without offsets are placed
-    records: Mapping[str, tuple[Any, ...]]  # of runs whose answers no file holds
-    gold: Annotation | None  # in place of the file
-    options: Mapping[str, Any]
     cache: Path | None
 
     @property
@@ -56,11 +62,14 @@ class CellTask(Struct, frozen=True):
         """The cell as progress and errors call it."""
         return f"{self.dataset} × {self.system}"
 
+    @property
+    def size(self) -> int:
+        """The bytes that are held of its files."""
+        return sum(len(one.data or b"") for one in self.runs.values())
 
-def tasks_of(manifest: Manifest, plan: Plan, *, cache: Path | None) -> list[CellTask]:
-    """The cells that have at least one run, in sorted order."""
-    datasets = {dataset.name: dataset for dataset in manifest.datasets}
-    return [_task(manifest, plan, datasets[cell.dataset], cell, cache) for cell in plan.cells if cell.runs]
+    def without_data(self) -> CellTask:
+        """The same once its files have been read."""
+        return replace(self, runs={run: OpenedFile(one.file, None) for run, one in self.runs.items()})
 
 
 def check_settings(manifest: Manifest) -> None:
@@ -118,37 +127,32 @@ def program() -> str:
     return digest.hexdigest()
 
 
-def _task(
-    manifest: Manifest, plan: Plan, dataset: StudyDataset, cell: StudyCell, cache: Path | None
-) -> CellTask:
-    test, train = plan.test[dataset.name], plan.train[dataset.name]
-    words = plan.vocabulary.get(dataset.name)
+def options_of(manifest: Manifest, dataset: StudyDataset) -> dict[str, Any]:
+    """The keywords of `evaluate` that all cells of a dataset share."""
     settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
-    options = {**settings, **dataset.reading}
+    return {**settings, **dataset.reading}
+
+
+def _task(manifest: Manifest, dataset: OpenedDataset, opened: OpenedCell, cache: Path | None) -> CellTask:
+    cell, words = opened.cell, dataset.vocabulary
+    if cache is None:  # where nothing is kept, names will do
+        return CellTask(
+            f"{cell.dataset}/{cell.system}", cell.dataset, cell.system, opened.runs, cell.answers, None
+        )
     key = key_of(
         program(),
-        dataset.name,
-        test.sha256,
-        [file.sha256 for file in train],
-        words.sha256 if words else None,
+        cell.dataset,
+        dataset.test.file.sha256,
+        [one.file.sha256 for one in dataset.train],
+        words.file.sha256 if words else dataset.dataset.words,
         {run: file.sha256 for run, file in cell.runs.items()},
-        {**options, "answers": cell.answers},
+        {**options_of(manifest, dataset.dataset), "answers": cell.answers},
     )
-    return CellTask(
-        key=key,
-        dataset=dataset.name,
-        system=cell.system,
-        test=str(test.path),
-        train=tuple(str(file.path) for file in train),
-        vocabulary=str(words.path) if words else None,
-        runs={run: str(file.path) for run, file in cell.runs.items()},
-        samples={run: file.sample for run, file in cell.runs.items() if file.sample is not None},
-        answers=cell.answers,
-        gold=dataset.gold,
-        records={run: file.records for run, file in cell.runs.items() if file.records is not None},
-        options=options,
-        cache=cache,
-    )
+    return CellTask(key, cell.dataset, cell.system, opened.runs, cell.answers, cache)
+
+
+def _of_reading(key: str) -> bool:
+    return key in SETTINGS and SETTINGS[key].per_dataset
 
 
 # ---- in the workers -------------------------------------------------------------------------
@@ -157,66 +161,56 @@ def _task(
 class DatasetText(Struct, frozen=True, eq=False):
     """The gold and training annotations of a dataset, which its cells share, or what is wrong with them."""
 
-    gold: Annotation | None
-    train: tuple[Annotation, ...] = ()
+    gold: ReadGold | None
     wrong: str | None = None
 
     @classmethod
-    def of(cls, task: CellTask) -> DatasetText:
-        """Open the files of a cell's dataset, each once."""
-        from spanwise.formats import Reader, opened, refuse_merged
-
-        reading = {key: value for key, value in task.options.items() if key in READING and key != "align"}
-        reader = Reader(**reading)
+    def of(cls, opened: OpenedDataset, options: Mapping[str, Any]) -> DatasetText:
+        """Read the files of a dataset, each once."""
+        reading = {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
+        test = opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
+        train = [one.source(reading) for one in opened.train]
+        align = options.get("align", "strict")
         try:
-            train = tuple(reader.read(path, extras=False) for path in task.train)
-            if task.gold is not None:
-                return cls(task.gold, train)
-            test = opened(task.test, encoding=reading.get("encoding"), limits=reading.get("limits"))
-            gold = reader.read(test)
+            gold = ReadGold.of(opened.dataset.name, test, train, align=align, reading=reading)
         except SpanwiseError as error:
-            return cls(None, (), str(error))
+            return cls(None, str(error))
         refuse_merged(test, **reading)
-        return cls(gold, train)
+        return cls(gold)
 
 
-def runs_of(task: CellTask, gold: Annotation | None) -> dict[str, object]:
+def runs_of(task: CellTask, gold: ReadGold) -> dict[str, object]:
     """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
-    if task.answers is None or gold is None:
-        return dict(task.runs)
+    sources: dict[str, object] = {run: one.source(gold.reading) for run, one in task.runs.items()}
+    if task.answers is None:
+        return sources
     from spanwise.placement import checked, placement
 
-    choices = {
-        run: checked(**{**task.answers, "sample": task.samples.get(run, task.answers.get("sample"))})
-        for run in task.runs
-    }
-    return {
-        run: placement(gold, task.records.get(run, path), choices[run]).annotation
-        for run, path in task.runs.items()
-    }
+    placed: dict[str, object] = {}
+    for run, one in task.runs.items():
+        sample = one.file.sample if one.file.sample is not None else task.answers.get("sample")
+        choices = checked(**{**task.answers, "sample": sample})
+        source = sources[run] if one.file.records is None else one.file.records
+        placed[run] = placement(gold.gold, source, choices).annotation
+    return placed
 
 
-def check_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> str | None:
-    """Read the predictions of a cell and align them with gold: the text of what is wrong, or None."""
-    from spanwise.evaluation import gather
-
+def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadSystems | str:
+    """Read the predictions of a cell and put them on the gold text; or the text of what is wrong."""
     text = texts[task.dataset]
-    if text.wrong is not None:
-        return text.wrong
-    reading = {key: value for key, value in task.options.items() if key in READING}
-    align = reading.pop("align", "strict")
+    if text.gold is None:
+        return str(text.wrong)
     try:
-        gather(
-            text.gold,
-            runs_of(task, text.gold),
-            list(text.train) or None,
-            align=align,
-            reading=reading,
-            name=task.dataset,
-        )
+        return text.gold.read(runs_of(task, text.gold))
     except SpanwiseError as error:
         return str(error)
-    return None
+
+
+class ReadTask(Struct, frozen=True, eq=False):
+    """A cell whose files were read."""
+
+    task: CellTask
+    systems: ReadSystems
 
 
 class CellResult(Struct, frozen=True):
@@ -232,21 +226,10 @@ class CellResult(Struct, frozen=True):
     sentences: tuple[Sentence, ...] = ()  # whose systems are the runs; places are lines of the gold file
 
 
-def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult:
+def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> CellResult:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
-    from spanwise.evaluation import evaluate
-    from spanwise.formats import read_words
-
-    text = texts[task.dataset]
-    result = evaluate(
-        text.gold,
-        runs_of(task, text.gold),
-        train=list(text.train) or None,
-        name=task.dataset,
-        vocabulary=None if task.vocabulary is None else read_words(task.vocabulary),
-        pairs=[],
-        **{"examples": "none", **task.options},
-    )
+    task, dataset = read.task, datasets[read.task.dataset]
+    result, gold = dataset.result(read.systems), dataset.path
     assert result.units is not UNSET
     assert result.mentions is not UNSET
     kept = CellResult(
@@ -259,7 +242,7 @@ def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult
         mentions=result.mentions.made(),
         examples=result.examples,
         sentences=tuple(
-            replace(one, source=one.source and one.source.removeprefix(task.test)) for one in result.sentences
+            replace(one, source=one.source and one.source.removeprefix(gold)) for one in result.sentences
         ),
     )
     if task.cache is not None:
@@ -270,39 +253,143 @@ def compute_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> CellResult
 # ---- in the main process --------------------------------------------------------------------
 
 
-def run_cells(
-    tasks: Sequence[CellTask], *, engine: Engine, progress: Progress, score: str = "f1"
-) -> dict[str, CellResult]:
-    """The result of every task by its key, kept ones as they are; nothing depends on the engine.
+HELD = 32 << 20  # bytes of predictions that are held at once, until they are read
 
-    Progress tells the `score` that the study is about.
+
+class RunStudy(Struct, frozen=True, eq=False):
+    """The files of a study and the results of its cells, by their keys, in the order of the tasks."""
+
+    plan: Plan
+    tasks: Sequence[CellTask]
+    cells: Mapping[str, CellResult]
+
+
+class CellReader:
+    """Reads the predictions of cells, some at a time: of those that were read only mentions are held."""
+
+    def __init__(self, manifest: Manifest, engine: Engine, *, held: int) -> None:
+        self._engine, self._most = engine, held
+        self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
+        self._texts: dict[str, DatasetText] = {}
+        self._waiting: list[CellTask] = []
+        self._held = 0
+        self._done: list[ReadTask] = []
+        self._wrong: list[str] = []
+        self.datasets = {one.name: opened_dataset(manifest, one) for one in manifest.datasets}
+
+    def add(self, task: CellTask) -> None:
+        """Take the next cell, and read those that wait where they hold much."""
+        self._waiting.append(task)
+        self._held += task.size
+        if self._held >= self._most:
+            self._read()
+
+    def _read(self) -> None:
+        for task in self._waiting:
+            if task.dataset not in self._texts:
+                opened = self.datasets[task.dataset]
+                self._texts[task.dataset] = DatasetText.of(opened, self._options[task.dataset])
+        outcomes = self._engine.map(read_cell, self._waiting, self._texts)
+        for task, outcome in zip(self._waiting, outcomes, strict=True):
+            if isinstance(outcome, str):
+                self._wrong.append(outcome)
+            else:
+                self._done.append(ReadTask(task.without_data(), outcome))
+        self._waiting, self._held = [], 0
+
+    def total(self) -> list[ReadTask]:
+        """All cells, read.
+
+        Raises:
+            InputError: a file cannot be used; the first in the order of cells is told.
+        """
+        self._read()
+        if self._wrong:
+            others = many(len(self._wrong) - 1, "more cell")
+            more = f"\nThere are files that cannot be used in {others}." if len(self._wrong) > 1 else ""
+            raise InputError(self._wrong[0] + more)
+        return self._done
+
+    def prepared(self) -> dict[str, PreparedDataset]:
+        """The datasets of these cells, each looked at once."""
+        return {
+            name: _prepared(text.gold, self.datasets[name], self._options[name])
+            for name, text in self._texts.items()
+            if text.gold is not None
+        }
+
+
+def run_cells(
+    manifest: Manifest,
+    *,
+    cache: Path | None,
+    engine: Engine,
+    progress: Progress,
+    steps: Steps = unheard,
+    held: int = HELD,
+) -> RunStudy:
+    """Open every file once, and evaluate every cell that is not kept; nothing depends on the engine.
+
+    All files are read before the first cell is counted, in groups of cells of about `held` bytes. `steps`
+    hears how many cells were read and counted.
 
     Raises:
         InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
     """
+    reader = CellReader(manifest, engine, held=held)
     results: dict[str, CellResult] = {}
-    for task in tasks:
-        kept = Cache(task.cache).get(task.key, CellResult) if task.cache is not None else None
-        if kept is not None:
+    cells: list[StudyCell] = []
+    tasks: list[CellTask] = []
+    for found in found_cells(manifest):
+        opened = found.opened()
+        cells.append(opened.cell)
+        if not opened.runs:
+            continue
+        task = _task(manifest, reader.datasets[found.dataset], opened, cache)
+        tasks.append(task.without_data())
+        kept = Cache(cache).get(task.key, CellResult) if cache is not None else None
+        if kept is None:
+            reader.add(task)
+        else:
             results[task.key] = kept
-    fresh = [task for task in tasks if task.key not in results]
-    if len(fresh) < len(tasks):
-        progress(f"{len(tasks) - len(fresh)} of {len(tasks)} cells are kept from before")
-    # A gold file is opened once, however many systems and runs there are on it.
-    texts = {task.dataset: DatasetText.of(task) for task in {one.dataset: one for one in fresh}.values()}
-    wrong = [text for text in engine.map(check_cell, fresh, texts) if text is not None]
-    if wrong:
-        others = many(len(wrong) - 1, "more cell")
-        more = f"\nThere are files that cannot be used in {others}." if len(wrong) > 1 else ""
-        raise InputError(wrong[0] + more)
+    plan = plan_of(list(reader.datasets.values()), cells)
+    tell(plan, progress)
+    if results:
+        progress(f"{len(results)} of {len(tasks)} cells are kept from before")
+    steps("read", 0, len(tasks) - len(results))
+    fresh = reader.total()
+    steps("read", len(fresh), len(fresh))
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
-        _prepare(fresh[0].cache, progress)
-    computed = engine.map(compute_cell, fresh, texts)
-    for number, (task, result) in enumerate(zip(fresh, computed, strict=True), start=1):
-        results[task.key] = result
-        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result, SCORES[score])}")
-    return {task.key: results[task.key] for task in tasks}
+        _prepare(cache, progress)
+    computed = engine.map(compute_cell, fresh, reader.prepared())
+    score = SCORES[manifest.settings.get("score", "f1")]
+    for number, (one, result) in enumerate(zip(fresh, computed, strict=True), start=1):
+        results[one.task.key] = result
+        progress(f"{number}/{len(fresh)} {one.task.name}: {_spoken(result, score)}")
+        steps("count", number, len(fresh))
+    return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks})
+
+
+def _prepared(gold: ReadGold, opened: OpenedDataset, options: Mapping[str, Any]) -> PreparedDataset:
+    """A dataset that was read, learnt from and looked at, for all of its cells."""
+    settings = {key: value for key, value in options.items() if not _of_reading(key)}
+    file = opened.vocabulary
+    vocabulary = opened.dataset.words if file is None else read_words(file.source({}))
+    return gold.prepared(**{"examples": "none", **settings, "vocabulary": vocabulary, "pairs": []})
+
+
+def tell(plan: Plan, progress: Progress) -> None:
+    """Say which runs are missing, and which predictions are the same."""
+    for row in plan.missing:
+        progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")
+    for shared in plan.shared:
+        progress(f"{shared['dataset']}: {shared_runs(shared)} have the same predictions")
+    for row in plan.identical:
+        progress(
+            f"{row['dataset']} × {row['system']}: run {row['run']} is the same file as run {row['same_as']} "
+            "and is not counted again"
+        )
 
 
 def _prepare(cache: Path | None, progress: Progress) -> None:
@@ -367,8 +454,10 @@ def run_pairs(
         options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
         options["score"] = manifest.settings.get("score", "f1")
-        key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
-        kept = Cache(cache).get(key, PairedTests) if cache is not None else None
+        key, kept = dataset.name, None
+        if cache is not None:
+            key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
+            kept = Cache(cache).get(key, PairedTests)
         if kept is not None:
             results[dataset.name] = kept
             continue

@@ -1,0 +1,98 @@
+"""Datasets that are read and looked at once, for groups of systems that are evaluated one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.alignment import How
+from spanwise.attributes import Context
+from spanwise.corpus import Annotation, Mentions
+from spanwise.engines import MOST_THREADS, InProcess
+from spanwise.evaluation._blocks import OneBlock, TrainingFacts
+from spanwise.evaluation._choices import Choices, Inputs, gathered, read_predicted, training_of
+from spanwise.evaluation._counting import GoldBlock, counted_block, with_systems
+from spanwise.evaluation._dataset import BlockContext, fixed, looked, opened_with, unheard
+from spanwise.evaluation.result import Result, result_of, summary_of
+from spanwise.formats import Reader
+from spanwise.formats._format import ReadKeywords
+
+
+class ReadGold(Struct, frozen=True, eq=False):
+    """The gold and training data of a dataset, read, on which the predictions of systems can be put."""
+
+    name: str
+    gold: Annotation
+    train: tuple[Annotation, ...]
+    align: How
+    reading: ReadKeywords
+
+    @classmethod
+    def of(cls, name: str, gold: Any, train: object, *, align: How, reading: ReadKeywords) -> ReadGold:
+        """Read each source once, with the words of both in one vocabulary."""
+        reader = Reader(**reading)
+        training = training_of(train, reader)
+        block = gathered(reader.read(gold), {}, training, align=align, name=name)
+        return cls(name, block.gold, block.train, align, reading)
+
+    def read(self, systems: Mapping[str, object]) -> ReadSystems:
+        """Read predictions, and put them on the gold text."""
+        prefer = self.gold.reading.scheme
+        predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
+        block = gathered(self.gold, predicted, align=self.align, name=self.name)
+        return ReadSystems(block.systems, tuple(one for one in block.entries if one["role"] == "predicted"))
+
+    def prepared(self, **choices: Any) -> PreparedDataset:
+        """Learn from the training data, look at gold, and fix what follows, by keywords of `evaluate`."""
+        made = Choices.usual(**choices, align=self.align, reading=self.reading)
+        block = gathered(self.gold, {}, align=self.align, name=self.name)
+        training = TrainingFacts.of(self.train)
+        opened = opened_with(OneBlock(block), made, training, InProcess(), threads=MOST_THREADS)
+        context = opened.shared.context(block.gold)
+        side = context.side(block.gold.mentions)
+        known = fixed(opened.shared, lambda now: iter([looked(side, now)]), opened.absent, unheard)
+        return PreparedDataset(block, known, GoldBlock.of(block, side, known), tuple(opened.training))
+
+
+class ReadSystems(Struct, frozen=True, eq=False):
+    """The predictions of systems as mentions on the gold text, and how they were read."""
+
+    mentions: Mapping[str, Mentions]
+    entries: tuple[Mapping[str, Any], ...]  # of the result document
+
+
+class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
+    """A dataset on which systems can be evaluated: nothing in it depends on them."""
+
+    block: Inputs
+    known: BlockContext
+    gold: GoldBlock
+    training: Sequence[Mapping[str, object]]  # entries of the result document
+
+    @property
+    def path(self) -> str:
+        """The gold file, as places of sentences name it."""
+        return self.block.gold.corpus.source.path
+
+    @cached_property
+    def context(self) -> Context:
+        """What the mentions of all systems are seen in."""
+        return self.known.context(self.block.gold)
+
+    def result(self, systems: ReadSystems) -> Result:
+        """Evaluate systems; what is said of one of them does not depend on those of other groups."""
+        choices = self.known.choices
+        entries = (*self.block.entries, *(dict(one) for one in systems.entries))
+        block = replace(self.block, systems=systems.mentions, entries=entries)
+        shared = replace(self.known, source=OneBlock(block))
+        one = with_systems(self.gold, block, self.context.sides(list(systems.mentions.values())), shared)
+        whole = counted_block(one, shared)
+        summary = summary_of(
+            choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *self.training],
+            unit=shared.unit, units=whole.units,
+        )  # fmt: skip
+        return result_of(summary, one)

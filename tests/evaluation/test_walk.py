@@ -1,0 +1,62 @@
+"""The walk of the design page: the same steps, in the same order, for one block, for parts and for runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from study_files import make
+from watching import entered
+
+from spanwise.cli.main import main
+
+DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
+
+# By file of the walk, the functions of which one is entered at that step.
+STEPS = {
+    "cli/main.py": ("main",),
+    "cli/evaluating.py": ("evaluate_files",),
+    "evaluation/__init__.py": ("_or_runs.<locals>.with_runs",),
+    "evaluation/_choices.py": ("Choices.of",),
+    "formats/__init__.py": ("read_by",),
+    "evaluation/_blocks.py": ("TrainingFacts.of", "learnt"),
+    "evaluation/_dataset.py": ("fixed",),
+    "evaluation/_counting.py": ("with_systems",),
+    "evaluation/result.py": ("summary_of",),
+    "evaluation/_uncertain.py": ("tested",),
+    "reports/html/__init__.py": ("render",),
+    "formats/_opening.py": ("write_atomically",),
+}
+IN_PARTS = {"formats/__init__.py": ("formats/parts.py", ("survey_layers",))}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("walk")
+    make(path, count=40)
+    return path / "north"
+
+
+def test_the_design_page_draws_these_steps() -> None:
+    rows = re.findall(r"^\| (\d+) \| `([^`]+)` \|", DESIGN.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [file for _, file in rows] == list(STEPS)
+    assert [int(number) for number, _ in rows] == list(range(1, len(STEPS) + 1))
+    assert len(STEPS) <= 12
+
+
+@pytest.mark.parametrize("how", ["whole", "parts", "runs"])
+def test_an_evaluation_takes_these_steps_in_their_order(folder: Path, tmp_path: Path, how: str) -> None:
+    run = "{run}" if how == "runs" else "1"
+    options = {"whole": [], "parts": ["--memory", "1MB"], "runs": ["--workers", "1"]}[how]
+    page = str(tmp_path / "a.html")
+    with entered() as calls:
+        arguments = [str(folder / "test.txt"), f"small={folder}/predictions/small.{run}.txt", *options]
+        train = ["--train", str(folder / "train.txt")]
+        assert main(["evaluate", *arguments, *train, "--resamples", "20", "--quiet", "--html", page]) == 0
+    order = {call: place for place, call in enumerate(calls)}
+    steps = []
+    for file, names in STEPS.items():
+        here, functions = IN_PARTS.get(file, (file, names)) if how == "parts" else (file, names)
+        steps.append(min(order[here, name] for name in functions if (here, name) in order))
+    assert steps == sorted(steps)

@@ -1,0 +1,195 @@
+"""`evaluate` and `compare` take the runs of systems, in Python as on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from study_files import make
+from watching import entered
+
+import spanwise
+from spanwise.cli.main import main
+from spanwise.document.study import Study
+from spanwise.engines import InProcess
+from spanwise.errors import ChoiceError, InputError
+from spanwise.gates import gate
+
+NAMES = ("large", "small")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs")
+    make(path)
+    return path / "north"
+
+
+def systems(folder: Path, names: tuple[str, ...] = NAMES) -> dict[str, str]:
+    return {name: f"{folder}/predictions/{name}.{{run}}.txt" for name in names}
+
+
+def files(folder: Path) -> list[str]:
+    """The same on the command line."""
+    return [str(folder / "test.txt"), *(f"{name}={path}" for name, path in systems(folder).items())]
+
+
+def evaluate(folder: Path, **options: Any) -> Any:
+    return spanwise.evaluate(folder / "test.txt", systems(folder), resamples=50, **options)
+
+
+def test_a_path_with_runs_gives_a_study_of_one_dataset(folder: Path) -> None:
+    found = evaluate(folder, train=folder / "train.txt")
+    assert isinstance(found, Study)
+    (dataset,) = found.datasets.values()
+    assert {name: list(runs) for name, runs in dataset.runs.items()} == {
+        name: ["1", "2", "3"] for name in NAMES
+    }
+    one = spanwise.evaluate(
+        folder / "test.txt", {"2": folder / "predictions" / "large.2.txt"}, train=folder / "train.txt",
+        attributes="fu20", resamples=50,
+    )  # fmt: skip
+    assert dataset.runs["large"]["2"] == one.systems["2"]
+
+
+def test_python_and_the_command_line_give_the_same_document(folder: Path, tmp_path: Path) -> None:
+    written = tmp_path / "runs.json"
+    train = ["--train", str(folder / "train.txt")]
+    assert (
+        main(["evaluate", *files(folder), *train, "--resamples", "50", "--quiet", "--json", str(written)])
+        == 0
+    )
+    assert written.read_text(encoding="utf-8") == evaluate(folder, train=folder / "train.txt").to_json()
+
+
+def test_a_comparison_of_runs_tests_over_runs(folder: Path) -> None:
+    found = spanwise.compare(folder / "test.txt", systems(folder), resamples=50)
+    assert isinstance(found, Study)
+    assert [row.systems for row in found.datasets["test"].comparisons] == [NAMES]
+    with pytest.raises(ChoiceError, match="needs two systems or more"):
+        spanwise.compare(folder / "test.txt", systems(folder, ("large",)), resamples=50)
+
+
+def test_pairs_vocabulary_and_gold_in_memory_are_taken(folder: Path) -> None:
+    gold = spanwise.read(folder / "test.txt")
+    names = (*NAMES, "rules")
+    found: Any = spanwise.evaluate(
+        gold, systems(folder, names), pairs=[("small", "rules")], vocabulary=["the"], resamples=50
+    )
+    assert [row.systems for row in found.datasets["test"].comparisons] == [("small", "rules")]
+    assert found.settings.vocabulary == 1
+
+
+def test_edges_of_an_earlier_result_are_used(folder: Path) -> None:
+    one = spanwise.evaluate(
+        folder / "test.txt", folder / "predictions" / "large.1.txt", buckets={"entity_length": "1,2"},
+        attributes="entity_length", resamples=0,
+    )  # fmt: skip
+    found = evaluate(folder, attributes="entity_length", edges=one.edges())
+    assert found.settings.buckets == {"entity_length": "saved edges"}
+
+
+def test_an_engine_runs_the_cells_and_progress_counts_them(folder: Path) -> None:
+    ran: list[str] = []
+
+    class Noting(InProcess, frozen=True):
+        def map(self, function: Any, blocks: Any, shared: Any) -> Any:
+            ran.append(function.__name__)
+            return InProcess().map(function, blocks, shared)
+
+    heard: list[tuple[str, int, int]] = []
+    evaluate(folder, engine=Noting(), progress=lambda *step: heard.append(step))
+    assert ran == ["read_cell", "compute_cell"]
+    assert heard == [("read", 0, 2), ("read", 2, 2), ("count", 1, 2), ("count", 2, 2)]
+
+
+def test_redacted_runs_hold_no_text(folder: Path) -> None:
+    words = {word for number in range(5) for word in spanwise.read(folder / "test.txt").corpus.words(number)}
+    plain, redacted = (evaluate(folder, redact=redact).to_json() for redact in (False, True))
+    assert any(json.dumps(word) in plain for word in words)
+    assert not any(json.dumps(word) in redacted for word in words)
+    assert json.loads(redacted)["settings"]["redacted"] is True
+
+
+@pytest.mark.parametrize("given", [{"memory": "1GB"}, {"preset": "interpreteval"}, {"tags": {"epoch": "1"}}])
+def test_what_means_nothing_over_runs_is_refused(folder: Path, given: dict[str, Any]) -> None:
+    with (
+        entered() as calls,
+        pytest.raises(ChoiceError, match=f"^{next(iter(given))} needs one run per system"),
+    ):
+        evaluate(folder, **given)
+    assert not any(file == "formats/_opening.py" for file, _ in calls)
+
+
+def test_other_mistakes_are_told_as_an_evaluation_tells_them(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"nix\.\{run\}\.txt: no file fits this pattern"):
+        spanwise.evaluate(folder / "test.txt", str(folder / "nix.{run}.txt"))
+    with pytest.raises(InputError, match=r"nix\.txt: there is no such file"):
+        spanwise.evaluate(folder / "nix.txt", systems(folder))
+    with pytest.raises(ChoiceError, match=r"^no attribute is called 'nix'"):
+        evaluate(folder, attributes="nix")
+    with pytest.raises(ChoiceError, match=r"^no keyword is called 'nix'"):
+        evaluate(folder, nix=1)
+    with pytest.raises(ChoiceError, match="the predictions of 'b' must be a file"):
+        spanwise.evaluate(folder / "test.txt", {**systems(folder), "b": [["O"]]})
+
+
+def test_the_mean_over_runs_is_held_to_thresholds(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = evaluate(folder)
+    values = [run.exact.overall.f1 for run in found.datasets["test"].runs["small"].values()]
+    mean = 100 * sum(values) / len(values)
+    for least, passed in ((mean - 0.01, True), (mean + 0.01, False)):
+        (check,) = [one for one in gate(found, fail_under=least).checks if one.name == "small f1"]
+        assert check.passed is passed
+    low = 100 * found.analyses.holistic["small"]["test"].interval["mean"][0]
+    assert [one.passed for one in gate(found, fail_under=low - 0.01, floor_bound=True).checks][-1]
+    assert not [one.passed for one in gate(found, fail_under=low + 0.01, floor_bound=True).checks][-1]
+    label = next(iter(found.datasets["test"].runs["small"]["1"].exact.labels))
+    report = tmp_path / "junit.xml"
+    arguments = ["--floor", f"{label}=99", "--junit", str(report), "--resamples", "50", "--quiet"]
+    assert main(["evaluate", *files(folder), *arguments]) == 1
+    assert f"small: {label} is " in capsys.readouterr().err
+    assert "<testsuite" in report.read_text(encoding="utf-8")
+
+
+def test_thresholds_that_runs_cannot_be_held_to_are_refused(folder: Path, tmp_path: Path) -> None:
+    found = evaluate(folder)
+    label = next(iter(found.datasets["test"].runs["small"]["1"].exact.labels))
+    with pytest.raises(ChoiceError, match=f"the mean of {label} over several runs has none"):
+        gate(found, floors={label: 50}, floor_bound=True)
+    with pytest.raises(ChoiceError, match="the mean of recall over several runs has none"):
+        gate(found, fail_under=50, floor_bound=True, score="recall")
+    with pytest.raises(ChoiceError, match="cannot be held against an earlier result"):
+        gate(found, against=found)
+
+
+def test_errors_of_every_run_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["errors", *files(folder), "--as", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["system"] for row in rows} == {f"{name}.{run}" for name in NAMES for run in (1, 2, 3)}
+    one = spanwise.evaluate(folder / "test.txt", folder / "predictions" / "small.2.txt", resamples=0)
+    counts = one["small.2"].fair.overall
+    wrong = sum(getattr(counts, kind) for kind in ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"))
+    assert sum(row["system"] == "small.2" for row in rows) == wrong
+
+
+@pytest.mark.parametrize("command", ["slices", "confidence"])
+def test_verbs_of_one_run_say_what_to_give(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert main([command, *files(folder)]) == 2
+    said = capsys.readouterr().err
+    assert f"{command} takes one run of each system" in said
+    assert f"as in large={folder}/predictions/large.1.txt" in said
+
+
+@pytest.mark.parametrize("option", ["--save-edges=x", "--columns=x", "--memory=1GB", "--tag=a=b"])
+def test_options_of_one_run_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert main(["evaluate", *files(folder), option]) == 2
+    assert f"{option.partition('=')[0]} cannot be used with runs" in capsys.readouterr().err
