@@ -273,10 +273,10 @@ def has_runs(systems: object) -> bool:
         >>> has_runs({"bert": "bert.{run}.conll"}), has_runs("bert.1.conll")
         (True, False)
     """
-    listed = systems.values() if isinstance(systems, Mapping) else systems
+    listed: object = list(systems.values()) if isinstance(systems, Mapping) else systems
     if isinstance(listed, str | os.PathLike):
         return RUN in os.fspath(listed)
-    if not isinstance(listed, Mapping | list | tuple) and listed is systems:
+    if not isinstance(listed, list | tuple):
         return False
     return any(isinstance(one, str | os.PathLike) and RUN in os.fspath(one) for one in listed)
 
