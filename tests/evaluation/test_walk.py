@@ -28,7 +28,7 @@ STEPS = {
     "reports/html/__init__.py": ("render",),
     "formats/_opening.py": ("write_atomically",),
 }
-IN_PARTS = {"formats/__init__.py": ("formats/parts.py", ("survey_layers",))}
+IN_PARTS = {"formats/__init__.py": ("formats/parts.py", ("surveyed", "survey_layers"))}
 
 
 @pytest.fixture(scope="module")
