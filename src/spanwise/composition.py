@@ -72,6 +72,10 @@ class DatasetPart(Struct, frozen=True, eq=False):
             repeated,
         )
 
+    def inside(self, subset: str) -> int:
+        """How many mentions are in a tough subset."""
+        return int(self.members.chosen(self.members.rows, [subset]).sum())
+
 
 def dataset_entry(
     name: str,

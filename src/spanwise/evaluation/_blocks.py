@@ -8,22 +8,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How, align
 from spanwise.attributes import Lexicon, LexiconSums, SummedLexicon, Wanted, wanted
+from spanwise.columns import Ints, ints
 from spanwise.composition import KnownSentences, content_of, input_entry, reading_entry
-from spanwise.corpus import Annotation, with_one_vocabulary
+from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.engines import Engine, together
 from spanwise.errors import ChoiceError, InputError, at, many
-from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of
+from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of, with_text
 from spanwise.formats import Reader, listed_sources, stem_of
 from spanwise.formats._format import Cutting, ReadKeywords
 
-if (
-    TYPE_CHECKING
-):  # imported where files come in parts: no small part of the time that a small evaluation takes
+# Imported where files come in parts: small evaluations would feel it.
+if TYPE_CHECKING:
     from spanwise.formats.parts import PartBytes, Parted
 
 # What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
@@ -35,7 +36,12 @@ NO_EXTRAS = ("columns", "fields")
 TOGETHER = 8  # sums of blocks that are added up at once
 
 T = TypeVar("T")
+Shared = TypeVar("Shared")
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
+
+
+def nothing() -> None:
+    """There is nothing to let go."""
 
 
 class BlockSums(Struct, frozen=True):
@@ -91,6 +97,29 @@ class Joining(Generic[T]):
     def total(self) -> T:
         """All blocks together."""
         return self._join([one for level in reversed(self._levels) for one in level])
+
+
+class Addend(Protocol):
+    """What a block gives, if it can be joined with what others give."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Any:
+        """What several blocks give."""
+        ...
+
+
+A = TypeVar("A", bound=Addend)
+
+
+def joined(parts: Iterable[A]) -> A:
+    """What all blocks give, of which there is at least one, joined."""
+    rest = iter(parts)
+    first = next(rest)
+    total: Joining[A] = Joining(type(first).joined)
+    total.add(first)
+    for part in rest:
+        total.add(part)
+    return total.total()
 
 
 class BlockSource(Protocol):
@@ -296,8 +325,6 @@ def many_blocks(
             "Give one, or leave memory out."
         )
     named = {stem_of(os.fspath(gold)): gold} if merged else named_sources(systems)
-    if not named:
-        raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
     choices.check_systems(list(named))
     total = 1 if merged else 1 + len(named)
     progress("read", 0, total)
@@ -312,7 +339,7 @@ def many_blocks(
         return ManyBlocks(title, (first,), FileLayer(0, "gold"), layers, choices.align)
     progress("read", 1, total)
     kept = first.kept if isinstance(first, Survey) else None
-    room = 0 if kept is None or rows is None else rows.left // len(named)
+    room = 0 if kept is None or rows is None else rows.left // max(len(named), 1)
     scheme = reading_of(first, "only", repairs=0, labels=()).scheme
     reading = {
         **{key: value for key, value in choices.reading.items() if key not in NO_EXTRAS},
@@ -399,9 +426,53 @@ class TrainingFacts(Struct, frozen=True, eq=False):
 class TrainingSource(Protocol):
     """Training data in blocks; what it yields and itself can be pickled."""
 
+    @property
+    def sources(self) -> int:
+        """How many files, folders, patterns or frames were given."""
+        ...
+
+    @property
+    def marked(self) -> bool:
+        """Whether all of them mark at least two documents."""
+        ...
+
     def references(self) -> Iterator[Any]: ...
     def read(self, reference: Any) -> tuple[int, Annotation]: ...
+    def first(self, reference: Any) -> int:
+        """The number of a block's first sentence among those of all sources."""
+        ...
+
+    def units(self, reference: Any, corpus: Corpus) -> Ints:
+        """The unit of each sentence of a block, where documents are `marked` its document, else itself.
+
+        Units are known by the number of their first sentence among those of all sources.
+        """
+        ...
+
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]: ...
+
+
+def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
+    """The number of each sentence from `first` on, or of the first one of its document, where these begin.
+
+    Examples:
+        >>> units_of(5, 4, None).tolist(), units_of(5, 4, ints([0, 4, 7])).tolist()
+        ([5, 6, 7, 8], [4, 4, 7, 7])
+    """
+    number = ints(first + np.arange(sentences))
+    return number if documents is None else documents[np.searchsorted(documents, number, "right") - 1]
+
+
+class TrainingPlace(Struct, frozen=True, eq=False):
+    """Training data in blocks, and the engine that runs functions where they lie."""
+
+    source: TrainingSource
+    engine: Engine
+    free: Callable[[], None] = nothing  # lets executors forget the blocks
+
+    def asked(self, function: Callable[[Any, Shared], A], shared: Shared) -> A:
+        """What a function answers to all blocks, joined."""
+        return joined(self.engine.map(function, self.source.references(), shared))
 
 
 class TrainingPiece(Struct, frozen=True, eq=False):
@@ -417,14 +488,19 @@ class TrainingFiles(Struct, frozen=True, eq=False):
     files: tuple[Parted, ...]
 
     @classmethod
-    def of(cls, train: Any, reading: ReadKeywords, *, keep: bool, held: int = 0) -> TrainingFiles:
+    def of(
+        cls, train: Any, reading: ReadKeywords, *, keep: bool, held: int = 0, documents: bool = False
+    ) -> TrainingFiles:
         """Look at all files; with `keep` their rows stay in memory, so that they are parsed only once.
 
-        Files of records are held where they need less memory than `held`.
+        Files of records are held where they need less memory than `held`. Marks of documents are read only
+        where `documents` are asked for.
         """
         from spanwise.formats.parts import Held, KeptRows
 
-        rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS} | {"documents": "none"}
+        rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
+        if not documents:
+            rest["documents"] = "none"
         files: list[Parted] = []
         for source in listed_sources(train):
             cutting = Cutting(tokens=TRAINING_TOKENS, keep=KeptRows(sys.maxsize) if keep else None)
@@ -435,6 +511,23 @@ class TrainingFiles(Struct, frozen=True, eq=False):
                 (whole,) = training_of([source], Reader(**reading))
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))
         return cls(tuple(files))
+
+    @classmethod
+    def held(cls, train: Sequence[Annotation]) -> TrainingFiles:
+        """Training data that are in memory."""
+        from spanwise.formats.parts import Held
+
+        return cls(tuple(Held.of({"only": one}) for one in train))
+
+    @property
+    def sources(self) -> int:
+        """The number of files."""
+        return len(self.files)
+
+    @property
+    def marked(self) -> bool:
+        """Whether all files mark at least two documents."""
+        return all(file.documents is not None and len(file.documents) > 2 for file in self.files)
 
     def references(self) -> Iterator[TrainingPiece]:
         """The parts of all files."""
@@ -449,6 +542,18 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         from spanwise.formats.parts import read_piece
 
         return reference.file, read_piece(self.files[reference.file], reference.piece)["only"]
+
+    def first(self, reference: TrainingPiece) -> int:
+        """The number of a part's first sentence among those of all files."""
+        own = self.files[reference.file].cuts[reference.piece.number].sentence
+        return own + sum(file.sentences for file in self.files[: reference.file])
+
+    def units(self, reference: TrainingPiece, corpus: Corpus) -> Ints:
+        """The unit of each sentence of a part."""
+        first, file = self.first(reference), self.files[reference.file]
+        before = first - file.cuts[reference.piece.number].sentence
+        documents = before + file.documents if self.marked and file.documents is not None else None
+        return units_of(first, len(corpus), documents)
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
@@ -521,6 +626,7 @@ class Answering(Struct, frozen=True, eq=False):
 def learn(reference: object, answering: Answering) -> TrainingAnswer:
     """What one training block knows of what is wanted."""
     file, block = answering.source.read(reference)
+    with_text(block)
     return TrainingAnswer(
         LexiconSums.of(Lexicon.of([block]), answering.asked.wanted),
         KnownSentences.of([block.corpus]).within(answering.asked.sentences),
@@ -538,11 +644,10 @@ class LexiconPart(Struct, frozen=True, eq=False):
 
 def learnt(
     source: BlockSource,
-    train: TrainingSource,
+    train: TrainingPlace | None,
     *,
     lowercase: bool,
     engine: Engine,
-    training_engine: Engine,
     bound: int | None = None,
 ) -> TrainingFacts:
     """Ask all blocks of the test set what they want to know, and all training blocks for the answers.
@@ -550,17 +655,16 @@ def learnt(
     Answers that would take more than `bound` bytes are given in parts, each to as many blocks as share so
     many: training data are then read once for every part.
     """
+    if train is None:
+        return TrainingFacts()
     asking = engine.map(want, source.references(), Asking(source, lowercase))
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
     for blocks, asked in _together(asking, bound):
-        answers = Joining(TrainingAnswer.joined)
-        for answer in training_engine.map(learn, train.references(), Answering(train, asked)):
-            answers.add(answer)
-        total = answers.total()
+        total = train.asked(learn, Answering(train.source, asked))
         parts.append(LexiconPart(blocks, SummedLexicon(asked.wanted, total.lexicon), total.known))
         sums = total.sums
-    first, entries = parts[0], train.entries(sums)
+    first, entries = parts[0], train.source.entries(sums)
     return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 

@@ -193,6 +193,25 @@ def gathered(
     )
 
 
+def gathered_alone(gold: object, train: object, *, reading: ReadKeywords, name: str | None) -> Inputs:
+    """Read gold and training data, and give them one vocabulary; there are no predictions.
+
+    Training data keep more columns than their text. Those without text are refused beside a text.
+    """
+    reader = Reader(**reading)
+    tested = reader.read(gold)
+    training = [reader.read(source) for source in listed_sources(train)]
+    if not tested.corpus.without_text:
+        training = list(map(with_text, training))
+    corpora = with_one_vocabulary([tested.corpus, *(one.corpus for one in training)])
+    tested = replace(tested, corpus=corpora[0])
+    training = [replace(one, corpus=corpus) for one, corpus in zip(training, corpora[1:], strict=True)]
+    return Inputs(
+        name=name or stem_of(tested.reading.path), gold=tested, systems={}, predicted={}, alignment={},
+        merged=False, train=tuple(training), entries=(input_entry("gold", tested),),
+    )  # fmt: skip
+
+
 def _gold_or_merged(
     gold: object, systems: object, reader: Reader
 ) -> tuple[Annotation, dict[str, Annotation]]:
@@ -205,8 +224,7 @@ def read_predicted(
 ) -> dict[str, Annotation]:
     """The predictions of every system, by readers that share the files."""
     named = list(_systems(systems).items())
-    if not named:
-        raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
+    check_any(systems)
     found = together(
         [
             partial(_read_all, named[place :: len(readers)], reader, prefer)
@@ -215,6 +233,12 @@ def read_predicted(
     )
     every = {key: one for part in found for key, one in part.items()}
     return {key: every[key] for key, _ in named}
+
+
+def check_any(systems: object) -> None:
+    """Refuse predictions of no system at all."""
+    if systems is not None and not named_sources(systems):
+        raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
 
 
 def _read_all(
@@ -311,14 +335,17 @@ def _system_name(source: object) -> str:
 
 def training_of(train: object, reader: Reader) -> tuple[Annotation, ...]:
     """The training data, read; they must hold text."""
-    training = tuple(reader.read(source, extras=False) for source in listed_sources(train))
-    for one in training:
-        if one.corpus.without_text:
-            raise InputError(
-                f"{one.reading.path}: training data without tokens cannot tell what was seen.\n"
-                "Give a file that holds the text."
-            )
-    return training
+    return tuple(with_text(reader.read(source, extras=False)) for source in listed_sources(train))
+
+
+def with_text(train: Annotation) -> Annotation:
+    """Training data as they are, unless they hold no text."""
+    if not train.corpus.without_text:
+        return train
+    raise InputError(
+        f"{train.reading.path}: training data without tokens cannot tell what was seen.\n"
+        "Give a file that holds the text."
+    )
 
 
 class Choices(Struct, frozen=True, eq=False):

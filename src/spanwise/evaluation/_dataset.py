@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,19 +43,25 @@ from spanwise.evaluation._blocks import (
     Progress,
     TrainingFacts,
     TrainingFiles,
+    TrainingPlace,
     learnt,
     many_blocks,
+    nothing,
 )
 from spanwise.evaluation._choices import (
     Block,
     Choices,
+    Inputs,
     ResampledUnits,
+    check_any,
     check_keywords,
     gather,
+    gathered_alone,
     parts_of,
     unit_of,
 )
 from spanwise.evaluation._measures import BucketedSide
+from spanwise.formats import listed_sources
 from spanwise.registry import reach
 from spanwise.settings import unless_given
 
@@ -230,12 +237,16 @@ def look(reference: Any, shared: BlockContext) -> Look:
     return looked(shared.context(gold).side(gold.mentions), shared)
 
 
-def looked(side: AttributeSide, shared: BlockContext) -> Look:
-    """Look at the gold mentions of one block that is open."""
+def looked(
+    side: AttributeSide,
+    shared: BlockContext,
+    valued: Callable[[Attribute, AttributeSide], Values] = values_of,
+) -> Look:
+    """Look at the gold mentions of one block that is open, whose values are `valued` so."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
     for name, attribute in shared.attributes.items():
-        found = values_of(attribute, side)
+        found = valued(attribute, side)
         if found.names is None:
             numbers[name] = found.distinct()
         else:
@@ -370,10 +381,6 @@ def unheard(step: str, done: int, total: int) -> None:
     """Progress that nobody asked for."""
 
 
-def _nothing() -> None:
-    pass
-
-
 SPARK = ("pyspark.", "spanwise.engines.spark")  # where the types of Spark, and of our engines on it, live
 
 
@@ -387,6 +394,7 @@ class Unopened(Struct, frozen=True, eq=False):
     columns: FrameColumns | None = None  # of a frame
     name: str | None = None
     engine: Engine | None = None
+    alone: bool = False  # whether gold is asked for alone, beside training data with their documents
 
 
 class Opened(Struct, frozen=True, eq=False):
@@ -396,7 +404,8 @@ class Opened(Struct, frozen=True, eq=False):
     absent: Mapping[str, str]
     training: Sequence[Mapping[str, object]]  # entries of the result document
     engine: Engine
-    free: Callable[[], None] = _nothing  # lets executors forget the blocks
+    free: Callable[[], None] = nothing  # lets executors forget the blocks
+    train: TrainingPlace | None = None  # training data themselves
 
     def fixed(self, progress: Progress = unheard) -> BlockContext:
         """Look at all blocks, and fix what follows from them."""
@@ -432,16 +441,27 @@ def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
     return found
 
 
-def opened_elsewhere(given: Unopened, *, always_tough: bool = False) -> Opened:
-    """Sources of any kind, opened for the engine of a verb that asks less than `evaluate`."""
+def opened_elsewhere(
+    given: Unopened,
+    *,
+    always_tough: bool = False,
+    memory: int | str | None = None,
+    workers: int | None = 1,
+) -> Opened:
+    """Sources of any kind, opened for a verb that asks less than `evaluate`."""
     reading = given.choices.reading
     check_keywords(reading)
     opened = spark_opened(given, unheard)
     if opened is None:
-        memory, workers = parts_of(
-            None, 1, given.gold, given.systems, streamable=True, reading=reading, elsewhere=True
-        )
-        opened = opened_here(given, unheard, memory=memory, workers=workers)
+        beside = given.systems
+        if given.alone:  # training data are as large as the test set
+            files = [one for one in listed_sources(given.train) if isinstance(one, str | os.PathLike)]
+            beside = dict(enumerate(files))
+        bound, workers = parts_of(
+            memory, workers, given.gold, beside, streamable=True, reading=reading,
+            elsewhere=given.engine is not None,
+        )  # fmt: skip
+        opened = opened_here(given, unheard, memory=bound, workers=workers)
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
@@ -450,30 +470,45 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
     source: BlockSource
     choices, engine, name = given.choices, given.engine, given.name
     where = engine or local_engine(workers)
+    if not given.alone:
+        check_any(given.systems)
     if memory is None:
         progress("read", 0, 1)
-        inputs = gather(
-            given.gold, given.systems, given.train, align=choices.align, reading=choices.reading, name=name
-        )
+        inputs = _held(given)
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
+        train = TrainingPlace(TrainingFiles.held(inputs.train), where) if inputs.train else None
     else:
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, files = at_once(
             lambda: many_blocks(
                 given.gold, given.systems, choices, name=name, memory=memory, keep=keep, progress=progress
             ),
-            lambda: TrainingFiles.of(given.train, choices.reading, keep=keep, held=memory if keep else 0),
+            lambda: TrainingFiles.of(
+                given.train, choices.reading, keep=keep, held=memory if keep else 0, documents=given.alone
+            ),
         )
-        training = learnt_here(source, files, choices, where, where, bound=most_shared(where))
+        train = TrainingPlace(files, where) if files.files else None
+        training = learnt(source, train, lowercase=choices.lowercase, engine=where, bound=most_shared(where))
     threads = MOST_THREADS if memory is None and engine is None else 1
-    return opened_with(source, choices, training, where, threads=threads)
+    opened = opened_with(source, choices, training, where, threads=threads)
+    return replace(opened, train=train) if given.alone else opened
+
+
+def _held(given: Unopened) -> Inputs:
+    """Sources read whole."""
+    reading = given.choices.reading
+    if given.alone:
+        return gathered_alone(given.gold, given.train, reading=reading, name=given.name)
+    return gather(
+        given.gold, given.systems, given.train, align=given.choices.align, reading=reading, name=given.name
+    )
 
 
 def opened_with(
     source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1,
-    free: Callable[[], None] = _nothing,
+    free: Callable[[], None] = nothing,
 ) -> Opened:  # fmt: skip
     """A source, with what training data know of it, and the engine that runs its blocks."""
     unit = unit_of(choices.unit, source.documents, source.path)
@@ -482,21 +517,3 @@ def opened_with(
     )
     with_attributes, absent = shared.with_attributes()
     return Opened(with_attributes, absent, training.entries, engine, free)
-
-
-def learnt_here(
-    source: BlockSource,
-    files: TrainingFiles,
-    choices: Choices,
-    engine: Engine,
-    training_engine: Engine,
-    *,
-    bound: int | None,
-) -> TrainingFacts:
-    """What training files know of what the test set asks."""
-    if not files.files:
-        return TrainingFacts()
-    return learnt(
-        source, files, lowercase=choices.lowercase, engine=engine, training_engine=training_engine,
-        bound=bound,
-    )  # fmt: skip

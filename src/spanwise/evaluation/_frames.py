@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from spanwise.alignment import How
 from spanwise.columns import Ints, ints
 from spanwise.composition import reading_entry
-from spanwise.corpus import Annotation, Mentions, Reading, Source
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, TrainingFacts, block_of, learnt
+from spanwise.evaluation._blocks import BlockSums, block_of, units_of
 from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords, label_notes
@@ -203,6 +203,16 @@ class TrainingFrame(Struct, frozen=True, eq=False):
 
     frame: FrameBlocks
 
+    @property
+    def sources(self) -> int:
+        """One frame."""
+        return 1
+
+    @property
+    def marked(self) -> bool:
+        """Whether a column names at least two documents."""
+        return (self.frame.documents or 0) > 1
+
     def references(self) -> Iterator[FramePiece]:
         """The numbers of the blocks."""
         return self.frame.references()
@@ -211,30 +221,19 @@ class TrainingFrame(Struct, frozen=True, eq=False):
         """One block."""
         return 0, self.frame.open(reference, gold_only=True).gold
 
+    def first(self, reference: FramePiece) -> int:
+        """The number of a block's first sentence in the frame."""
+        return self.frame.begins[reference.number]
+
+    def units(self, reference: FramePiece, corpus: Corpus) -> Ints:
+        """The unit of each sentence of a block; no document lies in two of them."""
+        first = self.first(reference)
+        documents = first + corpus.documents if self.marked and corpus.documents is not None else None
+        return units_of(first, len(corpus), documents)
+
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
         return [frame_entry("train", self.frame.columns.gold, self.frame, "", sums[0])]
-
-
-def frame_training(
-    frame: DataFrame,
-    columns: FrameColumns,
-    choices: Choices,
-    test: FrameBlocks,
-    engine: FrameEngine,
-    *,
-    partitions: int | None,
-    bound: int | None = None,
-) -> TrainingFacts:
-    """What a training frame knows of what the frame of the test set asks."""
-    source, where = opened_frame(frame, columns.of_training(), choices, name="train", partitions=partitions)
-    try:
-        return learnt(
-            test, TrainingFrame(source), lowercase=choices.lowercase, engine=engine, training_engine=where,
-            bound=bound,
-        )  # fmt: skip
-    finally:
-        where.packed.free()
 
 
 def _prepared(frame: DataFrame, columns: FrameColumns, partitions: int | None) -> DataFrame:

@@ -7,38 +7,47 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.corpus import Annotation
+from spanwise.columns import Ints, ints
+from spanwise.corpus import Annotation, Corpus
 from spanwise.engines import engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
-from spanwise.errors import InputError
 from spanwise.evaluation._blocks import (
     BlockSums,
     Joining,
     Progress,
-    TrainingAnswer,
-    TrainingFacts,
     TrainingFiles,
+    TrainingPlace,
     learnt,
+    units_of,
 )
-from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import Opened, Unopened, learnt_here, opened_with
+from spanwise.evaluation._dataset import Opened, Unopened, opened_with
 from spanwise.evaluation._frames import (
+    FrameBlocks,
     FrameColumns,
+    TrainingFrame,
     columns_of,
-    frame_training,
     is_frame,
     joined_frames,
     opened_frame,
 )
-from spanwise.evaluation._lake import Lake, LakeBlocks, any_in_lake, lake_blocks, opened_lake, shown_path
+from spanwise.evaluation._lake import (
+    Lake,
+    LakeBlocks,
+    any_in_lake,
+    in_lake,
+    lake_blocks,
+    opened_lake,
+    shown_path,
+)
 from spanwise.formats import listed_sources
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["LakeTraining", "WhereFilesLie", "any_in_lake", "framed", "spark_opened"]
+__all__ = ["any_in_lake", "framed", "spark_opened"]
 
 T = TypeVar("T")
 Shared = TypeVar("Shared")
@@ -70,33 +79,77 @@ def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
 def _opened_lake(given: Unopened, engine: SparkEngine, progress: Progress) -> Opened:
     """Files that Spark reads."""
     progress("read", 0, 1)
-    session, choices = engine.session, given.choices
+    choices = given.choices
     source, where = lake_blocks(
-        session, given.gold, given.systems, choices, name=given.name, partitions=engine.partitions
+        engine.session, given.gold, given.systems, choices, name=given.name, partitions=engine.partitions
     )
     choices.check_systems(list(source.systems))
-    training = lake_training(session, given.train, choices, source, where, bound=engine.lexicon)
-    progress("read", 1, 1)
-    return opened_with(source, choices, training, where, free=where.packed.free)
+    return _with_training(source, where, given, engine, progress)
 
 
 def _opened_frame(frame: DataFrame, columns: FrameColumns, given: Unopened, progress: Progress) -> Opened:
     """A Spark frame."""
-    engine, choices, train = given.engine or engine_of(frame.sparkSession), given.choices, given.train
-    partitions = engine.partitions if isinstance(engine, SparkEngine) else None
+    engine, choices = given.engine or engine_of(frame.sparkSession), given.choices
+    if not isinstance(engine, SparkEngine):
+        engine = SparkEngine(frame.sparkSession)
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)
-    source, where = opened_frame(frame, columns, choices, name=given.name or "frame", partitions=partitions)
-    if is_frame(train):
-        training = frame_training(
-            train, columns, choices, source, where, partitions=partitions, bound=most_shared(engine)
+    source, where = opened_frame(
+        frame, columns, choices, name=given.name or "frame", partitions=engine.partitions
+    )
+    return _with_training(source, where, given, engine, progress)
+
+
+def _with_training(
+    source: FrameBlocks | LakeBlocks,
+    where: FrameEngine,
+    given: Unopened,
+    engine: SparkEngine,
+    progress: Progress,
+) -> Opened:
+    """Blocks that lie with the executors, with what training data know of them."""
+    choices = given.choices
+    frees = [where.packed.free]
+    try:
+        train = _training(given, engine)
+        if train is not None:
+            frees.append(train.free)
+        training = learnt(source, train, lowercase=choices.lowercase, engine=where, bound=most_shared(engine))
+        progress("read", 1, 1)
+        if train is not None and not given.alone:
+            frees.pop()()
+        opened = opened_with(source, choices, training, where, free=partial(_free, frees))
+    except BaseException:
+        _free(frees)
+        raise
+    return replace(opened, train=train) if given.alone else opened
+
+
+def _free(frees: Sequence[Callable[[], None]]) -> None:
+    for free in frees:
+        free()
+
+
+def _training(given: Unopened, engine: SparkEngine) -> TrainingPlace | None:
+    """Training data as they come: a frame, files that Spark reads, or files of this machine."""
+    train, choices = given.train, given.choices
+    if given.columns is not None and is_frame(train):
+        source, where = opened_frame(
+            train, given.columns.of_training(), choices, name="train", partitions=engine.partitions
         )
-    else:
-        files = TrainingFiles.of(train, choices.reading, keep=False)
-        there = engine or SparkEngine(frame.sparkSession)
-        training = learnt_here(source, files, choices, where, there, bound=most_shared(there))
-    progress("read", 1, 1)
-    return opened_with(source, choices, training, where, free=where.packed.free)
+        return TrainingPlace(TrainingFrame(source), where, where.packed.free)
+    sources = listed_sources(train)
+    if not sources:
+        return None
+    if given.columns is not None and not any(map(in_lake, sources)):
+        files = TrainingFiles.of(train, choices.reading, keep=False, documents=given.alone)
+        return TrainingPlace(files, engine)
+    reading = choices.reading if given.alone else {**choices.reading, "documents": "none"}
+    lakes = [opened_lake(engine.session, one, reading) for one in sources]
+    contents = tuple(rows for _, rows in lakes)
+    return TrainingPlace(
+        LakeTraining(tuple(lake for lake, _ in lakes)), WhereFilesLie(engine.session.sparkContext, contents)
+    )
 
 
 # ---- training files that Spark reads: executors add up what they know of the test set ----
@@ -111,43 +164,42 @@ class LakeTraining(Struct, frozen=True, eq=False):
         """Files lie with the executors."""
         return iter(())
 
+    @property
+    def sources(self) -> int:
+        """The number of files, folders and patterns."""
+        return len(self.lakes)
+
+    @property
+    def marked(self) -> bool:
+        """Whether all of them mark at least two documents."""
+        return all(lake.documents is not None and len(lake.documents) > 1 for lake in self.lakes)
+
     def read(self, reference: tuple[int, str, bytes]) -> tuple[int, Annotation]:
         """The number of the source, and one of its files."""
         number, path, data = reference
-        found = self.lakes[number].read(path, data)
-        if found.corpus.without_text:
-            wrong = InputError(
-                f"{path}: training data without tokens cannot tell what was seen.\n"
-                "Give a file that holds the text."
-            )
-            raise wrong
-        return number, found
+        return number, self.lakes[number].read(path, data)
+
+    def first(self, reference: tuple[int, str, bytes]) -> int:
+        """The number of a file's first sentence among those of all sources."""
+        number, path, _ = reference
+        lake = self.lakes[number]
+        place = [file.path for file in lake.files].index(path)
+        return lake.begins[place] + self._before(number)
+
+    def _before(self, number: int) -> int:
+        """The number of sentences of the sources before one."""
+        return sum(lake.sentences for lake in self.lakes[:number])
+
+    def units(self, reference: tuple[int, str, bytes], corpus: Corpus) -> Ints:
+        """The unit of each sentence of a file."""
+        number = reference[0]
+        documents = self.lakes[number].documents if self.marked else None
+        everywhere = None if documents is None else ints(documents + self._before(number))
+        return units_of(self.first(reference), len(corpus), everywhere)
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document."""
         return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
-
-
-def lake_training(
-    session: SparkSession,
-    train: Any,
-    choices: Choices,
-    source: LakeBlocks,
-    engine: FrameEngine,
-    *,
-    bound: int | None = None,
-) -> TrainingFacts:
-    """What training files know of what the test set asks: executors read them, and add up what they find."""
-    given = listed_sources(train)
-    if not given:
-        return TrainingFacts()
-    reading = {**choices.reading, "documents": "none"}
-    lakes = [opened_lake(session, one, reading) for one in given]
-    training = LakeTraining(tuple(lake for lake, _ in lakes))
-    where = WhereFilesLie(session.sparkContext, tuple(contents for _, contents in lakes))
-    return learnt(
-        source, training, lowercase=choices.lowercase, engine=engine, training_engine=where, bound=bound
-    )
 
 
 class WhereFilesLie(Struct, frozen=True, eq=False):
@@ -155,7 +207,6 @@ class WhereFilesLie(Struct, frozen=True, eq=False):
 
     context: SparkContext
     contents: tuple[RDD, ...]  # of each source
-    join: Callable[[Sequence[Any]], Any] = TrainingAnswer.joined
 
     @property
     def elsewhere(self) -> bool:
@@ -168,7 +219,7 @@ class WhereFilesLie(Struct, frozen=True, eq=False):
         """The answers of all partitions; there are no blocks but files."""
         sent = self.context.broadcast(Sent.of(shared))
         learning = self.context.union([
-            rows.mapPartitions(partial(_learning, function, self.join, number, sent))
+            rows.mapPartitions(partial(_learning, function, number, sent))
             for number, rows in enumerate(self.contents)
         ])  # fmt: skip
         yield from answers(self.context, learning.collect)
@@ -176,15 +227,10 @@ class WhereFilesLie(Struct, frozen=True, eq=False):
 
 
 def _learning(
-    function: Callable[..., object],
-    join: Callable[[Sequence[Any]], Any],
-    number: int,
-    sent: Any,
-    rows: Iterable[Any],
+    function: Callable[..., object], number: int, sent: Any, rows: Iterable[Any]
 ) -> Iterator[bytes]:
     """The answers of all files of a partition, joined; the first error in their place."""
-    found: Joining[Any] = Joining(join)
-    some = False
+    found: Joining[Any] | None = None
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))
         told = answer(function, reference, sent.value)
@@ -192,7 +238,7 @@ def _learning(
         if failed:
             yield told
             return
+        found = found or Joining(type(outcome).joined)
         found.add(outcome)
-        some = True
-    if some:
+    if found is not None:
         yield packed((False, found.total()))

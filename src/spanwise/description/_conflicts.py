@@ -1,0 +1,299 @@
+"""What contradicts in gold and training data: names with two labels, sentences and words read in two ways."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from zlib import crc32
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.attributes import Confusable
+from spanwise.columns import Words
+from spanwise.composition import sentence_hashes
+from spanwise.corpus import Annotation
+from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, opened_gold
+from spanwise.engines import Engine
+from spanwise.evaluation._blocks import BlockSource, Joining, TrainingPlace, TrainingSource
+from spanwise.hashing import find_hashes, numbered, ordered_hashes, word_hashes
+from spanwise.suspicion._contexts import (
+    BlockText,
+    ContextCounts,
+    Surfaces,
+    contexts,
+    joined_surfaces,
+    relabeled,
+    varied,
+)
+from spanwise.suspicion._ranking import DIGITS, Ballot, Candidates, ballot, count, join, places_of, ranked
+
+Content = tuple[int, int]  # the hash of a sentence, or of the text of a token sequence
+Order = tuple[float, ...]
+NOBODY = np.ones(0, dtype=bool)  # votes
+
+
+def conflicts(
+    source: BlockSource, engine: Engine, train: TrainingPlace | None, tested: Sequence[TestPart],
+    trained: TrainPart | None, confusable: Confusable, most: int,
+) -> dict[str, object]:  # fmt: skip
+    """Token sequences with two labels, sentences annotated and words read in two ways, `most` of each shown.
+
+    Args:
+        source: the test set, whose blocks `engine` runs.
+        train: training data.
+        tested: what the blocks of the test set give.
+        trained: what training data give.
+        confusable: token sequences of the test set with two labels or more.
+    """
+    every: list[TestPart | TrainPart] = [*tested, *([] if trained is None else [trained])]
+    labels = {label for one in tested for label in one.used} | set(() if trained is None else trained.seen)
+    twice = _annotated_twice(np.concatenate([one.sentences for one in every]))
+    carried = _carried(tested)
+    above, tied = _candidates(carried, most)
+    asked = Asked(
+        source, None if train is None else train.source, tuple(sorted(labels)),
+        joined_surfaces([one.surfaces for one in every]), most, twice, confusable, above, tied,
+    )  # fmt: skip
+    readings: Joining[ContextCounts] = Joining(ContextCounts.joined)
+    first: dict[Content, None] = {}
+    for here in engine.map(read_words, source.references(gold_only=True), asked):
+        readings.add(here.counts)
+        first.update(dict.fromkeys(here.sentences))
+    chosen, counts = _hashes(list(first)[:most]), readings.total()
+    asked = replace(asked, chosen=ordered_hashes(chosen), among=np.unique(counts.context))
+    rows: list[SentenceRow] = []
+    if train is not None:
+        elsewhere = train.asked(read_elsewhere, asked)
+        rows += elsewhere.rows
+        counts = ContextCounts.joined([counts, elsewhere.counts])
+    asked = replace(asked, counts=counts.varying(), among=None)
+    places, texts = 0, dict[Content, str]()
+    examples: list[tuple[Order, dict[str, object]]] = []
+    for number, shown in enumerate(engine.map(show, source.references(gold_only=True), asked)):
+        places += shown.places
+        examples += [((*order[:2], number, *order[2:]), example) for order, example in shown.examples]
+        rows += [replace(row, order=(0, number, *row.order)) for row in shown.rows]
+        texts.update(shown.texts)
+    named = sorted((_doubt(carried[key]), text, key) for key, text in texts.items())[:most]
+    return {
+        "labels": {
+            "sequences": len(carried),
+            "mentions": sum(one.confusable for one in tested),
+            "examples": [
+                {"text": text, "labels": dict(carried[key].most_common())} for _, text, key in named
+            ],
+        },
+        "sentences": {
+            "groups": len(twice),
+            "examples": _grouped(rows, find_hashes(asked.chosen, chosen).tolist()),
+        },
+        "variation": {
+            "places": places,
+            "examples": [example for _, example in sorted(examples, key=lambda pair: pair[0])[:most]],
+        },
+    }
+
+
+class Asked(Struct, frozen=True, eq=False):
+    """What the functions below need beside a block."""
+
+    source: BlockSource
+    training: TrainingSource | None
+    labels: tuple[str, ...]
+    surfaces: Surfaces
+    most: int
+    twice: Words  # sentences that are annotated in two ways or more, in order
+    confusable: Confusable
+    texts: Words  # token sequences to show, in order
+    tied: Words  # token sequences of which the first in the order of their text are shown
+    chosen: Words = np.zeros((0, 2), dtype=np.uint64)  # sentences to show, in order
+    among: Words | None = None  # contexts of the test set
+    counts: ContextCounts | None = None
+
+
+class WordsRead(Struct, frozen=True, eq=False):
+    """How a test block reads words between their neighbours, and its first sentences that conflict."""
+
+    counts: ContextCounts
+    sentences: tuple[Content, ...]
+
+
+def read_words(reference: object, asked: Asked) -> WordsRead:
+    """How a test block reads the words of mentions."""
+    block = opened_gold(reference, asked.source)
+    conflicting = (find_hashes(asked.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
+    first = dict.fromkeys(_contents(block.hashes[conflicting]))
+    return WordsRead(contexts(block.line, asked.surfaces, asked.labels), tuple(first)[: asked.most])
+
+
+class SentenceRow(Struct, frozen=True, order=True):
+    """A sentence to show."""
+
+    order: tuple[int, ...]
+    chosen: int  # which of the chosen ones it is equal to
+    place: str
+    mentions: str
+
+
+class Elsewhere(Struct, frozen=True, eq=False):
+    """How training data read words between their neighbours, and their sentences to show."""
+
+    counts: ContextCounts
+    rows: tuple[SentenceRow, ...]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Elsewhere]) -> Elsewhere:
+        """Those of several blocks."""
+        return cls(
+            ContextCounts.joined([part.counts for part in parts]),
+            tuple(row for part in parts for row in part.rows),
+        )
+
+
+def read_elsewhere(reference: object, asked: Asked) -> Elsewhere:
+    """How a training block reads words in the contexts of the test set."""
+    assert asked.training is not None
+    _, one = asked.training.read(reference)
+    first = asked.training.first(reference)
+    rows = [
+        replace(row, order=(1, first + row.order[0]))
+        for row in _rows(one, sentence_hashes(one.corpus), asked)
+    ]
+    return Elsewhere(contexts(BlockText.of(one), asked.surfaces, asked.labels, asked.among), tuple(rows))
+
+
+class Shown(Struct, frozen=True, eq=False):
+    """What a test block shows: places that vary, sentences and token sequences."""
+
+    places: int
+    examples: list[tuple[Order, dict[str, object]]]  # with what they are ordered by
+    rows: list[SentenceRow]
+    texts: dict[Content, str]
+
+
+def show(reference: object, asked: Asked) -> Shown:
+    """What a test block shows."""
+    assert asked.counts is not None
+    block = opened_gold(reference, asked.source)
+    gold = relabeled(block.gold, asked.labels)
+    found, varying = varied(block.line, asked.surfaces, asked.counts, asked.labels)
+    box = ballot(gold.mentions, [])
+    table = places_of(found, varying, block.line.line, box, gold.corpus)
+    candidates = join(box, count(box, NOBODY), 0, table)
+    order, _, _ = ranked(candidates, gold.corpus)
+    return Shown(
+        places=len(candidates.gold),
+        examples=[_example(gold, box, candidates, row) for row in order[: asked.most].tolist()],
+        rows=_rows(block.gold, block.hashes, asked),
+        texts=_texts(block, asked),
+    )
+
+
+def _example(gold: Annotation, box: Ballot, found: Candidates, row: int) -> tuple[Order, dict[str, object]]:
+    corpus, labels = gold.corpus, gold.mentions.labels
+    sentence, start, end = int(found.sentence[row]), int(found.start[row]), int(found.end[row])
+    own = None
+    if found.gold[row] >= 0:
+        at = int(box.gold[found.gold[row]])
+        start, end = int(box.mentions.start[at]), int(box.mentions.end[at])
+        own = labels[int(box.mentions.label[at])]
+    label = int(found.label[row])
+    words = corpus.words(sentence)
+    text = corpus.texts[sentence][start:end] if corpus.texts is not None else " ".join(words[start:end])
+    lot = crc32(" ".join(words).encode("utf-8", "replace"))
+    score = float(found.score[row])
+    order = (-round(score, DIGITS), lot, sentence, int(found.start[row]), int(found.end[row]), label)
+    return order, {
+        "place": corpus.place(sentence, start if corpus.unit == "token" else 0),
+        "text": text,
+        "label": "O" if own is None else own,
+        "elsewhere": "O" if label < 0 else labels[label],
+        "score": score,
+    }
+
+
+def _texts(block: OpenedGold, asked: Asked) -> dict[Content, str]:
+    """The token sequences to show that a block has; of those that are tied the first ones."""
+    every = sorted(set(block.confused(asked.confusable).texts))
+    hashes = word_hashes(every)
+    wanted, tied = find_hashes(asked.texts, hashes) >= 0, find_hashes(asked.tied, hashes) >= 0
+    first = np.flatnonzero(tied)[: asked.most].tolist()
+    rows = sorted({*np.flatnonzero(wanted).tolist(), *first})
+    return dict(zip(_contents(hashes[rows]), [every[row] for row in rows], strict=True))
+
+
+def _rows(one: Annotation, hashes: Words, asked: Asked) -> list[SentenceRow]:
+    """The sentences of a block that are to be shown."""
+    chosen = find_hashes(asked.chosen, hashes)
+    here = np.flatnonzero((chosen >= 0) & (one.corpus.lengths > 0)).tolist()
+    return [
+        SentenceRow((sentence,), int(chosen[sentence]), one.corpus.place(sentence), annotated(one, sentence))
+        for sentence in here
+    ]
+
+
+def annotated(one: Annotation, sentence: int) -> str:
+    """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
+    mentions = one.mentions
+    first, last = np.searchsorted(mentions.sentence, [sentence, sentence + 1]).tolist()
+    rows = sorted(
+        (start, end, mentions.labels[label])
+        for start, end, label in zip(
+            mentions.start[first:last].tolist(),
+            mentions.end[first:last].tolist(),
+            mentions.label[first:last].tolist(),
+            strict=True,
+        )
+    )
+    return "; ".join(f"{label} [{start}, {end})" for start, end, label in rows) or "none"
+
+
+def _grouped(rows: Sequence[SentenceRow], chosen: Sequence[int]) -> list[list[dict[str, str]]]:
+    """The chosen sentences, each with all places where it stands and its mentions there."""
+    groups: dict[int, list[SentenceRow]] = {}
+    for row in sorted(rows):
+        groups.setdefault(row.chosen, []).append(row)
+    return [[{"place": row.place, "mentions": row.mentions} for row in groups[at]] for at in chosen]
+
+
+def _carried(tested: Sequence[TestPart]) -> dict[Content, Counter[str]]:
+    """The labels of each token sequence that carries two or more."""
+    result: dict[Content, Counter[str]] = {}
+    for one in tested:
+        for key, label, times in zip(_contents(one.texts), one.labels, one.times.tolist(), strict=True):
+            result.setdefault(key, Counter())[label] += times
+    return result
+
+
+def _doubt(labels: Counter[str]) -> int:
+    """The less, the more mentions have another label than the most frequent one."""
+    return max(labels.values()) - labels.total()
+
+
+def _candidates(carried: Mapping[Content, Counter[str]], most: int) -> tuple[Words, Words]:
+    """The sequences that are shown whatever they read, and those among which their text decides."""
+    doubt = {key: _doubt(labels) for key, labels in carried.items()}
+    ranking = sorted(doubt.values())
+    last = ranking[min(most, len(ranking)) - 1] if ranking and most else None
+    above = [key for key, own in doubt.items() if last is not None and own < last]
+    tied = [key for key, own in doubt.items() if own == last]
+    return ordered_hashes(_hashes(above)), ordered_hashes(_hashes(tied))
+
+
+def _contents(hashes: Words) -> list[Content]:
+    return [(high, low) for high, low in hashes.tolist()]
+
+
+def _hashes(contents: Sequence[Content]) -> Words:
+    return np.reshape(np.array(contents, dtype=np.uint64), (-1, 2))
+
+
+def _annotated_twice(pairs: Words) -> Words:
+    """The sentences, in order, that have two annotations or more among distinct pairs."""
+    every = distinct_rows(pairs)
+    if not len(every):
+        return ordered_hashes(_hashes([]))
+    first, number = numbered(np.ascontiguousarray(every[:, :2]))
+    return ordered_hashes(every[first[np.bincount(number) > 1], :2])

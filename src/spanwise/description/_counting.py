@@ -1,0 +1,385 @@
+"""What blocks of a test set and of its training data add to the description: sums, and hashes of content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.attributes import Attribute, Confusable, Context, Side, Values, values_of
+from spanwise.attributes._forms import Forms, mention_tokens
+from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints
+from spanwise.composition import DatasetPart, sentence_hashes
+from spanwise.corpus import Annotation, Corpus, Mentions
+from spanwise.evaluation._blocks import BlockSource, BlockSums, OneBlock, TrainingSource
+from spanwise.evaluation._choices import Block
+from spanwise.evaluation._dataset import BlockContext, Look, as_written, looked
+from spanwise.hashing import STIR, distinct, find_hashes, numbered, sequence_hashes, word_hashes
+from spanwise.suspicion._contexts import BlockText, Surfaces, joined_surfaces
+
+Histogram = tuple[Floats, Ints]  # distinct values in order, and how often each was met
+NOTHING: Histogram = (floats([]), ints([]))
+NO_SENTENCES: Words = np.zeros((0, 3), dtype=np.uint64)
+
+
+class OpenedGold(Block, frozen=True, eq=False, dict=True):
+    """Gold of a block that is open, with what was made of it: one that is in memory keeps that."""
+
+    @property
+    def text(self) -> bool:
+        """Whether there is text, not positions alone."""
+        return not self.gold.corpus.without_text
+
+    @cached_property
+    def hashes(self) -> Words:
+        """The content of each sentence."""
+        return sentence_hashes(self.gold.corpus)
+
+    @cached_property
+    def line(self) -> BlockText:
+        """The sentences on one line."""
+        return BlockText.of(self.gold)
+
+    @cached_property
+    def _values(self) -> dict[str, Values]:
+        return {}
+
+    @cached_property
+    def _sides(self) -> dict[bool, Side]:
+        return {}
+
+    @cached_property
+    def _confused(self) -> dict[Confusable, ConfusedTexts]:
+        return {}
+
+    def side(self, shared: BlockContext, *, written: bool = False) -> Side:
+        """The mentions as attributes see them, or with strings as they are `written`."""
+        if written not in self._sides:
+            made = self.side(shared) if written else shared.context(self.gold).side(self.gold.mentions)
+            self._sides[written] = as_written(made) if written else made
+        return self._sides[written]
+
+    def values(self, attribute: Attribute, side: Side) -> Values:
+        """The values of an attribute, computed once."""
+        known = self._values.get(attribute.name)
+        if known is None or attribute.kind not in (None, known.kind):
+            known = self._values[attribute.name] = values_of(attribute, side)
+        return known
+
+    def confused(self, confusable: Confusable) -> ConfusedTexts:
+        """The confusable token sequences of the mentions, with their labels."""
+        if confusable not in self._confused:
+            mentions = self.gold.mentions
+            side = self._sides.get(True) or Context(self.gold.corpus, mentions).side(mentions)
+            self._confused[confusable] = ConfusedTexts.of(side, confusable)
+        return self._confused[confusable]
+
+    def forget_values(self) -> None:
+        """Let go what was made for attributes."""
+        self._values.clear()
+
+
+class HeldGold(OneBlock, frozen=True, eq=False):
+    """Everything in memory: one block, open from the first look at it to the last."""
+
+    opened: OpenedGold
+
+    @classmethod
+    def of(cls, one: OneBlock) -> HeldGold:
+        """The same block, open."""
+        return cls(one.inputs, OpenedGold(one.inputs.gold, {}, {}, {}))
+
+    def references(self, *, gold_only: bool = False) -> Iterator[Block]:
+        """The block itself."""
+        yield self.opened
+
+
+def opened_gold(reference: object, source: BlockSource) -> OpenedGold:
+    """Open a block, unless it is."""
+    block = source.open(reference, gold_only=True)
+    return block if isinstance(block, OpenedGold) else OpenedGold(block.gold, {}, {}, {})
+
+
+class ConfusedTexts(Struct, frozen=True, eq=False):
+    """Token sequences with two labels or more, each label in the order in which a block has it."""
+
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]  # beside them
+    times: Ints
+    mentions: int
+
+    @classmethod
+    def of(cls, side: Side, confusable: Confusable) -> ConfusedTexts:
+        """Those among the mentions of a side that compares strings as written."""
+        labels = side.mentions.labels
+        rows = np.flatnonzero(np.append(confusable.among(side), False)[side.form])
+        key = side.form[rows] * len(labels) + side.mentions.label[rows]
+        pairs, first, times = np.unique(key, return_index=True, return_counts=True)
+        order = np.argsort(first)
+        form, label = np.divmod(pairs[order], max(len(labels), 1))
+        tokens, at = side.tree.sequences(ints(form))
+        words = [side.context.strings[code] for code in tokens.tolist()]
+        texts = (" ".join(words[begin:end]) for begin, end in pairwise(at.tolist()))
+        found: Counter[tuple[str, str]] = Counter()
+        for text, code, number in zip(texts, label.tolist(), times[order].tolist(), strict=True):
+            found[text, labels[code]] += number
+        return cls(
+            tuple(text for text, _ in found), tuple(label for _, label in found), ints(list(found.values())),
+            len(rows),
+        )  # fmt: skip
+
+
+# ---- the test set ----
+
+
+def look(reference: object, shared: BlockContext) -> Look:
+    """Look at the gold mentions of one block."""
+    block = opened_gold(reference, shared.source)
+    return looked(block.side(shared), shared, block.values)
+
+
+class TestPart(Struct, frozen=True, eq=False):
+    """What a block of the test set adds."""
+
+    __test__ = False  # of our own, not one of pytest's
+    part: DatasetPart
+    sums: BlockSums
+    buckets: Mapping[str, tuple[Ints, int]]  # by attribute: units in each bucket, and of all
+    texts: Words  # token sequences with two labels or more, each label in the order in which it is met
+    labels: tuple[str, ...]  # beside them
+    times: Ints
+    confusable: int
+    sentences: Words  # distinct pairs of a sentence, in two columns, and its annotation
+    lengths: Mapping[str, Histogram]
+    unknown: int
+    surfaces: Surfaces
+    used: Counter[str]
+    text: bool
+
+
+def count(reference: object, shared: BlockContext) -> TestPart:
+    """Count a block of the test set."""
+    block = opened_gold(reference, shared.source)
+    gold, facts, text = block.gold, shared.facts, block.text
+    assert facts is not None
+    side = block.side(shared)
+    buckets = {}
+    for name, attribute in facts.attributes.items():
+        values, bucketing = block.values(attribute, side), facts.bucketings[name]
+        counts = np.bincount(bucketing.assign(values), minlength=len(bucketing))
+        buckets[name] = (ints(counts), len(values))
+    block.forget_values()
+    tough, confused, unknown = None, NONE_CONFUSED, 0
+    if text and shared.confusable is not None:
+        tough = shared.toughness(block, block.side(shared, written=True))
+        confused = block.confused(shared.confusable)
+    if text and shared.lexicon is not None:
+        unknown = int(Context(gold.corpus, gold.mentions, shared.lexicon).unknown.sum())
+    return TestPart(
+        part=DatasetPart.of(gold, shared.known, tough),
+        sums=BlockSums.of(gold),
+        buckets=buckets,
+        texts=word_hashes(confused.texts),
+        labels=confused.labels,
+        times=confused.times,
+        confusable=confused.mentions,
+        sentences=annotated_sentences(gold, block.hashes) if text else NO_SENTENCES,
+        lengths=lengths(gold) if text else {},
+        unknown=unknown,
+        surfaces=block.line.surfaces() if text else {},
+        used=Counter(gold.mentions.names()),
+        text=text,
+    )
+
+
+NONE_CONFUSED = ConfusedTexts((), (), ints([]), 0)
+
+
+def annotated_sentences(one: Annotation, hashes: Words) -> Words:
+    """Distinct pairs of a sentence that is not empty and how it is annotated."""
+    pairs = np.column_stack([hashes, _written(one)])[one.corpus.lengths > 0]
+    return distinct_rows(pairs)
+
+
+def distinct_rows(rows: Words) -> Words:
+    """Each row once."""
+    return np.asarray(rows[numbered(rows)[0]]) if len(rows) else rows
+
+
+def _written(one: Annotation) -> Words:
+    """The mentions of each sentence as one number, whatever their order."""
+    mentions = one.mentions
+    labels = word_hashes(list(mentions.labels))[:, 0]
+    row = np.stack([mentions.start.astype(np.uint64), mentions.end.astype(np.uint64), labels[mentions.label]])
+    at = ints(np.arange(len(mentions) + 1) * 3)
+    flat = np.repeat(row.T.reshape(-1, 1), 2, axis=1)
+    with np.errstate(over="ignore"):
+        mixed = sequence_hashes(flat * STIR ^ (flat >> np.uint64(31)), at)[:, 0]
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * STIR
+        result = np.zeros(len(one.corpus), dtype=np.uint64)
+        np.add.at(result, mentions.sentence, mixed ^ (mixed >> np.uint64(32)))
+    return result
+
+
+# ---- lengths ----
+
+
+def _sentence_lengths(corpus: Corpus, mentions: Mentions) -> Floats:
+    return floats(corpus.lengths)
+
+
+def _mention_lengths(corpus: Corpus, mentions: Mentions) -> Floats:
+    values = values_of("entity_length", Context(corpus, mentions).side(mentions))
+    return floats(values.value[values.defined])
+
+
+def _mentions_per_sentence(corpus: Corpus, mentions: Mentions) -> Floats:
+    return floats(np.bincount(mentions.sentence, minlength=len(corpus)))
+
+
+LENGTHS = {
+    "sentence_length": _sentence_lengths,
+    "entity_length": _mention_lengths,
+    "mentions_per_sentence": _mentions_per_sentence,
+}
+
+
+def lengths(one: Annotation) -> dict[str, Histogram]:
+    """How often each length of sentences and mentions occurs, and each number of mentions in a sentence."""
+    result = {}
+    for name, read in LENGTHS.items():
+        value, times = np.unique(read(one.corpus, one.mentions), return_counts=True)
+        result[name] = (floats(value), ints(times))
+    return result
+
+
+def added(parts: Sequence[Histogram]) -> Histogram:
+    """The histogram of all values."""
+    value, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    times = np.concatenate([part[1] for part in parts])
+    return floats(value), ints(np.bincount(place, weights=times, minlength=len(value)))
+
+
+# ---- training data: what each unit, a document or a sentence, shares with the others ----
+
+
+class UnitItems(Struct, frozen=True, eq=False):
+    """Words or token sequences by their content: how often each was met, and whether in one unit alone."""
+
+    hashes: Words
+    times: Ints
+    unit: Ints  # one that has it
+    several: Bools
+
+    @classmethod
+    def counted(cls, item: Column, unit: Ints, items: int) -> tuple[Ints, Ints, Bools]:
+        """How often each item, numbered below `items`, was met, a unit that has it, and whether others do."""
+        one = np.full(items, -1, dtype=np.int64)
+        one[item] = unit
+        several = np.zeros(items, dtype=bool)
+        several[item[one[item] != unit]] = True
+        return ints(np.bincount(item, minlength=items)), ints(one), several
+
+    @classmethod
+    def of(cls, hashes: Words, item: Column, unit: Ints) -> UnitItems:
+        """Items that have these hashes, each met in a unit."""
+        times, one, several = cls.counted(item, unit, len(hashes))
+        met = np.flatnonzero(times)
+        return cls(hashes[met], times[met], one[met], several[met])
+
+    @classmethod
+    def joined(cls, parts: Sequence[UnitItems]) -> UnitItems:
+        """Those of several blocks."""
+        if len(parts) == 1:
+            return parts[0]
+        hashes, times, unit, several = (
+            np.concatenate([getattr(one, name) for one in parts]) for name in cls.__struct_fields__
+        )
+        first, item = numbered(np.ascontiguousarray(hashes))
+        _, one, again = cls.counted(item, unit, len(first))
+        total = np.bincount(item, weights=times, minlength=len(first))
+        again[item[several]] = True
+        return cls(hashes[first], ints(total), one, again)
+
+    @property
+    def alone(self) -> int:
+        """How often items were met that one unit alone has."""
+        return int(self.times[~self.several].sum())
+
+
+NO_ITEMS = UnitItems(np.zeros((0, 2), dtype=np.uint64), ints([]), ints([]), np.zeros(0, dtype=bool))
+
+
+class TrainPart(Struct, frozen=True, eq=False):
+    """What training blocks add."""
+
+    seen: Counter[str]  # labels of mentions
+    lengths: Mapping[tuple[int, str], Histogram]  # by source
+    tokens: int
+    mentions: int  # that have tokens
+    words: UnitItems
+    forms: UnitItems
+    pairs: UnitItems  # of a token sequence and a label
+    sentences: Words  # those that the test set has, with their annotations
+    surfaces: Surfaces
+    text: bool
+
+    @classmethod
+    def joined(cls, parts: Sequence[TrainPart]) -> TrainPart:
+        """Those of several blocks."""
+        keys = {key for part in parts for key in part.lengths}
+        return cls(
+            sum((part.seen for part in parts), Counter[str]()),
+            {key: added([part.lengths.get(key, NOTHING) for part in parts]) for key in keys},
+            sum(part.tokens for part in parts),
+            sum(part.mentions for part in parts),
+            UnitItems.joined([part.words for part in parts]),
+            UnitItems.joined([part.forms for part in parts]),
+            UnitItems.joined([part.pairs for part in parts]),
+            distinct_rows(np.concatenate([part.sentences for part in parts])),
+            joined_surfaces([part.surfaces for part in parts]),
+            all(part.text for part in parts),
+        )
+
+
+class TrainAsked(Struct, frozen=True, eq=False):
+    """What `count_training` needs beside a block."""
+
+    source: TrainingSource
+    sentences: Words  # of the test set, in order
+
+
+def count_training(reference: object, asked: TrainAsked) -> TrainPart:
+    """Count a block of training data."""
+    number, one = asked.source.read(reference)
+    corpus, mentions, seen = one.corpus, one.mentions, Counter(one.mentions.names())
+    if corpus.without_text:
+        return TrainPart(seen, {}, 0, 0, NO_ITEMS, NO_ITEMS, NO_ITEMS, NO_SENTENCES, {}, False)
+    units, words = asked.source.units(reference, corpus), word_hashes(corpus.vocabulary)
+    tree, form = Forms.of(corpus.tokens, mention_tokens(corpus, mentions), width=len(words))
+    some = np.flatnonzero(form >= 0)
+    of_mention, form = ints(units[mentions.sentence[some]]), form[some]
+    tokens, at = tree.sequences(ints(np.arange(len(tree))))
+    forms = sequence_hashes(words[tokens], at)
+    labels = max(len(mentions.labels), 1)
+    known, pair = distinct(ints(form * labels + mentions.label[some]))
+    of_form, label = np.divmod(known, labels)
+    with np.errstate(over="ignore"):
+        pairs = forms[of_form] ^ (word_hashes(list(mentions.labels))[label] * STIR + np.uint64(1))
+    sentences = annotated_sentences(one, sentence_hashes(corpus))
+    return TrainPart(
+        seen=seen,
+        lengths={(number, name): found for name, found in lengths(one).items()},
+        tokens=len(corpus.tokens),
+        mentions=len(some),
+        words=UnitItems.of(words, corpus.tokens, ints(np.repeat(units, corpus.lengths))),
+        forms=UnitItems.of(forms, form, of_mention),
+        pairs=UnitItems.of(pairs, pair, of_mention),
+        sentences=sentences[find_hashes(asked.sentences, sentences[:, :2]) >= 0],
+        surfaces=BlockText.of(one).surfaces(),
+        text=True,
+    )

@@ -1,0 +1,190 @@
+"""Words that are read in several ways, found block by block: what crosses blocks are hashes of content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Ints, Words, ints
+from spanwise.corpus import Annotation
+from spanwise.hashing import multipliers, word_hashes
+from spanwise.suspicion._ranking import (
+    NONE,
+    OUTSIDE,
+    Occurrences,
+    Readings,
+    Text,
+    Variation,
+    in_tokens,
+    members,
+    mixed_words,
+    placed_on,
+    readings_at,
+    text_of,
+    variation,
+)
+
+_MARK = np.uint64(0x2545F4914F6CDD1D)  # stands before, between and behind sentences
+_LEFT, _RIGHT, _SIZE = multipliers(1 << 10)[-3:]
+
+Surfaces = Mapping[int, Words]  # by length: the hashes of words that are a mention somewhere, in order
+
+
+def joined_surfaces(parts: Sequence[Surfaces]) -> dict[int, Words]:
+    """The words of mentions of several blocks."""
+    sizes = sorted({size for part in parts for size in part})
+    return {size: np.unique(np.concatenate([part[size] for part in parts if size in part])) for size in sizes}
+
+
+class BlockText(Struct, frozen=True, eq=False, dict=True):
+    """The sentences of a block on one line, each word by the hash of its content."""
+
+    annotation: Annotation  # mentions by tokens
+    line: Text
+    mixed: Words
+
+    @classmethod
+    def of(cls, one: Annotation) -> BlockText:
+        """Lay out a block."""
+        line = text_of([one])
+        words = np.append(word_hashes(one.corpus.vocabulary)[:, 0], _MARK)
+        readable = Annotation(one.corpus, in_tokens(one.corpus, one.mentions))
+        return cls(readable, line, words[line.tokens])
+
+    @cached_property
+    def _placed(self) -> tuple[Ints, Ints, Ints]:
+        return placed_on(self.line, [self.annotation.mentions])
+
+    @cached_property
+    def _found(self) -> dict[int, tuple[Surfaces, tuple[Occurrences, Words]]]:
+        return {}
+
+    def _windows(self, longest: int) -> Iterator[tuple[int, Words]]:
+        """For each length, the hash of the words from every place on."""
+        window = np.zeros(len(self.mixed), dtype=np.uint64)
+        factors = multipliers(longest)
+        for size in range(1, longest + 1):
+            window = window[: len(self.mixed) - size + 1] + self.mixed[size - 1 :] * factors[size - 1]
+            yield size, window
+
+    def surfaces(self) -> dict[int, Words]:
+        """The words of the mentions of the block."""
+        begin, length, _ = self._placed
+        with np.errstate(over="ignore"):
+            return {
+                size: np.unique(window[begin[length == size]])
+                for size, window in self._windows(int(length.max(initial=0)))
+                if (length == size).any()
+            }
+
+    def occurrences(self, wanted: Surfaces) -> tuple[Occurrences, Words]:
+        """Every place where wanted words stand, and the hash of the words with both neighbours.
+
+        Readings have the labels of the block. Who asks twice for the same words is answered once.
+        """
+        if id(wanted) not in self._found:
+            self._found[id(wanted)] = wanted, self._search(wanted)
+        return self._found[id(wanted)][1]
+
+    def _search(self, wanted: Surfaces) -> tuple[Occurrences, Words]:
+        begin, length, label = self._placed
+        begins, lengths, hashes = [ints([])], [ints([])], [np.zeros(0, dtype=np.uint64)]
+        longest = min(max(wanted, default=0), len(self.mixed))
+        with np.errstate(over="ignore"):
+            for size, window in self._windows(longest):
+                keys = wanted.get(size)
+                if keys is None or not len(keys):
+                    continue
+                found = members(window, keys)
+                begins.append(found)
+                lengths.append(ints(np.full(len(found), size)))
+                hashes.append(window[found])
+            places, sizes, surface = np.concatenate(begins), np.concatenate(lengths), np.concatenate(hashes)
+            left, right = self.mixed[places - 1], self.mixed[places + sizes]
+            context = mixed_words(surface ^ mixed_words(left * _LEFT + right * _RIGHT))
+            context = mixed_words(context + sizes.astype(np.uint64) * _SIZE)
+        reading = readings_at(self.line, begin, length, label, places, sizes)
+        nothing = ints(np.zeros(len(places)))
+        return Occurrences(ints(places), ints(sizes), reading, nothing, nothing), context
+
+    def readings(self, found: Occurrences, labels: Sequence[str]) -> Ints:
+        """The readings of occurrences under other labels, which hold all that the block uses."""
+        code = {label: number for number, label in enumerate(labels, start=OUTSIDE + 1)}
+        table = [NONE, OUTSIDE, *(code.get(label, NONE) for label in self.annotation.mentions.labels)]
+        return ints(ints(table)[found.reading - NONE])
+
+
+class ContextCounts(Struct, frozen=True, eq=False):
+    """How often words between the same neighbours are read in each way."""
+
+    context: Words  # with the reading beside it, distinct and in order
+    reading: Ints
+    count: Ints
+
+    @classmethod
+    def of(cls, context: Words, reading: Ints, count: Ints) -> ContextCounts:
+        """Count equal pairs together."""
+        order = np.lexsort((reading, context))
+        context, reading, count = context[order], reading[order], count[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (context[1:] != context[:-1]) | (reading[1:] != reading[:-1])
+        first = np.flatnonzero(new)
+        total = np.add.reduceat(count, first) if len(first) else count
+        return cls(context[new], ints(reading[new]), ints(total))
+
+    @classmethod
+    def joined(cls, parts: Sequence[ContextCounts]) -> ContextCounts:
+        """Those of several blocks."""
+        columns = (np.concatenate([getattr(one, name) for one in parts]) for name in cls.__struct_fields__)
+        return parts[0] if len(parts) == 1 else cls.of(*columns)
+
+    def varying(self) -> ContextCounts:
+        """Those contexts that are read in two ways or more."""
+        again = self.context[1:] == self.context[:-1]
+        several = np.append(False, again) | np.append(again, False) if len(self.context) else again
+        return ContextCounts(self.context[several], ints(self.reading[several]), ints(self.count[several]))
+
+
+def contexts(
+    text: BlockText, wanted: Surfaces, labels: Sequence[str], among: Words | None = None
+) -> ContextCounts:
+    """How a block reads wanted words between their neighbours; only in the contexts `among` these."""
+    found, context = text.occurrences(wanted)
+    reading = text.readings(found, labels)
+    here = reading != NONE
+    if among is not None:
+        place = np.minimum(np.searchsorted(among, context), max(len(among) - 1, 0))
+        here &= (among[place] == context) if len(among) else False
+    rows = np.flatnonzero(here)
+    return ContextCounts.of(context[rows], ints(reading[rows]), ints(np.ones(len(rows))))
+
+
+def varied(
+    text: BlockText, wanted: Surfaces, counts: ContextCounts, labels: Sequence[str]
+) -> tuple[Occurrences, Variation]:
+    """The occurrences of a block, and those of them whose reading is not that of the majority.
+
+    `counts` are of all blocks; contexts that are read in one way alone need not be among them.
+    """
+    found, context = text.occurrences(wanted)
+    readings = len(labels) + 1
+    known = np.unique(counts.context)
+    place = np.minimum(np.searchsorted(known, context), max(len(known) - 1, 0))
+    here = np.flatnonzero(known[place] == context) if len(known) else ints([])
+    group = ints(np.searchsorted(known, counts.context))
+    total = np.bincount(group, weights=counts.count, minlength=len(known)).astype(np.int64)
+    table = Readings(group, ints(total), ints(group * readings + counts.reading), counts.count, readings)
+    located = Occurrences(
+        found.begin[here], found.length[here], text.readings(found, labels)[here], found.surface[here],
+        ints(place[here]),
+    )  # fmt: skip
+    return located, variation(located, table, len(text.mixed))
+
+
+def relabeled(one: Annotation, labels: Sequence[str]) -> Annotation:
+    """The same annotation with the labels of all blocks."""
+    return replace(one, mentions=one.mentions.relabeled(labels))
