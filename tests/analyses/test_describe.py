@@ -15,7 +15,7 @@ from spanwise.columns import codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.description import describe
 from spanwise.document.dataset import DatasetFacts, MentionShare
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.hashing import sequence_hashes
 
 TRAIN = "Rome B-LOC\nwins O\n\nJohn B-PER\nFord I-PER\nleft O\n"
@@ -156,6 +156,35 @@ def test_the_dataset_of_a_result_is_of_the_same_form(dataset: DatasetFacts) -> N
     )
     assert set(document) == set(dataset.keys()) - {"attributes", "conflicts", "drift"}
     assert document["zeta"] == {"x": None} and document["tough"] is None
+
+
+def test_training_data_without_text_are_refused_beside_a_text(files: Path) -> None:
+    (files / "train.spans").write_text("PER\t1\t1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="training data without tokens cannot tell what was seen"):
+        describe(files / "test.bio", train=files / "train.spans")
+
+
+def test_the_command_describes_in_parts(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = [
+        "describe",
+        str(files / "test.bio"),
+        "--train",
+        str(files / "train.bio"),
+        "--json",
+        "-",
+        "--quiet",
+    ]
+    assert main(call) == 0
+    whole = capsys.readouterr().out
+    assert main([*call, "--memory", "1MB", "--workers", "2"]) == 0
+    assert capsys.readouterr().out == whole
+    assert main([*call, "--memory", "much"]) == 2
+    assert "--memory is 'much'" in capsys.readouterr().err
+
+
+def test_an_unknown_keyword_is_answered_with_the_nearest_one(files: Path) -> None:
+    with pytest.raises(ChoiceError, match=r"Did you mean 'scheme'\?"):
+        describe(files / "test.bio", schem="IOB2")
 
 
 def test_several_training_files_are_one_lexicon(files: Path) -> None:

@@ -13,6 +13,7 @@ from parts import small_parts
 import spanwise
 from spanwise.demo import Demo
 from spanwise.engines import InProcess, Processes, local_engine
+from spanwise.evaluation import _blocks
 
 Engine = Callable[[], dict[str, Any]]
 
@@ -30,6 +31,16 @@ def test_every_engine_gives_the_same_bytes(demo: Demo, engine: Engine, options: 
     given = {"train": demo.train, "resamples": 20, **options}
     expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
     assert spanwise.evaluate(demo.gold, demo.systems, **given, **engine()).to_json() == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"documents": "none", "lowercase": True, "examples": 2}])
+def test_every_engine_gives_the_same_description(
+    demo: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 90)
+    for train in (None, [demo.train, next(iter(demo.systems.values()))]):  # which contradicts gold
+        expected = spanwise.describe(demo.gold, train=train, **options).to_json()
+        assert spanwise.describe(demo.gold, train=train, **options, **engine()).to_json() == expected
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".spans"])

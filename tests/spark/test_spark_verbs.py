@@ -322,6 +322,23 @@ def test_agreement_of_columns_of_a_frame_is_that_of_files(
     assert (entry.role, entry.path, entry.system) == ("annotator", f"<Spark frame> {names[0]}", names[0])
 
 
+def test_agreement_of_annotators_in_frames_of_their_own_is_that_of_columns(demo: Any, tmp_path: Path) -> None:
+    columns, (first, second, *_) = columns_of(demo), list(demo.systems)
+    rows = frame(tmp_path / "rows.parquet", columns)
+    backwards = {"place": columns["place"][::-1], first: columns[second][::-1]}
+    other = frame(tmp_path / "other.parquet", backwards)
+    named: dict[str, Any] = {"tokens": "tokens", "document": "doc_id", "sentence": "place", "units": "iob2"}
+    expected = spanwise.agree(
+        rows, annotators={"ann": first, "bo": second}, systems={"gold": "tags"}, **named
+    )
+    found = spanwise.agree(rows, annotators={"ann": first, "bo": other}, systems={"gold": "tags"}, **named)
+    assert without_places(found.to_json()) == without_places(expected.to_json())
+    with pytest.raises(ChoiceError, match=r"^the first annotator, 'bo', is not a column"):
+        spanwise.agree(rows, annotators={"bo": other, "ann": first}, **named)
+    with pytest.raises(ChoiceError, match=r"^the annotator 'ann' is a Spark frame, but"):
+        spanwise.agree({"ann": rows, "bo": other}, engine=session())
+
+
 def test_gamma_of_a_frame_without_documents_is_that_of_one_file(tmp_path: Path) -> None:
     pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
     given = by_annotator(campaign(2, annotators=2, documents=3))

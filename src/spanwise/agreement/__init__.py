@@ -190,7 +190,15 @@ def _given(source: Any, annotators: Any) -> Any:
         )
     if source is None and annotators is None:
         raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
-    return annotators if source is None else source
+    given = annotators if source is None else source
+    named = given.items() if isinstance(given, Mapping) else ()
+    for name, own in named:
+        if of_spark(own):
+            raise ChoiceError(
+                f"the annotator {name!r} is a Spark frame, but frames follow one that holds tokens.\n"
+                'Write agree(frame, annotators={"first": "tags", "second": other}, sentence="id").'
+            )
+    return given
 
 
 def _framed(

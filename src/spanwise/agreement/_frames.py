@@ -142,6 +142,12 @@ def _columns(annotators: Any, systems: Any) -> tuple[list[str], dict[str, Any]]:
             "a Spark frame needs the column of every annotator.\n"
             'Write agree(frame, annotators={"first": "tags_1", "second": "tags_2"}, tokens="tokens").'
         )
+    first, own = next(iter(annotators.items()))
+    if not isinstance(own, str):
+        raise ChoiceError(
+            f"the first annotator, {first!r}, is not a column of the frame.\n"
+            "Name the column; others may be frames of their own, with a column of the same name."
+        )
     both = [name for name in given if name in annotators]
     if both:
         raise ChoiceError(

@@ -30,9 +30,7 @@ from spanwise.attributes.toughness import (
     Carried,
     Confusable,
     Labeled,
-    LeftOut,
     Toughness,
-    left_out,
     toughness,
 )
 from spanwise.corpus import Mentions
@@ -49,7 +47,6 @@ __all__ = [
     "Context",
     "Kind",
     "Labeled",
-    "LeftOut",
     "Lexicon",
     "LexiconSums",
     "Mention",
@@ -64,7 +61,6 @@ __all__ = [
     "given",
     "is_built_in",
     "is_given",
-    "left_out",
     "mention_views",
     "own",
     "register",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from spanwise.attributes._context import Context, Side
 from spanwise.attributes._lexicon import Lexicon, SummedLexicon
-from spanwise.attributes.forms import Forms, Runs, mention_tokens
-from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
+from spanwise.columns import Bools, Column, Ints, Words, frozen, ints
 from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown
 from spanwise.hashing import numbered, sequence_hashes, word_hashes
@@ -179,70 +177,3 @@ class Carried:
 def _distinct(pairs: Sequence[Words]) -> Words:
     every = np.concatenate([np.zeros((0, 3), dtype=np.uint64), *pairs])
     return np.asarray(every[numbered(every)[0]])
-
-
-class LeftOut(Struct, frozen=True, eq=False):
-    """What the training data would be like for one another: each unit beside all the others.
-
-    A unit is a document where the training files mark at least two, else a sentence.
-    """
-
-    unit: Literal["document", "sentence"]
-    tokens: int
-    unknown: int  # tokens that no other unit has
-    mentions: int
-    subsets: Mapping[str, int]  # mentions that would be SEEN, UNSEEN-TYPE, UNSEEN-TOKENS, UNSEEN-ANY
-
-
-def left_out(lexicon: Lexicon) -> LeftOut:
-    """How many tokens and mentions of each training unit the other units do not have.
-
-    Examples:
-        >>> from spanwise.corpus import Annotation
-        >>> corpus = Corpus.of([["Rome"], ["Rome"], ["Ford", "Ford"]])
-        >>> mentions = Mentions.of([(0, 0, 1, "LOC"), (1, 0, 1, "LOC"), (2, 0, 1, "ORG")])
-        >>> found = left_out(Lexicon.of([Annotation(corpus, mentions)]))
-        >>> found.unknown, dict(found.subsets)
-        (2, {'SEEN': 2, 'UNSEEN-TYPE': 0, 'UNSEEN-TOKENS': 1, 'UNSEEN-ANY': 1})
-    """
-    corpora = [part.corpus for part in lexicon.parts]
-    marked = all(one.documents is not None and len(one.documents) > 2 for one in corpora)
-    codes, owners, positions, sizes, mention_units, labels = [], [], [], [], [], []
-    number = {label: code for code, label in enumerate(lexicon.labels)}
-    token_base = unit_base = 0
-    for part, corpus in zip(lexicon.parts, corpora, strict=True):
-        of_sentence = corpus.document_of_sentence if marked else None
-        unit = np.arange(len(corpus)) if of_sentence is None else of_sentence
-        runs = mention_tokens(corpus, part.mentions)
-        codes.append(corpus.tokens)
-        owners.append(unit_base + np.repeat(unit, corpus.lengths))
-        positions.append(token_base + runs.position)
-        sizes.append(runs.size)
-        mention_units.append(unit_base + unit[part.mentions.sentence])
-        table = ints([number[label] for label in part.mentions.labels])
-        labels.append(table[part.mentions.label])
-        token_base += len(corpus.tokens)
-        unit_base += int(unit.max(initial=-1)) + 1
-    text, owner = np.concatenate(codes), np.concatenate(owners)
-    runs = Runs(offsets(np.concatenate(sizes)), ints(np.concatenate(positions)))
-    _, form = Forms.of(text, runs, width=len(lexicon.vocabulary))
-    some = form >= 0
-    form, label, place = form[some], np.concatenate(labels)[some], np.concatenate(mention_units)[some]
-    alone = _in_one_unit(text, owner, unit_base)
-    new_form = _in_one_unit(form, place, unit_base)
-    new_pair = _in_one_unit(form * len(number) + label, place, unit_base)
-    counts = (~new_pair, new_pair & ~new_form, new_form, new_pair)
-    return LeftOut(
-        "document" if marked else "sentence",
-        len(text),
-        int(alone.sum()),
-        len(form),
-        dict(zip(SUBSETS, (int(one.sum()) for one in counts), strict=False)),
-    )
-
-
-def _in_one_unit(item: Column, unit: Column, units: int) -> Bools:
-    """Which rows hold an item that no other unit has."""
-    _, where = np.unique(item, return_inverse=True)
-    pairs = np.unique(where * np.int64(max(units, 1)) + unit)
-    return np.asarray(np.bincount(pairs // max(units, 1), minlength=1)[where] == 1)

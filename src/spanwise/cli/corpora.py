@@ -19,7 +19,8 @@ DESCRIBE_EXAMPLES = """examples:
   spanwise describe test.conll
   spanwise describe test.conll --train train.conll
   spanwise describe test.conll --train train.conll --html data.html
-  spanwise describe test.conll --train train.conll --json - --quiet"""
+  spanwise describe test.conll --train train.conll --json - --quiet
+  spanwise describe test.conll --train train.conll --memory 512MB --workers 2"""
 
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +33,12 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--name", help="what to call the dataset; by default the file's stem")
     add_setting(group, "attributes", default="all", help="names with commas, or all (default), fu20, fu19")
     add_words(group)
+    add_setting(
+        group, "memory",
+        help="describe in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
+        "files are large); changes no number",
+    )  # fmt: skip
+    add_setting(group, "workers")
     group = parser.add_argument_group("what to show and write")
     add_document(group, examples="conflicts", redact=True)
     add_engine(parser)
@@ -55,6 +62,8 @@ def run_describe(args: argparse.Namespace) -> int:
             name=args.name,
             examples=args.examples,
             redact=args.redact,
+            memory=args.memory,
+            workers=args.workers,
             engine=engine,
             **reading,
         )

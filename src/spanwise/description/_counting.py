@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.attributes import Attribute, Confusable, Context, Side, Values, values_of
-from spanwise.attributes._forms import Forms, mention_tokens
+from spanwise.attributes.forms import Forms, mention_tokens
 from spanwise.columns import Bools, Column, Floats, Ints, Words, floats, ints
 from spanwise.composition import DatasetPart, sentence_hashes
 from spanwise.corpus import Annotation, Corpus, Mentions
