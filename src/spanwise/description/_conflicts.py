@@ -52,7 +52,7 @@ def conflicts(
     twice = _annotated_twice(np.concatenate([one.sentences for one in every]))
     carried = _carried(tested)
     above, tied = _candidates(carried, most)
-    asked = Asked(
+    asked = ConflictsAsked(
         source, None if train is None else train.source, tuple(sorted(labels)),
         joined_surfaces([one.surfaces for one in every]), most, twice, confusable, above, tied,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def conflicts(
     }
 
 
-class Asked(Struct, frozen=True, eq=False):
+class ConflictsAsked(Struct, frozen=True, eq=False):
     """What the functions below need beside a block."""
 
     source: BlockSource
@@ -120,7 +120,7 @@ class WordsRead(Struct, frozen=True, eq=False):
     sentences: tuple[Content, ...]
 
 
-def read_words(reference: object, asked: Asked) -> WordsRead:
+def read_words(reference: object, asked: ConflictsAsked) -> WordsRead:
     """How a test block reads the words of mentions."""
     block = opened_gold(reference, asked.source)
     conflicting = (find_hashes(asked.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
@@ -152,7 +152,7 @@ class Elsewhere(Struct, frozen=True, eq=False):
         )
 
 
-def read_elsewhere(reference: object, asked: Asked) -> Elsewhere:
+def read_elsewhere(reference: object, asked: ConflictsAsked) -> Elsewhere:
     """How a training block reads words in the contexts of the test set."""
     assert asked.training is not None
     _, one = asked.training.read(reference)
@@ -164,7 +164,7 @@ def read_elsewhere(reference: object, asked: Asked) -> Elsewhere:
     return Elsewhere(contexts(BlockText.of(one), asked.surfaces, asked.labels, asked.among), tuple(rows))
 
 
-class Shown(Struct, frozen=True, eq=False):
+class ShownConflicts(Struct, frozen=True, eq=False):
     """What a test block shows: places that vary, sentences and token sequences."""
 
     places: int
@@ -173,7 +173,7 @@ class Shown(Struct, frozen=True, eq=False):
     texts: dict[Content, str]
 
 
-def show(reference: object, asked: Asked) -> Shown:
+def show(reference: object, asked: ConflictsAsked) -> ShownConflicts:
     """What a test block shows."""
     assert asked.counts is not None
     block = opened_gold(reference, asked.source)
@@ -183,7 +183,7 @@ def show(reference: object, asked: Asked) -> Shown:
     table = places_of(found, varying, block.line.line, box, gold.corpus)
     candidates = join(box, count(box, NOBODY), 0, table)
     order, _, _ = ranked(candidates, gold.corpus)
-    return Shown(
+    return ShownConflicts(
         places=len(candidates.gold),
         examples=[_example(gold, box, candidates, row) for row in order[: asked.most].tolist()],
         rows=_rows(block.gold, block.hashes, asked),
@@ -214,7 +214,7 @@ def _example(gold: Annotation, box: Ballot, found: Candidates, row: int) -> tupl
     }
 
 
-def _texts(block: OpenedGold, asked: Asked) -> dict[Content, str]:
+def _texts(block: OpenedGold, asked: ConflictsAsked) -> dict[Content, str]:
     """The token sequences to show that a block has; of those that are tied the first ones."""
     every = sorted(set(block.confused(asked.confusable).texts))
     hashes = word_hashes(every)
@@ -224,7 +224,7 @@ def _texts(block: OpenedGold, asked: Asked) -> dict[Content, str]:
     return dict(zip(_contents(hashes[rows]), [every[row] for row in rows], strict=True))
 
 
-def _rows(one: Annotation, hashes: Words, asked: Asked) -> list[SentenceRow]:
+def _rows(one: Annotation, hashes: Words, asked: ConflictsAsked) -> list[SentenceRow]:
     """The sentences of a block that are to be shown."""
     chosen = find_hashes(asked.chosen, hashes)
     here = np.flatnonzero((chosen >= 0) & (one.corpus.lengths > 0)).tolist()
