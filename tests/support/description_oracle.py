@@ -7,12 +7,12 @@ sentences of each document, where documents are marked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from attribute_oracle import MENTION_UNITS, TOKEN_UNITS, Oracle, Text
+from attribute_oracle import MENTION_UNITS, TOKEN_UNITS, Mention, Oracle, Text
 from suspects_oracle import Rows, Span
 from suspects_oracle import suspects as all_suspects
 
@@ -47,7 +47,7 @@ class Annotated:
 
     @property
     def text(self) -> Text:
-        places = [
+        places: list[Mention] = [
             (number, list(range(start, end)), label)
             for number, row in enumerate(self.rows)
             for start, end, label in row
@@ -213,7 +213,7 @@ def left_out(parts: Sequence[Annotated]) -> tuple[int, Mapping[str, int]]:
     return unknown, subsets
 
 
-LENGTHS = {
+LENGTHS: dict[str, Callable[[Annotated], list[int]]] = {
     "sentence_length": lambda one: [len(words) for words in one.sentences],
     "entity_length": lambda one: [len(form) for form, _ in one.mentions],
     "mentions_per_sentence": lambda one: [len(row) for row in one.rows],
