@@ -322,19 +322,18 @@ def test_agreement_of_columns_of_a_frame_is_that_of_files(
     assert (entry.role, entry.path, entry.system) == ("annotator", f"<Spark frame> {names[0]}", names[0])
 
 
-def test_agreement_of_annotators_in_frames_of_their_own_is_that_of_columns(demo: Any, tmp_path: Path) -> None:
+def test_agreement_of_annotators_in_frames_of_their_own_is_that_of_columns(
+    demo: Demo, tmp_path: Path
+) -> None:
     columns, (first, second, *_) = columns_of(demo), list(demo.systems)
     rows = frame(tmp_path / "rows.parquet", columns)
-    backwards = {"place": columns["place"][::-1], first: columns[second][::-1]}
-    other = frame(tmp_path / "other.parquet", backwards)
-    named: dict[str, Any] = {"tokens": "tokens", "document": "doc_id", "sentence": "place", "units": "iob2"}
-    expected = spanwise.agree(
-        rows, annotators={"ann": first, "bo": second}, systems={"gold": "tags"}, **named
-    )
-    found = spanwise.agree(rows, annotators={"ann": first, "bo": other}, systems={"gold": "tags"}, **named)
+    other = frame(tmp_path / "other.parquet", {"place": columns["place"][::-1], first: columns[second][::-1]})
+    agreed = partial(spanwise.agree, tokens="tokens", document="doc_id", sentence="place", units="iob2")
+    expected = agreed(rows, annotators={"ann": first, "bo": second}, systems={"gold": "tags"})
+    found = agreed(rows, annotators={"ann": first, "bo": other}, systems={"gold": "tags"})
     assert without_places(found.to_json()) == without_places(expected.to_json())
     with pytest.raises(ChoiceError, match=r"^the first annotator, 'bo', is not a column"):
-        spanwise.agree(rows, annotators={"bo": other, "ann": first}, **named)
+        agreed(rows, annotators={"bo": other, "ann": first})
     with pytest.raises(ChoiceError, match=r"^the annotator 'ann' is a Spark frame, but"):
         spanwise.agree({"ann": rows, "bo": other}, engine=session())
 
