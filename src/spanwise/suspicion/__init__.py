@@ -30,7 +30,6 @@ from spanwise.document.dataset import (
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._choices import Inputs
 from spanwise.formats import listed_sources, read
-from spanwise.hashing import mixed_words, multipliers, word_hashes
 from spanwise.suspicion._ranking import (
     OUTSIDE,
     Ballot,
@@ -47,7 +46,6 @@ from spanwise.suspicion._ranking import (
     join,
     kinds,
     majority_of_runs,
-    members,
     no_variation,
     occurrences,
     places_of,

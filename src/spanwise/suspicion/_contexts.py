@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Ints, Words, ints
 from spanwise.corpus import Annotation
-from spanwise.hashing import multipliers, word_hashes
+from spanwise.hashing import mixed_words, multipliers, word_hashes
 from spanwise.suspicion._ranking import (
     NONE,
     OUTSIDE,
@@ -21,7 +21,6 @@ from spanwise.suspicion._ranking import (
     Variation,
     in_tokens,
     members,
-    mixed_words,
     placed_on,
     readings_at,
     text_of,
