@@ -8,10 +8,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.data import Described
 from benchmarks.measuring import Bench, Failed, Job, Measured
+
+if TYPE_CHECKING:  # the measuring process stays small
+    from benchmarks.data import Described
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def commands() -> Iterator[str]:
     os.environ["COLUMNS"] = "100"  # argparse breaks its lines there
     yield "# Commands\n"
     yield "Results go to standard output, everything else to standard error. Exit status: 0 fine; 1 a"
-    yield "threshold was missed; 2 the call is wrong; 3 an input cannot be used.\n"
+    yield "threshold was missed; 2 wrong usage; 3 an input cannot be used.\n"
     for name, (_, summary) in COMMANDS.items():
         yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{parser_of(name).format_help().strip()}\n```\n"
@@ -173,7 +173,7 @@ def typed(kind: dict[str, Any]) -> str:
 
 
 def gallery(folder: Path) -> Iterator[str]:
-    """The figures of the demo's result, drawn anew, and a line on each."""
+    """The figures of the demo's result, drawn again, and a line on each."""
     import tempfile
 
     import spanwise
@@ -256,7 +256,7 @@ def described(title: str, thing: Any) -> Iterator[str]:
 
 
 def written(thing: Any) -> str:
-    """The signature as a person would write it, a parameter a line where it is long."""
+    """The signature as a person would write it, one parameter per line where it is long."""
     signature = inspect.signature(thing)
     text = re.sub(r" at 0x[0-9a-f]+", "", str(signature))
     text = f"{thing.__name__}{unquoted(text)}"

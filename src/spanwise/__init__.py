@@ -1,4 +1,4 @@
-"""spanwise tells why one system scores better than another on labeled spans, and whether it is real."""
+"""spanwise explains why one system scores better than another on labeled spans, and whether it is real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions are put on the gold text, also where its sentences end elsewhere, or the obstacle is shown."""
+"""Predictions are aligned to the gold text, even if sentences end elsewhere, or an error shows why not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Groups(Struct, frozen=True, eq=False):
     predicted: Ints
 
     def of_sentences(self, mask: Bools) -> Bools:
-        """What holds of groups, for every gold sentence in them."""
+        """A property of groups, for every gold sentence in them."""
         return np.asarray(np.repeat(mask, np.diff(self.gold)))
 
 
@@ -137,7 +137,7 @@ def in_groups(annotation: Annotation, borders: Ints) -> Annotation:
 def in_sentences(mentions: Mentions, gold: Corpus, borders: Ints) -> tuple[Mentions, int]:
     """Mentions of groups in the sentences of gold, and how many have no place because they cross an end.
 
-    What has no place stands in the first sentence of its group, what crosses in the one where it begins.
+    What has no place goes to the first sentence of its group, what crosses an end to the one where it begins.
     """
     begins = _begins(gold)
     first = borders[mentions.sentence]
@@ -145,7 +145,7 @@ def in_sentences(mentions: Mentions, gold: Corpus, borders: Ints) -> tuple[Menti
     placed = mentions.placed
     sentence = np.where(placed, np.searchsorted(begins, start, side="right") - 1, first)
     sentence = np.minimum(sentence, max(len(gold) - 1, 0))
-    # Between two texts stands a line end, which belongs to neither.
+    # A line end between two texts belongs to neither.
     gap = 1 if gold.unit == "character" else 0
     ends = begins[sentence + 1] - gap if len(gold) else np.zeros(0, dtype=np.int64)
     crossing = placed & (start + (mentions.end - mentions.start) > ends)
@@ -174,7 +174,7 @@ How = Literal["strict", "position", "characters", "diff"]
 
 
 class Aligned(Struct, frozen=True, eq=False):
-    """Predicted mentions in positions of the gold text (-1 where they have none), and how that went.
+    """Predicted mentions in positions of the gold text (-1 where they have none), with a report.
 
     The report counts `sentences`, those whose tokens differ (`changed_sentences`), the
     predicted tokens that are not the gold ones (`changed_tokens`) and the mentions
@@ -189,11 +189,11 @@ class Aligned(Struct, frozen=True, eq=False):
 def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Aligned:
     """The predicted mentions on the gold text.
 
-    "strict" wants the same tokens and shows the first difference; "position" takes equal
-    numbers of tokens, whatever they say; "characters" wants the same text, white space
+    "strict" requires the same tokens and shows the first difference; "position" requires equal numbers of
+    tokens, whatever they are; "characters" requires the same text, white space
     aside, tokenised in any way; "diff" anchors on equal tokens (the longest common
     subsequence, leftmost). With these two, sentences may also end elsewhere. A mention is
-    unplaced when one of its ends lies inside a gold token, or inside a block of tokens
+    unplaced when one of its ends is inside a gold token, or inside a block of tokens
     without counterpart, or when it crosses the end of a gold sentence.
 
     Examples:
@@ -254,7 +254,7 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
         beside = missing
     elif first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
-        beside = f"{_agree(common)}sentence {common + 1} stands only {which} ({longer.place(common)})."
+        beside = f"{_agree(common)}sentence {common + 1} exists only {which} ({longer.place(common)})."
     else:
         beside = (
             f"The first difference is sentence {first + 1} ({predicted.place(first)} here, "
@@ -289,7 +289,7 @@ def _sentences(number: int) -> str:
 
 def _agree(number: int) -> str:
     if number == 0:
-        return "Already "
+        return "Both differ from the start: "
     return "The first agrees; " if number == 1 else f"The first {number:,} agree; "
 
 
@@ -322,14 +322,14 @@ def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
 
 
 def _counts_as_gold(predicted: Annotation) -> bool:
-    """Whether positions without a text do not say what they count: then they count what gold counts."""
+    """Whether positions come without a text and unit: then they have the unit of gold."""
     corpus = predicted.corpus
     unsaid = predicted.reading.format in ("spans in memory", "jsonl") and corpus.unit == "token"
     return unsaid and corpus.without_text and not len(corpus.tokens)
 
 
 def _check_inside(gold: Corpus, predicted: Annotation) -> None:
-    """Refuse mentions that end behind the sentence of the gold file, of which alone the length is known."""
+    """Refuse mentions that end after the sentence of the gold file, of which only the length is known."""
     mentions = predicted.mentions
     lengths = gold.lengths if gold.texts is None else ints([len(text) for text in gold.texts])
     behind = mentions.end > lengths[mentions.sentence]
@@ -417,7 +417,7 @@ BEFORE, AROUND = 3, 9  # tokens that are given before the first difference, and 
 
 
 def _differing(gold: Corpus, predicted: Corpus, changed: Bools) -> InputError:
-    """The error for sentences that are not those of gold; where both have tokens, with what stands there."""
+    """The error for sentences that are not those of gold; where both have tokens, it quotes them."""
     sentence = int(changed.argmax())
     text = _first_difference(gold, predicted, sentence)
     if gold.unit != "token" or predicted.unit != "token":
@@ -451,12 +451,12 @@ def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     if token is None:
         token = min(len(mine), len(other))
         longer, which = (other, "here") if len(other) > len(mine) else (mine, "there")
-        shown = f"{_agree(token)}token {token + 1} stands only {which}: {longer[token]!r}."
+        shown = f"{_agree(token)}token {token + 1} exists only {which}: {longer[token]!r}."
     else:
         shown = f"The first difference is token {token + 1}: {other[token]!r} here, {mine[token]!r} there."
     if len(mine) == len(other):
         head = f"the tokens of the sentence differ from the gold file ({there})."
-        advice = 'If only the spelling differs, align="position" takes the tokens as they stand.'
+        advice = 'If only the spelling differs, align="position" takes the tokens as they are.'
     else:
         head = (
             f"the sentence has {_tokens(predicted, sentence)}, but {len(mine):,} in the gold file ({there})."
@@ -500,17 +500,17 @@ def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -
     maps: dict[int, _Map] = {}
     for sentence in np.flatnonzero(changed).tolist():
         if how == "diff" and sides is not None:
-            found = _anchored(_codes(sides[0], sentence), _codes(sides[1], sentence))
+            positions = _anchored(_codes(sides[0], sentence), _codes(sides[1], sentence))
         elif how == "diff":
-            found = _anchored_text(gold, corpus, sentence)
+            positions = _anchored_text(gold, corpus, sentence)
         else:
-            found = _same_characters(gold, corpus, sentence)
-        maps[sentence] = found
-        tokens += found.changed
+            positions = _same_characters(gold, corpus, sentence)
+        maps[sentence] = positions
+        tokens += positions.changed
     start, end = mentions.start.copy(), mentions.end.copy()
     for row in np.flatnonzero(changed[mentions.sentence] & mentions.placed).tolist():
-        found = maps[int(mentions.sentence[row])]
-        start[row], end[row] = found.span(int(start[row]), int(end[row]))
+        positions = maps[int(mentions.sentence[row])]
+        start[row], end[row] = positions.span(int(start[row]), int(end[row]))
     moved = _moved(mentions, start, end, maps)
     return Aligned(moved, _report(how, changed, tokens, moved))
 
@@ -523,9 +523,9 @@ def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) ->
         starts, ends = parts.start.copy(), parts.end.copy()
         for piece in range(len(starts)):
             row = int(owner[piece])
-            found = maps.get(int(mentions.sentence[row]))
-            if found is not None:
-                starts[piece], ends[piece] = found.span(int(starts[piece]), int(ends[piece]))
+            positions = maps.get(int(mentions.sentence[row]))
+            if positions is not None:
+                starts[piece], ends[piece] = positions.span(int(starts[piece]), int(ends[piece]))
                 if starts[piece] < 0:
                     start[row] = end[row] = -1
         parts = Parts(parts.at, ints(starts), ints(ends))
@@ -557,7 +557,7 @@ def _codes(corpus: Corpus, sentence: int) -> list[int]:
 def _anchored(gold: Sequence[object], predicted: Sequence[object]) -> _Map:
     """The map between two sequences that rests on their equal tokens.
 
-    A block without counterpart lies between two anchors: a mention may start where it
+    A block without counterpart is between two anchors: a mention may start where it
     starts and end where it ends, not within.
     """
     pairs = common_subsequence(gold, predicted)
@@ -578,7 +578,7 @@ def common_subsequence(one: Sequence[object], two: Sequence[object]) -> list[tup
     """The longest common subsequence as pairs of positions, leftmost in `one`, then in `two`.
 
     Lengths of common subsequences of all ends of the two are kept as the bits of whole
-    numbers, one number a position of `one`, so that a long document costs its length
+    numbers, one number per position of `one`, so that a long document costs its length
     squared divided by the width of a machine word.
 
     Examples:
@@ -638,7 +638,7 @@ def _anchored_text(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
 
 
 def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
-    """The map for a sentence of the same characters, or the error that shows where they part."""
+    """The map for a sentence of the same characters, or the error that shows where they diverge."""
     mine, other = _Ink.of(gold, sentence), _Ink.of(predicted, sentence)
     if mine.characters != other.characters:
         pairs = zip(mine.characters, other.characters, strict=False)
@@ -665,7 +665,7 @@ class _Ink(Struct, frozen=True):
     """The characters of a sentence without white space, and where each position begins and ends in them."""
 
     characters: str
-    first: list[int]  # of each token (or character): its first one, and the one behind its last
+    first: list[int]  # of each token (or character): its first one, and the one after its last
     last: list[int]
 
     @classmethod

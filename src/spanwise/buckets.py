@@ -33,7 +33,7 @@ __all__ = [
 
 
 def number_text(number: float) -> str:
-    """A number for people, in at most four digits.
+    """A number for display, in at most four digits.
 
     Examples:
         >>> number_text(4.0), number_text(1 / 3), number_text(0.00002501)
@@ -50,7 +50,7 @@ def range_text(
     *,
     whole: bool = False,
 ) -> str:
-    """A bucket's values for people: an interval, or whole numbers where only those can be.
+    """A bucket's values for display: an interval, or whole numbers where only those are possible.
 
     Examples:
         >>> range_text(0.0, 0.5), range_text(0.5, 1.0, False, [0.0, 1.0]), range_text(3, None, whole=True)
@@ -75,13 +75,13 @@ def range_text(
     return f"({number_text(low)}, {number_text(high)}{']' if shut else ')'}"
 
 
-MOST = 1000  # buckets that may be asked for: more cost time and tell nothing
+MOST = 1000  # the maximum number of buckets: more cost time and show nothing
 
 
 class Strategy(Struct, frozen=True):
     """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
 
-    The values come sorted. `numbers` are those written behind the name: how many buckets, or, where
+    The values come sorted. `numbers` are those written after the name: how many buckets, or, where
     `many`, any values. `then` buckets what special values leave.
     """
 
@@ -100,7 +100,7 @@ class Strategy(Struct, frozen=True):
 
 
 def _distinct(ordered: Floats) -> tuple[Floats, Ints]:
-    """The distinct values of a sorted column, and how many values lie up to and with each."""
+    """The distinct values of a sorted column, and how many values are at most each."""
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else np.empty(0, int)
     return ordered[ends], ints(ends + 1)
 
@@ -146,14 +146,14 @@ BUCKETINGS: Registry[Strategy] = Registry("bucketing", group="spanwise.bucketing
 for _strategy in (
     Strategy(
         name="balanced",
-        summary="about equally many gold units in each of m buckets; ties never part",
+        summary="about as many gold units in each of m buckets; ties stay together",
         function=_balanced,
         numbers=(4,),
         source=_APPENDIX,
     ),
     Strategy(
         name="special",
-        summary="each value named is a bucket; another rule takes the rest",
+        summary="each value given is a bucket; another rule takes the rest",
         function=_none,
         many=True,
         source=_APPENDIX,
@@ -164,10 +164,10 @@ for _strategy in (
         function=_even_range,
         numbers=(4,),
     ),
-    Strategy(name="fixed", summary="the edges named: (−∞, e1], …, (ek, ∞)", function=_fixed, many=True),
+    Strategy(name="fixed", summary="the edges given: (−∞, e1], …, (ek, ∞)", function=_fixed, many=True),
     Strategy(
         name="discrete",
-        summary="each gold value is a bucket; beyond so many the highest join the last",
+        summary="each gold value is a bucket; beyond that number the highest join the last",
         function=_discrete,
         numbers=(10,),
         source=f"{FU19}, R-bucket",
@@ -181,7 +181,7 @@ for _strategy in (
     ),
     Strategy(
         name="category",
-        summary="each value of the gold units, the most frequent first, at most so many",
+        summary="each value of the gold units, the most frequent first, at most that many",
         function=_none,
     ),
     Strategy(
@@ -194,7 +194,7 @@ for _strategy in (
 
 
 def default_strategy(attribute: str | Attribute) -> Strategy:
-    """How an attribute is bucketed unless told: as the papers do, else as its values ask.
+    """How an attribute is bucketed by default: as in the papers, else by the kind of its values.
 
     Examples:
         >>> str(default_strategy("entity_label_consistency"))
@@ -299,10 +299,10 @@ class Bucket(Struct, frozen=True):
     special: bool = False
     label: str = ""
     rest: bool = False
-    hidden: bool = False  # its value or interval is not told
+    hidden: bool = False  # its value or interval is hidden
 
     def to_dict(self) -> dict[str, Any]:
-        """The bucket as it stands in the result document."""
+        """The bucket as written in the result document."""
         shown = {"name": self.name, "label": self.label, "special": self.special}
         if self.rest:
             return {**shown, "rest": True}
@@ -318,7 +318,7 @@ class Bucket(Struct, frozen=True):
 
 
 class Bucketing(Struct, frozen=True, eq=False, dict=True):
-    """The buckets of an attribute, in order of value, and behind them those for the rest.
+    """The buckets of an attribute, in order of value, and after them those for the rest.
 
     Buckets for the `rest` are shown only where they hold a unit: `other` for values that no gold unit
     has (categories, and predictions the data give no value), `unplaced` for mentions that the text lacks.
@@ -343,7 +343,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         return self.buckets[-1].name
 
     def redacted(self) -> Bucketing:
-        """The same buckets under names that say nothing of the values in them."""
+        """The same buckets under names that do not reveal their values."""
         shown = tuple(
             bucket if bucket.rest else replace(bucket, name=f"value {n}", label=f"value {n}", hidden=True)
             for n, bucket in enumerate(self.buckets, start=1)
@@ -364,9 +364,9 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         return ints(np.where(values.defined, number, len(self.buckets) - 1))
 
     def _of_names(self, values: Values) -> Ints:
-        place = {bucket.value: number for number, bucket in enumerate(self.buckets) if not bucket.rest}
+        code_of = {bucket.value: number for number, bucket in enumerate(self.buckets) if not bucket.rest}
         other = len(self.buckets) - 2
-        table = np.array([*(place.get(name, other) for name in values.names or ()), other], dtype=np.int64)
+        table = np.array([*(code_of.get(name, other) for name in values.names or ()), other], dtype=np.int64)
         return table[values.value]
 
     def _of_numbers(self, value: Floats) -> Ints:
@@ -431,7 +431,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         return cls(attribute, kind, _with_rest(buckets), strategy)
 
 
-_FEW = 16  # edges with which each value is compared, which is faster than to search among them
+_FEW = 16  # up to this many edges each value is compared with all, which is faster than a search
 _KINDS = {"numeric": "numbers", "category": "categories"}
 _ANEW = "Fix them, or save them again."
 
@@ -452,7 +452,7 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
     others = [bucket for bucket in buckets if not bucket.special]
     if not others:
         raise InputError(
-            f"{where} hold special values alone; expected at least one bucket for other values.\n{_ANEW}"
+            f"{where} hold only special values; expected at least one bucket for other values.\n{_ANEW}"
         )
     inner = [bucket.high for bucket in others[:-1]]
     ascending = all(a is not None and b is not None and a < b for a, b in pairwise(inner))
@@ -463,7 +463,7 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
 
 
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-    """The buckets and, behind them, `other` and `unplaced`, which categories of those names make longer."""
+    """The buckets and, after them, `other` and `unplaced`, renamed where a category has that name."""
     taken = {bucket.name for bucket in buckets}
     other, unplaced = "other", UNPLACED
     while other in taken:
@@ -556,7 +556,7 @@ def _ranges(
 def _widest_gap(
     specials: tuple[float, ...], bounds: tuple[float, float]
 ) -> tuple[float | None, float | None]:
-    """Where values that are not special can lie, when no gold unit shows it: the widest gap."""
+    """Where values that are not special can be, when no gold unit has one: the widest gap."""
     borders = sorted({*bounds, *specials})
     gaps = list(pairwise(borders))
     low, high = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0])) if gaps else (None, None)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from spanwise.errors import unknown
 
-# How the papers are named beside what rests on them.
+# How the papers are named beside what is based on them.
 FU19 = "Fu, Liu and Huang (2019)"
 FU20 = "Fu, Liu and Neubig (2020)"
 ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC"

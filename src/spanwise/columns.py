@@ -102,5 +102,5 @@ def ratio(numerator: object, denominator: object) -> Floats:
     """
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
     # Dividing by NaN is faster than leaving places out, and says nothing. In the order C a later sum
-    # over the last axis has the same last bits however the arguments lay in memory.
+    # over the last axis has the same last bits however the arguments were laid out in memory.
     return np.asarray(np.divide(top, np.where(bottom == 0, np.nan, bottom), order="C"))

@@ -1,4 +1,4 @@
-"""What every result says of its dataset, and of what was read: sizes, labels, tough mentions, repetition."""
+"""What every result says about its dataset and inputs: sizes, labels, tough mentions, repetition."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def dataset_document(
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The `dataset` of a result document: what can be said of the test set whatever the systems are."""
-    known = KnownSentences.of(one.corpus for one in train) if train else None
+    """The `dataset` of a result document: what can be said of the test set independently of the systems."""
+    known = KnownSentences.of(annotation.corpus for annotation in train) if train else None
     return dataset_entry(
         name,
         [DatasetPart.of(gold, known, toughness)],
@@ -93,7 +93,7 @@ def dataset_entry(
         "name": name,
         "sentences": sum(part.sentences for part in parts),
         "documents": documents,
-        "tokens": sum(part.tokens for part in parts) or None,  # span files tell no lengths
+        "tokens": sum(part.tokens for part in parts) or None,  # span files give no lengths
         "mentions": sum(sizes.values()),
         "labels": sizes,
         "label_order": list(sizes),
@@ -123,7 +123,7 @@ def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable
 
 
 def _composition(members: CrossTable) -> dict[str, object]:
-    """Of each tough subset, how many mentions it holds and which share, of all and of each label.
+    """For each tough subset, how many mentions it holds and what share, overall and by label.
 
     References:
         Tu and Lignos (2021), Tables 2 to 4.
@@ -176,7 +176,7 @@ def reading_entry(
         "repairs": reading.repairs,
         "notes": list(reading.notes),
         "sentences": sentences,
-        "tokens": tokens or None,  # span files tell no lengths
+        "tokens": tokens or None,  # span files give no lengths
         "mentions": mentions,
         "alignment": None,
     }
@@ -231,7 +231,7 @@ def _word_hashes(corpus: Corpus) -> Words:
     return np.frombuffer(b"".join(words), dtype=np.uint64)[place]
 
 
-# ---- sentences of the test set that stand in the training data ----
+# ---- sentences of the test set that occur in the training data ----
 
 
 _BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
@@ -247,10 +247,10 @@ class KnownSentences(Struct, frozen=True, eq=False):
         """The sentences of some corpora."""
         words: tuple[Sequence[str], Words] | None = None
         parts = [np.zeros((0, 2), dtype=np.uint64)]
-        for one in corpora:
-            if words is None or words[0] is not one.vocabulary:
-                words = one.vocabulary, word_hashes(one.vocabulary)
-            parts.append(_sentence_hashes(words[1], one.tokens, one.sentences))
+        for corpus in corpora:
+            if words is None or words[0] is not corpus.vocabulary:
+                words = corpus.vocabulary, word_hashes(corpus.vocabulary)
+            parts.append(_sentence_hashes(words[1], corpus.tokens, corpus.sentences))
         return cls(ordered_hashes(np.concatenate(parts)))
 
     @classmethod
@@ -263,7 +263,7 @@ class KnownSentences(Struct, frozen=True, eq=False):
         return KnownSentences(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
 
     def count(self, test: Corpus) -> int:
-        """How many sentences of a test set stand in the training data; empty ones are none."""
+        """How many sentences of a test set occur in the training data; empty ones do not count."""
         used = np.zeros(len(test.vocabulary), dtype=bool)
         used[test.tokens] = True
         words = np.zeros((len(used), 2), dtype=np.uint64)

@@ -50,7 +50,10 @@ __all__ = [
 Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
 Search: TypeAlias = Callable[[str], Bools]  # which mentions hold a word, phrase or prefix*
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
-DEFAULT = ("fu20", "label")  # attributes of mentions that a reader understands; tough subsets always join
+DEFAULT = (
+    "fu20",
+    "label",
+)  # attributes of mentions that readers understand; tough subsets are always included
 TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
 TEXT, SENTENCE = "text", "sentence"  # the attributes whose values are words of a mention, or around it
 _ALIASES = {"tough": TOUGHNESS}
@@ -141,9 +144,9 @@ def parse(text: str) -> Condition:
         'label!=LOC,PER & sentence_length<10'
 
     Raises:
-        ChoiceError: the text does not read as a condition.
+        ChoiceError: the text is not a condition.
     """
-    # Quoted values are put aside first, so that what they hold cannot be taken for syntax.
+    # Quoted values are set aside first, so that their content cannot be taken for syntax.
     held: list[str] = []
 
     def put_aside(match: re.Match[str]) -> str:
@@ -152,32 +155,32 @@ def parse(text: str) -> Condition:
 
     plain = _QUOTED.sub(put_aside, text.replace("\x00", ""))
     if '"' in plain:
-        raise ChoiceError(f'{text!r} has a " without its partner.\n{_EXAMPLE}')
+        raise ChoiceError(f'{text!r} has a " that is never closed.\n{_EXAMPLE}')
     return Condition.of([_clause(part, held, text) for part in plain.split("&")])
 
 
 def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
-    found: list[Criterion] = []
+    criteria: list[Criterion] = []
     for part in plain.split(","):
         operator = _OPERATOR.search(part)
         if operator is None:
-            if not found:
-                raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
-            last = found[-1]
-            found[-1] = Criterion(last.attribute, last.operator, (*last.values, _value(part, held, text)))
+            if not criteria:
+                raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
+            last = criteria[-1]
+            criteria[-1] = Criterion(last.attribute, last.operator, (*last.values, _value(part, held, text)))
             continue
         attribute = part[: operator.start()].strip()
         negated = attribute.startswith("!")
         name = _restored(attribute.removeprefix("!").strip(), held)
         value = _value(part[operator.end() :], held, text)
         if not name:
-            raise ChoiceError(f"{text!r} does not read as a condition.\n{_EXAMPLE}")
+            raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
         one = Criterion(_long_name(name), _operator(operator[0]), (value,))
-        found.append(one.opposite() if negated else one)
-    for one in found:
+        criteria.append(one.opposite() if negated else one)
+    for one in criteria:
         if one.operator not in ("=", "!=") and (len(one.values) > 1 or _number(one.values[0]) is None):
             raise ChoiceError(f"{str(one)!r} compares with something that is not a number.\n{_EXAMPLE}")
-    return [Criterion(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in found]
+    return [Criterion(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in criteria]
 
 
 def _operator(text: str) -> Operator:
@@ -187,9 +190,9 @@ def _operator(text: str) -> Operator:
 def _value(text: str, held: Sequence[str], whole: str) -> str:
     value = text.strip()
     if not value:
-        raise ChoiceError(f"{whole!r} does not read as a condition: a value is missing.\n{_EXAMPLE}")
+        raise ChoiceError(f"{whole!r} is not a condition: a value is missing.\n{_EXAMPLE}")
     if _OPERATOR.search(value) or "!" in value:
-        raise ChoiceError(f"{whole!r} does not read as a condition.\n{_EXAMPLE}")
+        raise ChoiceError(f"{whole!r} is not a condition.\n{_EXAMPLE}")
     return _restored(value, held)
 
 
@@ -204,7 +207,7 @@ def _quoted(value: str) -> str:
 
 
 def _long_name(name: str) -> str:
-    """The long name of an attribute; what no registry knows may be a column of the data."""
+    """The long name of an attribute; an unregistered name may be a column of the data."""
     return ATTRIBUTES.find(name).name if name in ATTRIBUTES else _ALIASES.get(name, name)
 
 
@@ -235,7 +238,7 @@ class TokenBits(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, chosen: Bools) -> TokenBits:
         """One bit for each of a column of truths."""
-        bits = np.packbits(np.append(chosen, False), bitorder="little")  # one place behind the last token
+        bits = np.packbits(np.append(chosen, False), bitorder="little")  # one place after the last token
         counted = np.zeros(len(bits), dtype=np.int32)
         np.cumsum(BITS_OF_BYTE[bits[:-1]], out=counted[1:])
         return cls(bits, counted)
@@ -336,7 +339,7 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return folded, codes
 
     def mentions(self, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """The tokens of mentions, from the first to behind the last; none of those without a place."""
+        """The first token of each mention and the one after its last; none for mentions without a place."""
         placed = np.asarray(start) >= 0
         if self.characters is None:
             base = self.sentences[sentence]
@@ -358,9 +361,9 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         words = text.split() if self.characters is None else _WORD.findall(text)
         if not words:
             return np.full(len(low), more)
-        found = self._runs(words, low, high, more=more)
+        starts = self._runs(words, low, high, more=more)
         # A token may hold blanks itself.
-        return found | self._runs([text], low, high, more=more) if len(words) > 1 else found
+        return starts | self._runs([text], low, high, more=more) if len(words) > 1 else starts
 
     def _runs(self, words: Sequence[str], low: Ints, high: Ints, *, more: bool) -> Bools:
         asked = tuple(words)
@@ -370,8 +373,8 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
     def _begins(self, words: tuple[str, ...], *, more: bool) -> TokenBits:
         """The tokens at which a run of words begins."""
         begins = self._is(words[0], more=more and len(words) == 1)[self.tokens]
-        for place, word in enumerate(words[1:], start=1):
-            held = self._is(word, more=more and place == len(words) - 1)[self.tokens[place:]]
+        for index, word in enumerate(words[1:], start=1):
+            held = self._is(word, more=more and index == len(words) - 1)[self.tokens[index:]]
             begins[: len(held)] &= held
             begins[len(held) :] = False
         return TokenBits.of(begins)
@@ -381,9 +384,9 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         folded, codes = self._folded
         if more:
             return np.array([one.startswith(word) for one in folded], dtype=bool)
-        found = np.zeros(len(folded), dtype=bool)
-        found[codes.get(word, [])] = True
-        return found
+        matching = np.zeros(len(folded), dtype=bool)
+        matching[codes.get(word, [])] = True
+        return matching
 
 
 class Told(Struct, frozen=True, eq=False):
@@ -395,12 +398,12 @@ class Told(Struct, frozen=True, eq=False):
 
 
 class Described(Struct, frozen=True, eq=False):
-    """What conditions can ask of the mentions of one side; toughness exists for gold alone."""
+    """What conditions can ask of the mentions of one side; toughness exists only for gold."""
 
     number: int
     attributes: Mapping[str, Told]
     toughness: Toughness | None = None
-    words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
+    words: Mapping[str, Search] = {}  # which mentions hold a word, or are beside it
 
     def mask(self, condition: str | Condition) -> Bools:
         """Which mentions meet a condition.
@@ -408,8 +411,8 @@ class Described(Struct, frozen=True, eq=False):
         Raises:
             ChoiceError: it names an unknown attribute or value.
         """
-        found = parse(condition) if isinstance(condition, str) else condition
-        return found.mask(self.compare)
+        parsed = parse(condition) if isinstance(condition, str) else condition
+        return parsed.mask(self.compare)
 
     def compare(self, one: Criterion) -> Bools:
         """Which mentions meet one comparison; a mention without a value meets none but `!=`."""
@@ -441,19 +444,21 @@ class Described(Struct, frozen=True, eq=False):
         if self.toughness is None:
             raise ChoiceError(
                 f"{str(one)!r} asks for tough subsets, "
-                "which need training data and exist for gold mentions alone.\n"
+                "which need training data and exist only for gold mentions.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
         if one.operator != "=":
-            raise ChoiceError(f"{str(one)!r} compares names of subsets by size.\nUse = or != with them.")
+            raise ChoiceError(
+                f"{str(one)!r} compares names of subsets as if they were numbers.\nUse = or != with them."
+            )
         return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
 
 
 def unsearchable(one: Criterion) -> ChoiceError:
-    """The error of a comparison that no text can answer."""
+    """The error for a comparison that text cannot answer."""
     return ChoiceError(
         f"{str(one)!r} cannot be searched for.\n"
-        "Use text=WORD or sentence=WORD, or != with them, where text is at hand."
+        "Use text=WORD or sentence=WORD, or != with them, on data that have text."
     )
 
 
@@ -494,9 +499,9 @@ def describe_sides(
     for key, one in chosen.items():
         if key in absent:
             continue
-        found = values_of(one, gold_side)
-        bucketing = fit(cuts.get(key, default_strategy(one)), found, attribute=key)
-        told[""][key] = Told(bucketing, bucketing.assign(found), found)
+        values = values_of(one, gold_side)
+        bucketing = fit(cuts.get(key, default_strategy(one)), values, attribute=key)
+        told[""][key] = Told(bucketing, bucketing.assign(values), values)
         for system, side in zip(inputs.systems, others, strict=True):
             there = values_of(one, side)
             told[system][key] = Told(bucketing, bucketing.assign(there), there)
@@ -532,11 +537,11 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
 
     def in_blocks(names: Sequence[str], asked: str, window: Callable[..., tuple[Ints, Ints]]) -> Bools:
         columns = [column(name) for name in names]
-        found = np.zeros(len(columns[0]), dtype=bool)
-        for first in range(0, len(found), BLOCK):
+        mask = np.zeros(len(columns[0]), dtype=bool)
+        for first in range(0, len(mask), BLOCK):
             block = slice(first, first + BLOCK)
-            found[block] = search.holding(asked, *window(*(ints(one[block]) for one in columns)))
-        return found
+            mask[block] = search.holding(asked, *window(*(ints(one[block]) for one in columns)))
+        return mask
 
     def inside(asked: str) -> Bools:
         return in_blocks(("sentence", "start", "end"), asked, search.mentions)
@@ -581,7 +586,7 @@ def _unspaced(text: str) -> str:
 def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
     """Whether all mentions of a bucket meet a comparison, or none; None where some do and some do not.
 
-    A document knows the bucket of a mention and not its value.
+    A document has the bucket of a mention, not its value.
 
     Examples:
         >>> bucket = Bucket("XL", low=3, high=None)
@@ -597,8 +602,8 @@ def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
         held = bucket_holds(bucket, one.opposite())
         return None if held is None else not held
     if one.operator == "=":
-        found = [_bucket_is(bucket, value) for value in one.values]
-        return True if any(found) else None if None in found else False
+        answers = [_bucket_is(bucket, value) for value in one.values]
+        return True if any(answers) else None if None in answers else False
     if bucket.rest:
         return False
     if bucket.value is not None:
@@ -622,7 +627,7 @@ def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
 
 
 def _is_whole(bucket: Bucket) -> bool:
-    """Whether a bucket holds whole numbers alone, as its label says: "≥ 4" and not "> 3"."""
+    """Whether a bucket holds only whole numbers, as its label says: "≥ 4" and not "> 3"."""
     label = range_text(bucket.low, bucket.high, whole=True)
     return bucket.label == label != range_text(bucket.low, bucket.high)
 

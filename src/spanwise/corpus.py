@@ -27,7 +27,7 @@ from spanwise.columns import (
 from spanwise.errors import InputError
 
 Unit = Literal["token", "character"]
-Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention lie: (start, end), half-open
+Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention are: (start, end), half-open
 
 
 class Source(Struct, frozen=True, eq=False):
@@ -52,7 +52,7 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
     offsets into the sentences in the same way. Span files hold positions only:
     their corpus has sentences `without_text` and no tokens.
     With unit "character" a sentence is a text, mentions count characters of
-    it, and its tokens lie at `token_start` … `token_end`.
+    it, and its tokens are at `token_start` … `token_end`.
     """
 
     tokens: Codes
@@ -66,8 +66,8 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
     token_end: Ints | None = None
     ids: Sequence[str] | None = None
     document_ids: Sequence[str] | None = None
-    columns: Mapping[str, Column] = field(default_factory=dict)  # one value a token
-    fields: Mapping[str, Column] = field(default_factory=dict)  # one value a sentence
+    columns: Mapping[str, Column] = field(default_factory=dict)  # one value per token
+    fields: Mapping[str, Column] = field(default_factory=dict)  # one value per sentence
     source: Source = Source()
 
     def __post_init__(self) -> None:
@@ -177,7 +177,7 @@ class Parts(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, mentions: Sequence[Sequence[tuple[int, int]]]) -> Parts:
-        """The pieces of lists of (start, end), one list a mention."""
+        """The pieces of lists of (start, end), one list per mention."""
         flat = [piece for pieces in mentions for piece in pieces]
         return cls(
             offsets([len(pieces) for pieces in mentions]),
@@ -218,7 +218,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
     label: Codes
     labels: Sequence[str]
     parts: Parts | None = None
-    fields: Mapping[str, Column] = field(default_factory=dict)  # one value a mention
+    fields: Mapping[str, Column] = field(default_factory=dict)  # one value per mention
     score: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -272,7 +272,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def placed(self) -> Bools:
-        """Which mentions lie on the gold text."""
+        """Which mentions are placed on the gold text."""
         return np.asarray(self.start >= 0)
 
     def names(self) -> list[str]:
@@ -364,7 +364,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
 
 
 def _all_differ(columns: Sequence[Ints]) -> bool:
-    """Whether no two rows are the same, as far as can be told fast: by one number a row, if it fits."""
+    """Whether no two rows are the same, if a fast check can tell: by one number per row, if it fits."""
     key, room = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         low = int(column.min(initial=0))
@@ -390,7 +390,7 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
 
 
 class Reading(Struct, frozen=True, eq=False):
-    """What was recognised in a file and what was repaired on the way in."""
+    """What was recognised in a file and what was repaired on reading."""
 
     path: str = "<memory>"
     sha256: str | None = None
@@ -399,9 +399,7 @@ class Reading(Struct, frozen=True, eq=False):
     evidence: str = ""  # why this format and scheme, in words
     repair: str | None = None
     repairs: int = 0
-    notes: tuple[
-        str, ...
-    ] = ()  # what a person should read, such as of labels that differ by a no-break space
+    notes: tuple[str, ...] = ()  # notes for the user, such as on labels that differ by a no-break space
     tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
 
 
@@ -413,7 +411,7 @@ class Annotation(Struct, frozen=True, eq=False):
     reading: Reading = Reading()
 
     def __repr__(self) -> str:
-        # The columns would fill a notebook; their sizes say what a person looks for.
+        # The columns would fill a notebook; their sizes are what people look for.
         return (
             f"<spanwise.Annotation {self.reading.path}: {len(self.corpus):,} sentences, "
             f"{len(self.mentions):,} mentions>"

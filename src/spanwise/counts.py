@@ -22,9 +22,9 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     """How many mentions fell into each cell and column, in every unit (sentence or document).
 
     Units with the same counts share a row: `rows[row[u]]` are the counts of unit `u`,
-    its cells one after the other. Rows stand in an order that depends on their
-    contents alone. Counts over two halves of a corpus add up to the counts over
-    the whole: every engine, every bucket and every resample rests on that.
+    its cells one after the other. The order of rows depends only on their contents.
+    Counts over two halves of a corpus add up to the counts over
+    the whole: every engine, every bucket and every resample relies on that.
     """
 
     cells: tuple[str, ...]
@@ -70,7 +70,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     def of_matrix(
         cls, cells: Sequence[str], columns: Sequence[str], matrix: npt.NDArray[np.integer]
     ) -> Counts:
-        """Counts of a matrix of one row a unit."""
+        """Counts of a matrix with one row per unit."""
         rows, row = distinct_rows(np.asarray(matrix, dtype=np.int32))
         return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
@@ -91,7 +91,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return frozen(summed.reshape(len(self.cells), len(self.columns)))
 
     def matrix(self) -> Matrix:
-        """One row a unit."""
+        """One row per unit."""
         return np.asarray(self.rows[self.row])
 
     def __add__(self, other: Counts) -> Counts:
@@ -112,13 +112,13 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         """The counts in the cells of these names, in their order; a cell that is not there is 0."""
         if tuple(cells) == self.cells:
             return self
-        number = {name: place for place, name in enumerate(self.cells)}
+        number = {name: index for index, name in enumerate(self.cells)}
         wide = len(self.columns)
         rows = np.zeros((len(self.rows), len(cells) * wide), dtype=np.int32)
-        for place, name in enumerate(cells):
+        for index, name in enumerate(cells):
             if name in number:
                 source = number[name] * wide
-                rows[:, place * wide : (place + 1) * wide] = self.rows[:, source : source + wide]
+                rows[:, index * wide : (index + 1) * wide] = self.rows[:, source : source + wide]
         merged, row = distinct_rows(rows)
         return Counts(tuple(cells), self.columns, frozen(merged), frozen(_narrow(row, len(merged))[self.row]))
 
@@ -131,12 +131,12 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         """
         wide = len(self.columns)
         summed = self.rows.reshape(len(self.rows), -1, wide).sum(axis=1, dtype=np.int32)
-        # Rows that differ still differ, so they keep their numbers.
+        # Distinct rows stay distinct, so they keep their numbers.
         rows = np.concatenate([summed, self.rows], axis=1)
         return Counts(("all", *self.cells), self.columns, frozen(rows), self.row)
 
     def summed(self, cells: Sequence[str], parts: Sequence[Sequence[int]]) -> Counts:
-        """The counts in new cells, each the sum of those of ours at some places; units stay apart.
+        """The counts in new cells, each the sum of the cells at some places; units stay apart.
 
         Examples:
             >>> two = Counts.of_matrix(["x", "y"], ["gold"], np.array([[2, 1]]))
@@ -152,7 +152,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         )
 
     def in_blocks(self, size: int) -> Counts:
-        """The counts of blocks of so many consecutive units; the last one may be smaller.
+        """The counts of blocks of this many consecutive units; the last one may be smaller.
 
         Examples:
             >>> Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3]])).in_blocks(2).matrix().tolist()
@@ -172,10 +172,10 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return Counts(self.cells, self.columns, frozen(rows), frozen(np.zeros(1, dtype=np.uint8)))
 
     def of_cells(self, places: Sequence[int]) -> Counts:
-        """The counts in the cells at these places alone; units are still apart where other cells differ."""
+        """The counts in the cells at these places; units stay apart even if only other cells differ."""
         wide = len(self.columns)
-        taken = np.concatenate([np.arange(place * wide, (place + 1) * wide) for place in places])
-        cells = tuple(self.cells[place] for place in places)
+        taken = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in places])
+        cells = tuple(self.cells[index] for index in places)
         return Counts(cells, self.columns, frozen(self.rows[:, taken]), self.row)
 
 
@@ -207,8 +207,8 @@ class CrossTable(Struct, frozen=True, eq=False):
 
     def chosen(self, rows: Sequence[str | None], columns: Sequence[str | None]) -> Ints:
         """The counts in rows and columns of these names, 0 where there is none."""
-        row_at = {name: place for place, name in enumerate(self.rows)}
-        column_at = {name: place for place, name in enumerate(self.columns)}
+        row_at = {name: index for index, name in enumerate(self.rows)}
+        column_at = {name: index for index, name in enumerate(self.columns)}
         padded = np.zeros((len(self.rows) + 1, len(self.columns) + 1), dtype=np.int64)
         padded[:-1, :-1] = self.counts
         take_rows = [row_at.get(name, len(self.rows)) for name in rows]
@@ -219,8 +219,8 @@ class CrossTable(Struct, frozen=True, eq=False):
 def _rows_of_events(groups: Groups, units: int, cells: int, columns: int) -> tuple[Matrix, Ints]:
     """The distinct rows of the matrix units × (cells · columns) that counts the events, and each unit's row.
 
-    The matrix itself, mostly zeros, is never made: the counts of a unit lie side by side in as few
-    64-bit words as hold them, and units are told apart by their words.
+    The matrix itself, mostly zeros, is never made: the counts of a unit are packed into as few 64-bit words
+    as hold them, and units are told apart by their words.
     """
     width = cells * columns
     size = np.zeros(units, dtype=np.int64)
@@ -264,7 +264,7 @@ def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
 
 
 def _order(rows: Matrix) -> Ints:
-    """The order of distinct rows, which depends on their contents alone: by a linear hash of them."""
+    """The order of distinct rows, which depends only on their contents: by a linear hash of them."""
     hashed = rows.astype(np.uint64) @ multipliers(rows.shape[1])
     order = np.argsort(hashed)
     if (hashed[order[1:]] == hashed[order[:-1]]).any():
@@ -292,17 +292,17 @@ def joint_numbers(tables: Sequence[Counts]) -> tuple[Matrix, Ints]:
         >>> sorted(joint_numbers([one, other])[1].tolist())
         [1, 2]
     """
-    ways = prod(len(one.rows) for one in tables)
+    ways = prod(len(table.rows) for table in tables)
     if not 0 < ways <= 2 * tables[0].units:
-        distinct, number = distinct_rows(np.stack([one.row.astype(np.int32) for one in tables], axis=1))
+        distinct, number = distinct_rows(np.stack([table.row.astype(np.int32) for table in tables], axis=1))
         return distinct, np.bincount(number, minlength=len(distinct))
-    # So few that each has a place of its own to be counted in.
+    # So few that each has its own slot to be counted in.
     code = np.zeros(tables[0].units, dtype=np.int64)
-    for one in tables:
-        code = code * len(one.rows) + one.row
+    for table in tables:
+        code = code * len(table.rows) + table.row
     times = np.bincount(code, minlength=ways)
     there = np.flatnonzero(times)
-    places = np.unravel_index(there, [len(one.rows) for one in tables])
+    places = np.unravel_index(there, [len(table.rows) for table in tables])
     distinct = np.stack(places, axis=1).astype(np.int32)
     order = _order(distinct)
     return distinct[order], times[there][order]

@@ -116,7 +116,7 @@ def parse(formula: str) -> Credit:
     their fair credit. A term without a number counts 1, and `0` alone counts nothing.
 
     Raises:
-        ChoiceError: a statement cannot be read, or names what is no outcome.
+        ChoiceError: a statement cannot be read, or names something that is not an outcome.
 
     Examples:
         >>> parse("BE = 0.5 TP + 0.5 FN; LE = FP").weights["BEl"]
@@ -134,14 +134,14 @@ def parse(formula: str) -> Credit:
             raise ChoiceError(f"the credit {formula!r} sets {name} twice.\nKeep one of the two.")
         seen.add(name)
         (special if name in OUTCOMES else general).update(dict.fromkeys(outcomes, weights))
-    return Credit(" ".join(formula.split()), "a credit of one's own", general | special)
+    return Credit(" ".join(formula.split()), "a user-defined credit", general | special)
 
 
 def _statement(statement: str) -> tuple[str, tuple[str, ...], Weights]:
     left, equals, right = statement.partition("=")
     if not equals or "=" in right:
         raise ChoiceError(
-            f"in the credit {statement!r} expected one '=' between an outcome and its worth.\n"
+            f"in the credit {statement!r} there must be one '=' between an outcome and its worth.\n"
             f"Write it as in {_EXAMPLE!r}."
         )
     outcomes = _NAMES.get(left.strip().casefold())
@@ -157,8 +157,8 @@ def _statement(statement: str) -> tuple[str, tuple[str, ...], Weights]:
 def _worth(statement: str, text: str) -> Weights:
     worth = dict.fromkeys(_PARTS, 0.0)
     for term in text.split("+"):
-        found = _TERM.fullmatch(term.strip())
-        number, part = (found["number"], found["part"]) if found else (None, None)
+        match = _TERM.fullmatch(term.strip())
+        number, part = (match["number"], match["part"]) if match else (None, None)
         if part is None and number is not None and float(number) == 0:
             continue
         if part is None or part.upper() not in _PARTS:

@@ -1,4 +1,4 @@
-"""A corpus of our own and three simulated systems, to try everything on and to time it."""
+"""A generated corpus and three simulated systems, to try everything on and to time it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _STUDIES = _listed("Trade History Medicine Geology Music Agriculture Engineering
 _MOODS = _listed("Last Silent Golden Broken Distant Hollow Endless Crimson")
 _THINGS = _listed("Lantern Harbour Orchard Winter Mirror Garden Voyage Letter")
 
-# A slot is what may stand in a pattern: the kind of a name and the label it has there. A city that is
+# A slot is what may fill a place in a pattern: the kind of a name and the label it has there. A city that is
 # also a team makes the same string LOC in one sentence and ORG in another.
 SLOTS = {
     "PER": ("person", "PER"),
@@ -66,7 +66,7 @@ SLOTS = {
     "WORK": ("title", "WORK"),
 }
 
-# One line a sentence; <word:LABEL> marks an ordinary word that a system may take for a mention.
+# One line per sentence; <word:LABEL> marks an ordinary word that a system may take for a mention.
 TOPICS = {
     "sport": """
         {TEAM} beat {TEAM} 3 : 1 on <Saturday:WORK> evening .
@@ -112,7 +112,7 @@ TOPICS = {
 
 
 class SentencePiece(Struct, frozen=True):
-    """A run of tokens that stands together: a name with its label, or words between names.
+    """A run of tokens that stay together: a name with its label, or words between names.
 
     `inner` are the mentions inside a name, written when nested mentions are asked for; `trap` is the
     position of a word that a system may take for a mention of the label `trap_label`.
@@ -276,7 +276,7 @@ def _fill(names: Ints, number: int, part: Part, random: np.random.Generator) -> 
 
 
 def seen(inventory: Inventory, train: DrawnText, labels: Ints) -> Bools:
-    """Which pieces are names that stand in the training text with the same label."""
+    """Which pieces are names that occur in the training text with the same label."""
     form = np.array(inventory.form)
     pairs = form * (labels.max() + 2) + labels + 1
     return np.asarray(np.isin(pairs, pairs[np.unique(train.pieces)]))
@@ -356,7 +356,7 @@ def _careless(chance: Floats, label: Ints) -> Column:
 
 
 def _run_on(made: Column, careless: Bools, text: DrawnText, label: Ints) -> Column:
-    """Let some mentions run on into the words behind them, where nothing else is wrong with either."""
+    """Let some mentions run on into the words after them, where nothing else is wrong with either."""
     after = np.arange(1, len(made))
     inside = np.ones(len(after), dtype=bool)
     inside[text.sentences[1:-1] - 1] = False  # the next piece begins another sentence
@@ -386,7 +386,7 @@ Span = tuple[int, int, str]
 
 
 def conll(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
-    """The text with tags, one token a line; `variants` says what a system made of every piece.
+    """The text with tags, one token per line; `variants` says what a system made of every piece.
 
     Every piece and variant in use is written out once and then joined by number, which keeps the cost of a
     token far below that of a Python statement.
@@ -444,7 +444,7 @@ def spans_of(piece: SentencePiece, variant: int, *, nested: bool = False) -> lis
 
 
 def jsonl(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
-    """The text with all mentions, inner ones included, one sentence a line."""
+    """The text with all mentions, inner ones included, one sentence per line."""
     made = np.zeros(len(text.pieces), np.int8) if variants is None else variants
     return "".join(json.dumps(row) + "\n" for row in _rows(inventory, text, made)).encode()
 
@@ -476,7 +476,7 @@ _MOST_TRAINING = 100_000  # sentences: more would only repeat the same names
 
 
 class Demo(Struct, frozen=True):
-    """Where the files of a generated corpus lie: gold and training file, and one file a system."""
+    """Where the files of a generated corpus are: gold and training file, and one file per system."""
 
     gold: Path
     train: Path
@@ -487,7 +487,7 @@ def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False,
     """Write a corpus with a training part and the outputs of the three simulated systems to `folder`.
 
     The names are invented. Documents have a topic; cities are teams in sport, so that the same string is
-    LOC or ORG; institutions and titles are long; many test mentions do not stand in the training file, which
+    LOC or ORG; institutions and titles are long; many test mentions do not occur in the training file, which
     has twice as many sentences, at most 100,000. Equal arguments give equal bytes.
 
     With `nested` the places and persons inside institutions and titles are mentions too, and the files

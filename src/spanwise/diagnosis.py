@@ -1,7 +1,7 @@
-"""What the scores of buckets, slices and systems say: where a system is weak, and where it leads.
+"""Diagnosis from the scores of buckets, slices and systems: where a system is weak, and where it leads.
 
-A bucket counts here when it lies on the attribute's scale: `unplaced`, the mentions without a
-value, takes no part.
+A bucket counts here when it is on the attribute's scale: `unplaced`, the mentions without a value, is
+ignored.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
 
     `spearman` (S^ρ) is Spearman's correlation of score and bucket number, and None with
     fewer than three defined scores, a constant row, or categories; `std` (S^σ) the
-    population standard deviation; `gap` the best score less the worst. Buckets without
-    a defined score take no part; of equal ones the first is named.
+    population standard deviation; `gap` the best score less the worst. Buckets without a defined score are
+    ignored; of equal ones the first is named.
 
     References:
         Fu, Liu and Neubig (2020), sections 4.1 and 4.3.
@@ -129,7 +129,7 @@ def slices(
     """The slices of one system's data, the costliest first; `mentions` is the number of gold ones.
 
     The cost of a slice (a bucket, a label, a tough subset) is its share of the gold units times
-    how far its score lies below the overall score: F1, or recall for tough subsets. Token
+    how far its score is below the overall score: F1, or recall for tough subsets. Token
     units are compared with the score over all token units. Slices with fewer than 50 gold
     units, or without a score, are left out. `tests` by the path of a slice say whether it is weaker than
     the rest, and give it an interval that holds for all tested slices at once.
@@ -166,7 +166,7 @@ def slices(
         )
     for attribute, table in system.attributes.items():
         if attribute == "label":
-            continue  # the labels stand above, whether or not they were asked for as an attribute
+            continue  # the labels come first, whether or not they were asked for as an attribute
         whole, units = overall.f1, mentions
         if table.unit == "token":
             whole, units = _whole(table.buckets)
@@ -254,7 +254,7 @@ def distinct(rows: Iterable[WeakSlice], system: SystemScores) -> list[list[WeakS
 
     Two slices of mentions hold the same ones where they have the same number of gold mentions with
     every outcome; nearly the same where one is a part of the other by definition and has at least
-    four fifths of its gold mentions. Slices that are alike to a third stand in one group with it.
+    four fifths of its gold mentions. Slices that resemble a third are in one group with it.
     """
     listed = list(rows)
     held = [_held(row, system) for row in listed]
@@ -392,14 +392,14 @@ def _sum(division: _Division) -> _PartCounts:
 
 def _divisions(first: SystemScores, second: SystemScores) -> dict[str, tuple[_Division, _Division]]:
     """Every way in which both systems' mentions fall into parts."""
-    found: dict[str, tuple[_Division, _Division]] = {"labels": (_by_label(first), _by_label(second))}
+    divisions: dict[str, tuple[_Division, _Division]] = {"labels": (_by_label(first), _by_label(second))}
     if all(subset in system.tough for subset in TOUGH_PARTS for system in (first, second)):
-        found["tough"] = (_by_subset(first), _by_subset(second))
+        divisions["tough"] = (_by_subset(first), _by_subset(second))
     for attribute, table in first.attributes.items():
         other = second.attributes.get(attribute)
         if attribute != "label" and other is not None and table.unit == other.unit == "mention":
-            found[attribute] = (_by_bucket(table), _by_bucket(other))
-    return found
+            divisions[attribute] = (_by_bucket(table), _by_bucket(other))
+    return divisions
 
 
 def _by_label(system: SystemScores) -> _Division:

@@ -30,7 +30,7 @@ class MissingExtra(SpanwiseError, ImportError):
 
 
 class WorkerLost(SpanwiseError):
-    """A process that was to do a part of the work was ended from outside."""
+    """A worker process was killed from outside before its part of the work was done."""
 
 
 class UnknownKey(ChoiceError, KeyError):
@@ -51,12 +51,12 @@ def many(number: int, noun: str) -> str:
 
 
 def at(path: str, line: int | None, message: str) -> str:
-    """A message behind its place, as `file:line: message`."""
+    """A message after its place, as `file:line: message`."""
     return f"{path}:{line}: {message}" if line is not None else f"{path}: {message}"
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
-    """The error for a name that nothing carries, with the nearest one that something does.
+    """The error for an unknown name, with the nearest known one.
 
     Examples:
         >>> print(unknown("attribute", "entity_lenght", ["entity_length", "label"]))
@@ -67,9 +67,9 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
         There are: LOC, ORG.
     """
     names = sorted(known)
-    # Case is the commonest slip and no slip at all to a reader, so it does not count.
+    # Differences in case are common slips, so they are ignored.
     folded = {one.casefold(): one for one in reversed(names)}
-    import difflib  # which only a wrong name needs
+    import difflib  # only needed for a wrong name
 
     near = difflib.get_close_matches(str(name), names, n=1) or [
         folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)

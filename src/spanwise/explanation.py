@@ -26,7 +26,7 @@ from spanwise.schemes import encode
 from spanwise.scores import averages, credited, exact
 
 _NAMES = ("precision", "recall", "f1")
-_APART = "; other texts are compared here, so that the range of policies leaves it out"
+_APART = "; it compares other texts, so the range of policies leaves it out"
 
 
 class _Pair(Struct, frozen=True, eq=False):
@@ -74,21 +74,21 @@ def explain(
     options = {key: value for key, value in reading.items() if key != "repair"}
     if predicted is not None:
         refuse_merged(gold, **options)
-    found: PlacementDocument | None = None
+    placement: PlacementDocument | None = None
     if answers is not None or has_answers(predicted):
         answering = place_systems(gold, {"predicted": predicted}, answers or "ordered", options)
         gold, predicted = answering.gold, answering.systems["predicted"]
-        found = answering.documents.get("predicted")
+        placement = answering.documents.get("predicted")
     sides = _read(gold, predicted, options, "conlleval")
     pair = _pair(sides, align)
-    found = found or _without_offsets(pair, sides[0])
+    placement = placement or _without_offsets(pair, sides[0])
     rows = [
         *_exact_rows(pair, sides),
         *_repair_rows(gold, predicted, options, align, sides),
         *_token_rows(pair, sides),
         *_overlap_rows(pair),
         *_other_units(pair),
-        *(_policy_rows(found) if found is not None else []),
+        *(_policy_rows(placement) if placement is not None else []),
     ]
     first = rows[0].f1
     inputs = [input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True)]
@@ -103,8 +103,8 @@ def explain(
             replace(row, difference=None if row.f1 is None or first is None else row.f1 - first)
             for row in rows
         ),
-        spread=None if found is None else found.spread,
-        prompt_unit=None if found is None else found.settings.prompt_unit,
+        spread=None if placement is None else placement.spread,
+        prompt_unit=None if placement is None else placement.settings.prompt_unit,
     )
 
 
@@ -119,24 +119,24 @@ def _without_offsets(pair: _Pair, gold: Annotation) -> PlacementDocument | None:
     )
 
 
-def _policy_rows(found: PlacementDocument) -> list[Convention]:
+def _policy_rows(placement: PlacementDocument) -> list[Convention]:
     """The same answers placed by every policy, and compared as strings."""
-    why = f"strings without positions, one list per {found.settings.prompt_unit}; each "
+    why = f"strings without positions, one list per {placement.settings.prompt_unit}; each "
     rows = [
-        (f"answers placed by {name}", getattr(found.policies, name), tools, f"{why}takes {what}")
+        (f"answers placed by {name}", getattr(placement.policies, name), tools, f"{why}takes {what}")
         for name, tools, what in (
             ("first", "spanwise", "its first occurrence"),
             ("all", "spaCy-LLM (exact case)", "every occurrence"),
             ("next", "UIE", "the next free occurrence"),
-            ("ordered", "spanwise", "the place that keeps the order of the answers"),
+            ("ordered", "spanwise", "the occurrence that keeps the order of the answers"),
         )
     ]
     rows += [
-        ("answers, worst placement", found.policies.worst, "spanwise", "a bound that uses gold"),
-        ("answers, best placement", found.policies.best, "spanwise", "a bound that uses gold"),
-        ("sets of strings", found.strings.set, "spanwise", "no positions: any place is right"),
-        ("as uniner scores", found.presets["uniner"], "UniNER", f"{PRESETS['uniner'].summary}{_APART}"),
-        ("as gollie scores", found.presets["gollie"], "GoLLIE", PRESETS["gollie"].summary),
+        ("answers, worst placement", placement.policies.worst, "spanwise", "a bound that uses gold"),
+        ("answers, best placement", placement.policies.best, "spanwise", "a bound that uses gold"),
+        ("sets of strings", placement.strings.set, "spanwise", "no positions: any occurrence is right"),
+        ("as uniner scores", placement.presets["uniner"], "UniNER", f"{PRESETS['uniner'].summary}{_APART}"),
+        ("as gollie scores", placement.presets["gollie"], "GoLLIE", PRESETS["gollie"].summary),
     ]
     return [
         Convention(
@@ -173,7 +173,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
     cells = len(pair.gold.labels)
     totals = pair.counts(pair.gold.label.astype(np.int64), pair.predicted.label.astype(np.int64), cells)
     repairs = sides[0].reading.repairs + sides[1].reading.repairs
-    fixed = f"{repairs:,} impossible tags were read as conlleval reads them"
+    fixed = f"{repairs:,} impossible tags were repaired as conlleval does"
     labels, support = exact(totals), totals[:, 0]
     macro = {name: values[0] for name, values in averages(totals).items()}
     undefined = sum(int(np.isnan(labels[name]).sum()) for name in ("precision", "recall"))
@@ -182,7 +182,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
     weighted = {name: ratio((values * support).sum(), support.sum()) for name, values in filled.items()}
     return [
         _row("exact, micro", exact(totals.sum(axis=0)), "spanwise, conlleval, seqeval, evaluate, spaCy",
-             "span and label must be equal; every mention counts the same; "
+             "span and label must be equal; every mention counts equally; "
              f"{fixed if repairs else 'no tag was impossible'}"),
         _row("exact, macro", macro, "spanwise",
              f"the mean over {cells} labels: a rare label counts as much as a frequent one"),
@@ -190,7 +190,7 @@ def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Conve
              f"as above, but {undefined} undefined precisions and recalls count as 0"
              if undefined else "as above; no score is undefined here"),
         _row("exact, weighted", weighted, "seqeval, scikit-learn",
-             "labels weigh as many gold mentions as they have; what is undefined counts as 0"),
+             "labels are weighted by their gold mentions; undefined scores count as 0"),
     ]  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def _repair_rows(
     dropped = _pair(_read(gold, predicted, options, "discard"), align)
     repairs = sides[0].reading.repairs + sides[1].reading.repairs
     why = (
-        f"the tokens of {repairs:,} impossible tags are no mentions, where conlleval begins one"
+        f"the tokens of {repairs:,} impossible tags are not mentions, where conlleval begins one"
         if repairs
         else "no tag is impossible, so every reading of them is the same"
     )
@@ -345,7 +345,7 @@ def _surface(pair: _Pair) -> Convention:
         return Convention(name="distinct strings", tools=tools, why="no score: the data have no text")
     sets = [_strings(pair.corpus, side) for side in (pair.gold, pair.predicted)]
     why = (
-        f"every pair of string and label counts once, wherever it stands: "
+        f"every pair of string and label counts once, wherever it occurs: "
         f"{len(sets[0]):,} of {len(pair.gold):,} gold mentions"
     )
     return _row("distinct strings", _of_sets(*sets), tools, why)
@@ -356,6 +356,6 @@ def _strings(corpus: Corpus, mentions: Mentions) -> set[object]:
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
         body: Any = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
         form = " ".join(body[start:end]) if corpus.texts is None else body[start:end]
-        # A mention that lies nowhere on the gold text is a string that the gold file does not have.
+        # A mention without a place on the gold text is a string that the gold file does not have.
         result.add((form, label) if start >= 0 else (number, label))
     return result

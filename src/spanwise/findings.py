@@ -1,4 +1,4 @@
-"""The few things that a reader of a result document should know first."""
+"""The main findings of a result document."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things a reader of a result document should know first, at most four.
 
     About the system with the highest primary score (F1 unless another was chosen): the kind of error
-    whose fixing would gain most; mentions unseen in training, if their recall lies below that of seen
+    whose fixing would gain most; mentions unseen in training, if their recall is below that of seen
     ones; the costliest slice of other mentions; with a second system, whether the lead over the
-    runner-up is real and where it comes from (then only the costlier of the two slices stands), or,
+    runner-up is real and where it comes from (then only the costlier of the two slices is named), or,
     first of all, that the two differ in slices though not overall; and what is odd about the data.
     Each rests on at least 50 mentions, is worth at least one point, and was tested as it was chosen: a lead
-    after correction, a slice or a subset against all slices at once; a kind of error is said to cost
-    most where it beats the second, else both are named. Reports word them; `filter` chooses the
-    sentences behind the number.
+    after correction, a slice or a subset against all slices at once; a kind of error is said to cost most if
+    it beats the second, otherwise both are named. Reports phrase them; `filter` chooses the sentences behind
+    the number.
     """
     systems = document.systems
     if not systems:
@@ -58,7 +58,7 @@ def findings_over_runs(
     """The same of systems with several runs each: about the one with the highest mean of the primary score.
 
     What is said of a system is what more than half of its runs show, in the numbers of the run that shows
-    it and lies nearest to the median; `runs` says how many do. With one run each, these are the findings of
+    it and is nearest to the median; `runs` says how many do. With one run each, these are the findings of
     an evaluation.
     """
     primary = settings.primary or "f1"
@@ -102,13 +102,13 @@ def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list
 
 
 def _in_order(own: Sequence[Finding], lead: Finding | None, odd: Finding | None) -> tuple[Finding, ...]:
-    """The lead behind what is said of the first system, but before it where the two are even."""
+    """The lead after what is said of the first system, but before it where the two are even."""
     rows = [lead, *own, odd] if lead and lead.even else [*own, lead, odd]
     return tuple(row for row in rows if row)[:MOST_FINDINGS]
 
 
 def _weak_findings(name: str, system: SystemScores) -> list[Finding]:
-    """What training did not show, and the costliest slice: if both stand, of other mentions."""
+    """What training did not show, and the costliest slice: if both are named, of other mentions."""
     tough = _tough_finding(name, system)
     rows = [tough] if tough and _matters(tough) else []
     other = _slice_finding(name, system, without="UNSEEN-ANY" if rows else None)
@@ -131,7 +131,7 @@ def _gain_finding(name: str, system: SystemScores) -> Finding | None:
     bounds, lead = system.gains.of(kind).interval.get("gain"), system.gains.of(kind).lead
     if gains[kind] <= 0 or bounds is None or bounds[0] is None or lead is UNSET:
         return None
-    found = Finding(
+    finding = Finding(
         kind="gain",
         system=name,
         score="gain",
@@ -143,7 +143,7 @@ def _gain_finding(name: str, system: SystemScores) -> Finding | None:
         filter={"system": name, "outcome": kind},
     )
     ahead = lead.p is not None and lead.p < LEVEL
-    return found if ahead or not gains.get(lead.over) else replace(found, tied=lead.over)
+    return finding if ahead or not gains.get(lead.over) else replace(finding, tied=lead.over)
 
 
 def _tough_finding(name: str, system: SystemScores) -> Finding | None:
@@ -277,7 +277,7 @@ def _chosen(path: Sequence[str]) -> Mapping[str, str]:
 
 
 def _data_finding(inputs: Sequence[Input], dataset: DatasetFacts, settings: Settings) -> Finding | None:
-    """What a reader should check before believing any number: repairs, leaks, misfits, few units."""
+    """What a reader should check before trusting any number: repairs, leaks, misfits, few units."""
     alignments = [row.alignment for row in inputs if row.alignment is not None]
     odd = {
         "repairs": sum(row.repairs for row in inputs),

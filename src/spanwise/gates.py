@@ -1,4 +1,4 @@
-"""Saved results: set side by side by their counts per unit, held to thresholds and to an earlier result."""
+"""Saved results: compared by their counts per unit, and checked against thresholds and an earlier result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from spanwise.uncertainty import Resampling
 
 
 class Change(Struct, frozen=True):
-    """What became of one system's score since an earlier result; one that is new to it is not tested.
+    """How one system's score changed since an earlier result; a system that is new is not tested.
 
     The score is the one that the gate is about: F1 unless another was chosen.
     """
@@ -47,7 +47,7 @@ class Change(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """All thresholds of a gate, and what else a person should read."""
+    """All thresholds of a gate, and notes for the user."""
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
@@ -85,11 +85,11 @@ def gate(
     Args:
         fail_under: the least score.
         against: an earlier result document (or its file) over the same gold file. Keep the same one
-            over several releases: where each is held against the one before, small losses add up unseen.
+            over several releases: if each is compared with the one before, small losses add up unnoticed.
         fail_drop: fails where the drop of the score is significantly larger than this, that is where the
             lower end of its interval exceeds it; 0 forbids every significant drop.
         not_worse_than: passes only where a drop of this size or more is excluded, that is where the upper
-            end of the interval of the drop lies below it (non-inferiority).
+            end of the interval of the drop is below it (non-inferiority).
         floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
             "fair/overall/f1=80". An undefined score reaches no floor.
         floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
@@ -149,7 +149,7 @@ def gate(
     return replace(drops, checks=(*checks, *drops.checks))
 
 
-# How thresholds call the score that they are about.
+# The name of the score in thresholds.
 _PLACES = {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"}
 
 
@@ -232,7 +232,7 @@ def _file_checks(document: Evaluation | Study, asked: GateFile, *, floor_bound: 
 
 
 def check_points(what: str, least: float) -> None:
-    """Refuse what every score or none would reach: above all a fraction where points are meant."""
+    """Refuse thresholds that every score or none would reach, above all fractions in place of points."""
     if 0 < least <= 1:
         raise ChoiceError(
             f"{what} is {least:g}, but thresholds are points from 0 to 100.\nWrite {100 * least:g}."
@@ -244,15 +244,15 @@ def check_points(what: str, least: float) -> None:
 def _check_drop(name: str, points: float, resamples: int) -> None:
     if not 0 <= points <= 100:
         raise ChoiceError(f"{name} is {points:g}, but must be between 0 and 100, in points.")
-    if not resamples:  # a gate that cannot fail must not look like one that was passed
+    if not resamples:  # a gate that cannot fail must not look as if it had been passed
         raise ChoiceError(
-            f"{name} asks for a paired test, which resamples=0 leaves out.\n"
+            f"{name} needs a paired test, which resamples=0 leaves out.\n"
             "Evaluate with resamples, 1000 for example."
         )
 
 
 def _held(system: SystemScores, place: str, *, bound: bool) -> float | None:
-    """What is held against a floor: the score, or the lower end of its interval."""
+    """What is compared with a floor: the score, or the lower end of its interval."""
     scores, name = _cell(system, place)
     if not bound:
         return _number(_follow(scores, [name]))
@@ -263,19 +263,19 @@ def _held(system: SystemScores, place: str, *, bound: bool) -> float | None:
 def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, float]]:
     if isinstance(floors, Mapping):
         return list(floors.items())
-    found = []
+    checks = []
     for text in floors:
         place, _, number = text.rpartition("=")
         try:
-            found.append((place, float(number)))
+            checks.append((place, float(number)))
         except ValueError:
             place = ""
         if not place:
             raise ChoiceError(
-                f"the floor {text!r} does not read as NAME=POINTS.\n"
+                f"the floor {text!r} is not of the form NAME=POINTS.\n"
                 "Write it like PER=90 or tough/UNSEEN-ANY=70."
             )
-    return found
+    return checks
 
 
 def _cell(system: SystemScores, place: str) -> tuple[object, str]:
@@ -388,8 +388,8 @@ def _drops(
         least = comparison.detectable
         if least is not UNSET and least is not None:
             notes.append(
-                f"{name}: a true difference of {100 * least:.2f} {about} would be found four times in five "
-                "on this test set."
+                f"{name}: a true difference of {100 * least:.2f} {about} would be detected four times in "
+                "five on this test set."
             )
     held = {name for name, _ in pairs}
     for name in (name for name in document.systems if name not in held):
@@ -427,7 +427,7 @@ def _points(value: float | None) -> str:
 
 def _spoken(row: ScoreTest) -> str:
     if row.p is None:
-        return "not tested, for want of resamples"
+        return "not tested without resamples"
     bounds = row.interval
     within = f"[{100 * (bounds[0] or 0):+.2f}, {100 * (bounds[1] or 0):+.2f}], " if bounds else ""
     return f"{within}p = {row.p:.4f}"
@@ -442,7 +442,7 @@ def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
     if not pairs:
         raise InputError(
             f"the two results share no system: {', '.join(new)} here, {', '.join(old)} there.\n"
-            "Name the systems alike, as in name=path."
+            "Give the systems the same names, as in name=path."
         )
     return pairs
 
@@ -464,7 +464,7 @@ def compare_documents(
     """One result document of several over the same gold file, compared by their counts per unit.
 
     Systems keep their names; where two documents use the same, the document's name (a file's stem)
-    goes in front. Slices that were not cut alike are left out, and `notes` says which.
+    goes in front. Slices that were bucketed differently are left out, and `notes` says which.
 
     Raises:
         InputError: the documents are not over the same gold file, or lack their counts per unit.
@@ -525,7 +525,7 @@ def compare_two(
     pair = (renamed["a", systems[0]], renamed["b", systems[1]])
     differing, notes = _differing(documents)
     measures = _measures(documents, names, renamed, differing, [pair])
-    found = compared(
+    comparisons = compared(
         {name: [own] for name, own in measures.items()},
         [pair],
         Resampling(_units(documents[0]).number, resamples, 0),
@@ -533,7 +533,7 @@ def compare_two(
         correction=CORRECTION,
         primary=PRIMARY[primary],
     )
-    return found[0], tuple(notes)
+    return comparisons[0], tuple(notes)
 
 
 def _measures(
@@ -547,7 +547,9 @@ def _measures(
     asked = None if pairs is None else {name for pair in pairs for name in pair}
     return {
         renamed[Path(name).stem, system]: [
-            one for one in unpacked(_units(document).systems[system], place=name) if one.name not in differing
+            measure
+            for measure in unpacked(_units(document).systems[system], place=name)
+            if measure.name not in differing
         ]
         for document, name in zip(documents, names, strict=True)
         for system in document.systems
@@ -595,7 +597,9 @@ def _renamed(
     documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
 ) -> dict[tuple[str, str], str]:
     """The name of each document's systems in the merged one, with the document's name where needed."""
-    owners = [(stem, name) for stem, one in zip(stems, documents, strict=True) for name in one.systems]
+    owners = [
+        (stem, name) for stem, document in zip(stems, documents, strict=True) for name in document.systems
+    ]
     if len(set(owners)) < len(owners):
         raise ChoiceError(
             "two of the documents have the same name and the same systems.\nRename one of the files."
@@ -653,23 +657,23 @@ def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> No
 
 
 def _differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
-    """The measures that were not cut alike in all documents, and what to say of them."""
+    """The measures that were bucketed differently in some documents, and the notes on them."""
     left: set[str] = set()
     notes = []
-    train = {tuple(row.sha256 for row in one.inputs if row.role == "train") for one in documents}
+    train = {tuple(row.sha256 for row in document.inputs if row.role == "train") for document in documents}
     if len(train) > 1:
         trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
         left |= {"tough", *(f"attribute {name}" for name in trained)}
-        notes.append("the results saw different training data; what depends on it is not compared.")
-    named = dict.fromkeys(name for one in documents for name in _cuts(one))
-    if len({one.settings.lowercase for one in documents}) > 1:
+        notes.append("the results used different training data; what depends on it is not compared.")
+    named = dict.fromkeys(name for document in documents for name in _cuts(document))
+    if len({document.settings.lowercase for document in documents}) > 1:
         left |= {f"attribute {name}" for name in named}
         notes.append("only some of the results compare strings in lower case; attributes are not compared.")
     for name in named:
-        cuts = [_cuts(one).get(name) for one in documents]
+        cuts = [_cuts(document).get(name) for document in documents]
         if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
             left.add(f"attribute {name}")
-            notes.append(f"{name} was cut into different buckets and is not compared.")
+            notes.append(f"{name} was bucketed differently and is not compared.")
     return left, notes
 
 

@@ -99,7 +99,7 @@ def sequence_hashes(hashes: Words, at: Ints) -> Words:
 
 
 def ordered_hashes(hashes: Words) -> Words:
-    """The distinct rows of hashes of 128 bits, in order; each of the two columns lies together in memory.
+    """The distinct rows of hashes of 128 bits, in order; each of the two columns is contiguous in memory.
 
     Examples:
         >>> len(ordered_hashes(word_hashes(["Rome", "Oslo", "Rome"])))
@@ -118,7 +118,7 @@ def find_hashes(ordered: Words, hashes: Words) -> Ints:
     first = np.searchsorted(high, hashes[:, 0], side="left")
     last = np.searchsorted(high, hashes[:, 0], side="right")
     place = np.where((last > first) & (low[first] == hashes[:, 1]), first, -1)
-    for row in np.flatnonzero((last - first > 1) & (place < 0)).tolist():  # as good as never
+    for row in np.flatnonzero((last - first > 1) & (place < 0)).tolist():  # almost never
         same = np.flatnonzero(low[first[row] : last[row]] == hashes[row, 1])
         place[row] = first[row] + same[0] if len(same) else -1
     return ints(place)
@@ -133,15 +133,15 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
         ([3, 7], [1, 0, 1])
     """
     first, number = numbered(np.ascontiguousarray(keys).view(np.uint64)[:, None])
-    found = keys[first]
-    order = np.argsort(found)
+    ordered = keys[first]
+    order = np.argsort(ordered)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    return ints(found[order]), ints(rank[number])
+    return ints(ordered[order]), ints(rank[number])
 
 
 def numbered(words: Words) -> tuple[Ints, Ints]:
-    """Equal rows of words numbered alike: one place of each number, and the number of each place.
+    """Equal rows of words with equal numbers: one place of each number, and the number of each place.
 
     Far cheaper than sorting where many rows are equal, and exact: rows that meet are compared.
     """
@@ -161,11 +161,11 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
         # Rows whose first bits are the same meet in one slot; those unlike the one that has it go on.
         slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
         at_slot[slot] = place
-        found = at_slot[slot]
-        like[left] = found
-        unlike = np.zeros(len(found), dtype=bool) if few else (words[found] != words[left]).any(axis=1)
+        holder = at_slot[slot]
+        like[left] = holder
+        unlike = np.zeros(len(holder), dtype=bool) if few else (words[holder] != words[left]).any(axis=1)
         for column in columns:
-            unlike |= column[found] != column[left]
+            unlike |= column[holder] != column[left]
         if not unlike.any():
             break
         left = place = place[unlike]

@@ -1,6 +1,6 @@
 """The figures of the program released with Fu, Liu and Neubig (2020), with its departures from the paper.
 
-The program computes some attributes and buckets otherwise than the paper defines them. `evaluate` follows
+The program computes some attributes and buckets differently from the paper's definitions. `evaluate` follows
 the program; every departure is a switch of `Departures`, and with all of them off the figures
 are those of `spanwise.evaluate`. Never the default: it exists to check published figures.
 """
@@ -97,7 +97,7 @@ class Departures(Struct, frozen=True):
 
 
 class Tagged(Struct, frozen=True, eq=False, dict=True):
-    """Sentences of tokens and one tag a token, as the program reads them."""
+    """Sentences of tokens and one tag per token, as the program reads them."""
 
     tokens: Sequence[Sequence[str]]
     tags: Sequence[Sequence[str]]
@@ -136,12 +136,12 @@ class Tagged(Struct, frozen=True, eq=False, dict=True):
     def mentions(self, departures: Departures) -> list[Mention]:
         """The mentions with positions in the file; a stray I- opens one."""
         whole = [[tag for sentence in self.tags for tag in sentence]]
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         start = 0
         for sentence in whole if departures.one_sentence else self.tags:
-            found.extend(_chunks(sentence, start, departures))
+            mentions.extend(_chunks(sentence, start, departures))
             start += len(sentence)
-        return found
+        return mentions
 
 
 def _label(tag: str, departures: Departures) -> str | None:
@@ -207,10 +207,10 @@ class Training(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """Where each token occurs."""
-        found: dict[str, list[int]] = defaultdict(list)
+        positions: dict[str, list[int]] = defaultdict(list)
         for at, word in enumerate(self.words):
-            found[word].append(at)
-        return found
+            positions[word].append(at)
+        return positions
 
     def fold(self, word: str) -> str:
         """A word as it is compared: in lower case, unless that is switched off."""
@@ -423,7 +423,7 @@ def _balanced(values: Sequence[tuple[float, int]], most: int) -> list[list[float
 def members(
     units: Mapping[Unit, float], buckets: Sequence[ProgramBucket], departures: Departures, *, predicted: bool
 ) -> list[set[Unit]]:
-    """The units in each bucket; a gold unit may stand on the lower end of the first one."""
+    """The units in each bucket; a gold unit may be on the lower end of the first one."""
     ranged = [number for number, bucket in enumerate(buckets) if not bucket.special]
 
     def place(value: float) -> int | None:
@@ -488,14 +488,14 @@ def evaluate(
     training = train if isinstance(train, Training) else Training(train, departures)
     departures = training.departures
     attributes = Attributes(gold, training, vocabulary)
-    found = predicted.mentions(departures)
+    mentions = predicted.mentions(departures)
     result = {}
     for name in SHORT:
         if name == "label":
-            rows = _label_rows(attributes.mentions, found, departures)
+            rows = _label_rows(attributes.mentions, mentions, departures)
         else:
             rows = _rows(
-                name, attributes.of(name, attributes.mentions), attributes.of(name, found), departures
+                name, attributes.of(name, attributes.mentions), attributes.of(name, mentions), departures
             )
         result[name] = AttributeScores(
             unit="token" if name.startswith("token_") else "mention",
@@ -543,7 +543,7 @@ def compare(first: Figures, second: Figures) -> dict[str, BucketLeads]:
     """Comparative diagnosis of two systems on one file: best and worst lead, and relative differences.
 
     The program starts its search for the largest lead and the largest lag at 0 and the first bucket, so a
-    lead or a lag that is none is given as 0 there.
+    lead or a lag that does not exist is given as 0 there.
     """
     result = {}
     for name, attribute in first.attributes.items():
@@ -641,7 +641,7 @@ def _preset_sides(inputs: Inputs, choices: Choices) -> list[Any]:
 
 
 def _tagged(annotation: Annotation, choices: Choices, column: int) -> Tagged:
-    """The tags as they stand in a CoNLL file, since the program reads mentions across sentences."""
+    """The tags as they are in a CoNLL file, since the program reads mentions across sentences."""
     path = annotation.reading.path
     if annotation.reading.format != "conll" or not Path(path).is_file():
         return Tagged.of(annotation)

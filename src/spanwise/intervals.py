@@ -1,4 +1,4 @@
-"""How far scores and differences may lie from what an endless corpus would show: the jackknife over units."""
+"""The uncertainty of scores and differences: the jackknife over units."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from spanwise.counts import joint_numbers
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE
 
-FEW_UNITS = 20  # a cell that fewer units hold carries a mark
-NO_SPREAD = 1e-12  # a standard error below it is none
+FEW_UNITS = 20  # a cell in fewer units than this is marked
+NO_SPREAD = 1e-12  # a standard error below it counts as 0
 BLOCK = 2_000_000  # jackknife values that are held at once
 # Degrees of freedom up to which Student's distribution is summed term by term: for many values, for one.
 SERIES, LONG_SERIES = 60, 5000
@@ -104,7 +104,7 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
         for name, (deviation, held) in _mean_deviations(runs, blocks).items():
             sums[name].add(deviation[None], held[None], times)
     sizes = [run.sizes(run.counts.total.astype(np.float64)) for run in runs]
-    found = {}
+    results = {}
     for name, one in sums.items():
         units = one.units([0], [0])[0]
         error, freedom = one.error([0], [0], against=False)[0], np.maximum(units - 1, 0).astype(np.float64)
@@ -113,23 +113,23 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
             variance, freedom = satterthwaite([(error**2, freedom), _variance_of_mean(of_runs)])
             error = np.sqrt(variance)
         size = np.mean([np.broadcast_to(one_run[name], units.shape) for one_run in sizes], axis=0)
-        found[name] = Jackknife(of_runs.mean(axis=0), size, units, error, freedom)
-    return found
+        results[name] = Jackknife(of_runs.mean(axis=0), size, units, error, freedom)
+    return results
 
 
 def _mean_deviations(
     runs: Sequence[Measure], blocks: Sequence[Floats], only: Sequence[str] = ()
 ) -> dict[str, tuple[Floats, Bools]]:
     """The deviations of each score's mean over runs, and whether a unit holds the cell for any of them."""
-    found = [_deviations(run, rows, only) for run, rows in zip(runs, blocks, strict=True)]
-    if len(found) == 1:
-        return found[0]
+    deviations = [_deviations(run, rows, only) for run, rows in zip(runs, blocks, strict=True)]
+    if len(deviations) == 1:
+        return deviations[0]
     return {
         name: (
-            np.mean([one[name][0] for one in found], axis=0),
-            np.any([one[name][1] for one in found], axis=0),
+            np.mean([one[name][0] for one in deviations], axis=0),
+            np.any([one[name][1] for one in deviations], axis=0),
         )
-        for name in found[0]
+        for name in deviations[0]
     }
 
 
@@ -142,13 +142,13 @@ def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dic
     whole = measure.values(only)
     without = measure.score(measure.counts.total.astype(np.float64) - rows, only)
     held = measure.sizes(rows, only)
-    found = {}
+    deviations = {}
     for name, values in without.items():
         holds = np.asarray(held[name] > 0)
         difference = values - whole[name]
         difference[~holds | np.isnan(difference)] = 0.0
-        found[name] = difference, holds
-    return found
+        deviations[name] = difference, holds
+    return deviations
 
 
 # ---- differences ----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Differences(Struct, frozen=True, eq=False):
         return np.stack([self.value - reach, self.value + reach], axis=-1)
 
     def at(self, cells: Sequence[int], number: int) -> Differences:
-        """The same differences at these places of so many cells; the others are NaN and held by no unit."""
+        """The same differences at these places of this many cells; the others are NaN and held by no unit."""
         value, error, freedom = (np.full((len(self.value), number), np.nan) for _ in range(3))
         units = np.zeros((len(self.value), number), dtype=np.int64)
         for wide, own in (
@@ -216,14 +216,14 @@ def differences(
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
     sums = {name: _PairSums() for name in first.tested}
     for blocks, times in _joint_blocks(tables, cells):
-        found = [
+        results = [
             _mean_deviations(runs, blocks[begin:end], first.tested)
             for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
         ]
         for name, one in sums.items():
             one.add(
-                np.stack([part[name][0] for part in found]),
-                np.stack([part[name][1] for part in found]),
+                np.stack([part[name][0] for part in results]),
+                np.stack([part[name][1] for part in results]),
                 times,
             )
     result = {}
@@ -292,7 +292,7 @@ class _PairSums:
         self.number = 0
 
     def add(self, deviation: Floats, held: Bools, times: Ints) -> None:
-        """Add deviations and holding (systems × rows × cells) of rows that stand for so many units each."""
+        """Add deviations and holding (systems × rows × cells) of rows that each stand for several units."""
         weighted = deviation * times[:, None]
         self.sum = self.sum + weighted.sum(axis=1)
         self.product = self.product + _products(weighted, deviation)
@@ -328,7 +328,7 @@ def _joint_blocks(
 ) -> Iterator[tuple[list[Floats], Ints]]:
     """Combinations of the tables' distinct rows (one array per table), and how many units have each.
 
-    With `looked_at` the arrays hold those cells alone; rows are the same, so sums have the same bits.
+    With `looked_at` the arrays hold only those cells; rows are the same, so sums have the same bits.
     """
     counts = [one.counts for one in tables]
     cells, columns = len(counts[0].cells), len(counts[0].columns)
@@ -376,7 +376,7 @@ def _t_quantile(freedom: float, confidence: float) -> float:
         return tan(pi * confidence / 2)
     if freedom == 2:
         return confidence * sqrt(2 / (1 - confidence * confidence))
-    from statistics import NormalDist  # slow to import, and tables of totals alone do not need it
+    from statistics import NormalDist  # slow to import, and tables of totals do not need it
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
@@ -446,7 +446,7 @@ def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
 def satterthwaite(parts: Sequence[tuple[Any, Any]]) -> tuple[Floats, Floats]:
     """The sum of several variances, each with its degrees of freedom, and the degrees of freedom of the sum.
 
-    `(Σv)² / Σ(v² / freedom)`; a part of 0 takes no part, and of nothing but those it is NaN.
+    `(Σv)² / Σ(v² / freedom)`; a part of 0 is ignored, and if there is no other the result is NaN.
 
     Examples:
         >>> variance, freedom = satterthwaite([(1.0, 9), (1.0, 4)])

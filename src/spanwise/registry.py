@@ -24,7 +24,8 @@ T = TypeVar("T", bound=Named)
 class Registry(Generic[T]):
     """The things of one kind, found by name or alias; other packages add theirs by entry point.
 
-    Whatever takes a name takes the object too, so `find` gives back what is no string.
+    Anything that takes a name also takes the object, so `find` returns anything that is not a string as it
+    is.
     """
 
     def __init__(self, kind: str, *, group: str | None = None) -> None:
@@ -93,8 +94,8 @@ class Registry(Generic[T]):
 def reach(place: str) -> Any:
     """The value at `room:name`, loaded when it is asked for.
 
-    A result shows itself through rooms that lie above it (reports, compat layers);
-    it knows them by name only, so nothing imports upwards.
+    A result shows itself through modules above it (reports, compat layers);
+    it refers to them by name only, so nothing imports upwards.
     """
     room, _, name = place.partition(":")
     return getattr(import_module(f"spanwise.{room}"), name)

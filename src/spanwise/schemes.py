@@ -1,4 +1,4 @@
-"""What sequences of tags mean: from tags to mentions and back, recognised, checked and repaired."""
+"""Tag schemes: from tags to mentions and back, recognised, checked and repaired."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# What a letter before the hyphen says, whatever the scheme: where in its mention the token stands.
+# What a letter before the hyphen says, whatever the scheme: where in its mention the token is.
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 KINDS = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE, "W": SINGLE}
 LETTERS = "O" + "".join(KINDS)
@@ -58,7 +58,7 @@ _KNOWN = (
     ("BIOES", ("IOBES",), "BIES", None, "B- begins, I- goes on, E- ends, S- is a mention of one token"),
     ("BILOU", ("BILUO",), "BILU", None, "B- begins, I- goes on, L- ends, U- is a mention of one token"),
     ("BMES", ("BMESO",), "BMES", None, "B- begins, M- goes on, E- ends, S- is a mention of one token"),
-    ("IOB1", ("IOB",), "IIII", "B", "I- throughout; B- begins only right behind a mention of the same label"),
+    ("IOB1", ("IOB",), "IIII", "B", "I- throughout; B- begins only right after a mention of the same label"),
     ("IO", (), "IIII", None, "I- throughout; neighbours of one label cannot be told apart"),
     ("IOE1", (), "IIII", "E", "I- throughout; E- ends only right before a mention of the same label"),
     ("IOE2", ("IOE",), "IIEE", None, "every mention ends with E-, I- goes before"),
@@ -121,7 +121,7 @@ def malformed(tag: str) -> str | None:
             )
         return (
             f"{tag!r} is not a tag; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
-            'Is this the column of the tags? If every token has a tag of its own, name scheme="token".'
+            'Is this the tag column? If every token has a tag of its own, name scheme="token".'
         )
     if not label:
         return f"{tag!r} has no label after the hyphen; write 'O', or name the label, such as 'B-PER'."
@@ -168,7 +168,7 @@ class Tags(Struct, frozen=True, eq=False, dict=True):
         return cls(codes(coded), tuple(table), offsets(sizes))
 
     def lists(self) -> list[list[str]]:
-        """The tags as lists of strings, one list a sentence."""
+        """The tags as lists of strings, one list per sentence."""
         flat = [self.names[code] for code in self.codes.tolist()]
         borders = self.sentences.tolist()
         return [flat[begin:end] for begin, end in pairwise(borders)]
@@ -179,7 +179,7 @@ class Tags(Struct, frozen=True, eq=False, dict=True):
 
 
 class _Marked(Struct, frozen=True, eq=False):
-    """The tokens that are not O, and how each stands to its neighbours.
+    """The tokens that are not O, and how each relates to its neighbours.
 
     `starts` and `ends` follow conlleval: a mention starts at B and S, after O, E and
     S, and where the label changes; it ends at E and S, before O, B and S, and where
@@ -199,14 +199,14 @@ class _Marked(Struct, frozen=True, eq=False):
     def of(cls, tags: Tags) -> _Marked:
         letters, labels, names = _parsed(tags.names)
         outside = np.flatnonzero(letters == 0)
-        # One comparison a token is several times as fast as looking each up.
+        # One comparison per token is several times as fast as looking each up.
         marked = tags.codes != outside[0] if len(outside) == 1 else (letters != 0)[tags.codes]
         position = np.flatnonzero(marked)
         tag = tags.codes[position]
         letter, label = letters[tag], labels[tag]
         first = np.zeros(len(tags.codes) + 1, dtype=bool)
         first[tags.sentences] = True
-        touches = np.zeros(len(position) + 1, dtype=bool)  # touches[i]: i - 1 and i stand side by side
+        touches = np.zeros(len(position) + 1, dtype=bool)  # touches[i]: i - 1 and i are adjacent
         touches[1:-1] = (position[1:] - position[:-1] == 1) & ~first[position[1:]]
         same = np.zeros(len(position) + 1, dtype=bool)
         same[1:-1] = touches[1:-1] & (label[1:] == label[:-1])
@@ -219,18 +219,18 @@ class _Marked(Struct, frozen=True, eq=False):
 def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
     """Letter and label of each distinct tag; O has letter 0 and label -1."""
     letters = np.zeros(len(names), dtype=np.int8)
-    found: dict[str, int] = {}
+    codes: dict[str, int] = {}
     label_of = np.full(len(names), -1, dtype=np.int32)
     for i, name in enumerate(names):
         if name == "O":
             continue
         if malformed(name):
-            continue  # `checked` has seen to it that no token carries it
+            continue  # `checked` ensures that no token carries it
         letter, label = name.split("-", 1)
         letters[i] = LETTERS.index(letter)
-        label_of[i] = found.setdefault(label, len(found))
-    names_sorted = tuple(sorted(found))
-    place = np.array([names_sorted.index(label) for label in found], dtype=np.int32)
+        label_of[i] = codes.setdefault(label, len(codes))
+    names_sorted = tuple(sorted(codes))
+    place = np.array([names_sorted.index(label) for label in codes], dtype=np.int32)
     known = label_of >= 0
     label_of[known] = place[label_of[known]]
     return letters, label_of, names_sorted
@@ -269,9 +269,9 @@ def _forbidden(scheme: Scheme, marked: _Marked) -> dict[str, Bools]:
     foreign = ~_own_letters(scheme)[marked.letter]
     reasons = {f"{scheme.name} has no such letter": foreign}
     if scheme.between == "B":
-        reasons["B- stands only behind a mention of the same label"] = (kind == BEGIN) & ~marked.same_before
+        reasons["B- may only follow a mention of the same label"] = (kind == BEGIN) & ~marked.same_before
     elif scheme.between == "E":
-        reasons["E- stands only before a mention of the same label"] = (kind == END) & ~marked.same_after
+        reasons["E- may only precede a mention of the same label"] = (kind == END) & ~marked.same_after
     elif scheme.begin != scheme.inside:
         going_on = (kind == INSIDE) | (kind == END)
         reasons["no mention of its label is open before it"] = going_on & marked.starts & ~foreign
@@ -345,7 +345,7 @@ def recognise_situations(number: Ints, *, prefer: str | None = None) -> Recognis
 
 
 def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -> str:
-    """The words for why `name` was recognised."""
+    """Why `name` was recognised, in words."""
     scheme = SCHEMES.find(name)
     mentions = int(number[kinds.starts].sum())
     if not mentions:
@@ -389,8 +389,8 @@ def decode(
     A tag is impossible where the scheme cannot have written it beside its neighbours.
     Under `repair="conlleval"` a mention opens and closes there as conlleval reads
     it. Under `"discard"` a tag that cannot belong to a well-begun mention becomes O: a
-    letter that the scheme does not have, an I- that nothing began, a B- of IOB1 behind
-    no mention of its label; and a mention that lacks its end is dropped whole. Under
+    letter that the scheme does not have, an I- that nothing began, a B- of IOB1 after no mention
+    of its label; and a mention that lacks its end is dropped whole. Under
     `"none"` an impossible tag is an error that names its place, by `place(sentence, token)`.
 
     Examples:
@@ -490,14 +490,14 @@ def impossible(
     sentence = np.searchsorted(tags.sentences, position, side="right") - 1
     token = position - tags.sentences[sentence]
     words = list(reasons)
-    found = zip(sentence.tolist(), token.tolist(), position.tolist(), which[rows].tolist(), strict=True)
-    return [(s, t, tags.names[tags.codes[p]], words[reason]) for s, t, p, reason in found]
+    listed = zip(sentence.tolist(), token.tolist(), position.tolist(), which[rows].tolist(), strict=True)
+    return [(s, t, tags.names[tags.codes[p]], words[reason]) for s, t, p, reason in listed]
 
 
 def encode(mentions: Mentions, lengths: Ints, scheme: str | Scheme) -> Tags:
     """The tags of sentences of the given lengths; reading them back gives the same mentions.
 
-    Mentions that overlap, lie in pieces or were not placed cannot be written as tags,
+    Mentions that overlap, are discontinuous or were not placed cannot be written as tags,
     nor can neighbours of one label in the scheme IO: each is an error.
 
     Examples:
@@ -549,8 +549,8 @@ def _check_flat(mentions: Mentions, begin: Ints, end: Ints, sentences: Ints, sch
     touching[1:] = (end[:-1] == begin[1:]) & (mentions.sentence[1:] == mentions.sentence[:-1])
     alike[1:] = mentions.label[1:] == mentions.label[:-1]
     for refused, what, advice in (
-        ((mentions.start < 0) | behind, "has no place in the text of its sentence", "Align it first."),
-        (pieces > 1, "is in pieces, which tags cannot express", keeps_spans),
+        ((mentions.start < 0) | behind, "has no position in the text of its sentence", "Align it first."),
+        (pieces > 1, "is discontinuous, which tags cannot express", keeps_spans),
         (end <= begin, "is empty", "A mention has at least one token."),
         (overlapping, "overlaps the one before it, which tags cannot express", keeps_spans),
         (

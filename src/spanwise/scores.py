@@ -92,7 +92,7 @@ class Measure(Struct, frozen=True, eq=False):
         return SCORERS[self.scorer](totals, self, only)
 
     def sizes(self, totals: Floats, only: Collection[str] = ()) -> Scores:
-        """The mentions that each score is a share of: its denominator, 0 where the score is undefined."""
+        """The number of mentions that is the denominator of each score, 0 where the score is undefined."""
         return SIZES[self.scorer](totals, self, only)
 
     def values(self, only: Collection[str] = ()) -> Scores:
@@ -110,7 +110,7 @@ class Measure(Struct, frozen=True, eq=False):
         return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
 
     def in_blocks(self, size: int) -> Measure:
-        """The same scores from blocks of so many consecutive units."""
+        """The same scores from blocks of this many consecutive units."""
         return self if size == 1 else replace(self, counts=self.counts.in_blocks(size))
 
     def of_one_unit(self) -> Measure:
@@ -119,7 +119,7 @@ class Measure(Struct, frozen=True, eq=False):
 
     def of_paths(self, places: list[int]) -> Measure:
         """The scores at these places alone, of a measure with a cell for every path."""
-        paths = tuple(self.paths[place] for place in places)
+        paths = tuple(self.paths[index] for index in places)
         return replace(self, counts=self.counts.of_cells(places), paths=paths)
 
 
@@ -178,7 +178,7 @@ def recall(totals: Floats) -> Scores:
 
 
 def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collection[str] = ()) -> Scores:
-    """Precision, recall and F1 after each outcome was credited as so much TP, FP and FN."""
+    """Precision, recall and F1 after each outcome was credited as a share of TP, FP and FN."""
     right, false, missed = credit.apply(totals * share)
     return _chosen(
         {
@@ -191,20 +191,20 @@ def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collec
 
 
 def gains(totals: Floats) -> Scores:
-    """What exact F1 would gain if all errors of one kind were fixed, one cell a kind (definitions: gain).
+    """What exact F1 would gain if all errors of one kind were fixed, one cell per kind (definitions: gain).
 
     `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; columns as in `GAINS`, of a single cell.
     """
-    # What a kind has not is taken from a column of zeros behind the others.
+    # What a kind lacks is taken from a column of zeros after the others.
     padded = np.concatenate([totals[..., 0, :], np.zeros_like(totals[..., 0, :1])], axis=-1)
-    gold, predicted, correct = (padded[..., place, None] for place in range(len(EXACT)))
+    gold, predicted, correct = (padded[..., index, None] for index in range(len(EXACT)))
     a, b, c = (padded[..., places] for places in _GAIN_PLACES)
     before = ratio(2 * correct, gold + predicted)
     return {"gain": ratio(2 * (correct + a + b), gold + predicted + b - c) - before}
 
 
 def relaxed(totals: Floats) -> Scores:
-    """Precision, recall and F1 under the schemes of MUC and SemEval-2013, one cell a scheme."""
+    """Precision, recall and F1 under the schemes of MUC and SemEval-2013, one cell per scheme."""
     scores = relaxed_scores(relaxed_categories(totals[..., 0, :]))
     return {name: scores[name] for name in ("precision", "recall", "f1")}
 
@@ -218,22 +218,23 @@ def exact_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
 
 
 def average_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
-    """How many mentions an average over labels is worth: `1 / Σ(w² / n)` with the weights w of the labels.
+    """The effective number of mentions of an average over labels: `1 / Σ(w² / n)` with the weights w of the
+    labels.
 
-    For the macro average of k labels that is `k² / Σ(1/n)`; labels without a defined score have no part.
+    For the macro average of k labels that is `k² / Σ(1/n)`; labels without a defined score are ignored.
     """
     support = totals[..., 0]
-    found: Scores = {}
+    effective: Scores = {}
     for name, sizes in exact_sizes(totals, only).items():
         defined = sizes > 0
         inverse = np.where(defined, 1 / np.where(defined, sizes, 1.0), 0.0)
         alike = defined.astype(np.float64)
-        # Predicted mentions alone have no support, and yet a part in the score.
+        # Labels with only predicted mentions have no support, but count in the score.
         supported = np.where(defined, support, 0.0).sum(axis=-1, keepdims=True) > 0
         both = [alike, np.where(supported, alike * support, alike)]
         worth = [ratio(weights.sum(axis=-1) ** 2, (weights**2 * inverse).sum(axis=-1)) for weights in both]
-        found[name] = np.nan_to_num(np.stack(worth, axis=-1))
-    return found
+        effective[name] = np.nan_to_num(np.stack(worth, axis=-1))
+    return effective
 
 
 def credited_sizes(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
@@ -262,7 +263,7 @@ def relaxed_sizes(totals: Floats) -> Scores:
 class Fraction(Struct, frozen=True, eq=False):
     """A score as a fraction of weighted counts: weights of the columns above and below (columns × cells).
 
-    Where `less` is there, the score is the fraction less that other one.
+    With `less`, the score is the fraction minus that other one.
     """
 
     above: Floats
@@ -271,7 +272,7 @@ class Fraction(Struct, frozen=True, eq=False):
 
 
 def fraction(measure: Measure, score: str) -> Fraction:
-    """How a score of one cell divides its counts; averages, which no single fraction gives, have none.
+    """How a score of one cell divides its counts; averages, which are not a single fraction, have none.
 
     Examples:
         >>> from spanwise.counts import Counts
@@ -283,7 +284,7 @@ def fraction(measure: Measure, score: str) -> Fraction:
     columns = measure.counts.columns
     each = np.eye(len(columns))
     if measure.scorer == "gains":
-        gold, predicted, correct = (each[:, [place]] for place in range(len(EXACT)))
+        gold, predicted, correct = (each[:, [index]] for index in range(len(EXACT)))
         padded = np.concatenate([each, np.zeros_like(gold)], axis=1)
         a, b, c = (padded[:, places] for places in _GAIN_PLACES)
         both = gold + predicted

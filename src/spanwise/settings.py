@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     noun: str = ""  # what one of its choices is called in messages
     whole: bool = False  # a whole number
     bounds: Bounds | None = None
-    toml: object = None  # the type of its key in a manifest; None: it is none
+    toml: object = None  # the type of its key in a manifest; None: it has none
     signed: Callable[[Kept], str] | None = None  # its part of the signature, empty where it says nothing
     flag: str = ""  # where it differs from the name
     keyword: bool = True  # False: a flag alone, from which other keywords are made
@@ -100,7 +100,7 @@ _DECLARED = (
     ),
     Setting("name", "what to call the dataset; by default the gold file's stem"),
     Setting(
-        "matcher", "what pairs mentions to name errors, as 'list matchers' has it (default: fair)",
+        "matcher", "how mentions are paired to name errors, see 'list matchers' (default: fair)",
         default="fair", metavar="NAME", toml=str,
         signed=lambda kept: f"match:exact+{kept.matcher or unless_given('matcher')}",
     ),
@@ -125,7 +125,7 @@ _DECLARED = (
     ),
     Setting(
         "buckets",
-        "how to cut an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
+        "how to bucket an attribute: entity_length=1,2,3 or sentence_length=balanced:6; may be repeated",
         type=list, default=(), metavar="ATTRIBUTE=HOW", toml=dict[str, object],
     ),
     Setting("edges", "use the buckets that --save-edges wrote", metavar="FILE"),
@@ -134,11 +134,11 @@ _DECLARED = (
         toml=list[object],
     ),
     Setting(
-        "vocabulary", "known words, one a line, for words out of vocabulary", metavar="FILE",
+        "vocabulary", "known words, one per line, to tell out-of-vocabulary words", metavar="FILE",
         signed=lambda kept: "" if kept.vocabulary is None else f"vocabulary:{kept.vocabulary}",
     ),
     Setting(
-        "lowercase", "compare strings of attributes in lower case", type=bool, default=False, toml=bool,
+        "lowercase", "lower-case strings when computing attributes", type=bool, default=False, toml=bool,
         signed=lambda kept: "lowercase" if kept.lowercase else "",
     ),
     Setting(
@@ -147,7 +147,7 @@ _DECLARED = (
         bounds=(lambda value: 0 <= value <= MOST_DRAWS, f"between 0 and {MOST_DRAWS:,}"),
     ),
     Setting(
-        "seed", "of the resampling (default: 0)", type=int, default=0, whole=True, toml=int,
+        "seed", "random seed of the resampling (default: 0)", type=int, default=0, whole=True, toml=int,
         bounds=(lambda value: value >= 0, "0 or more"), signed=lambda kept: f"seed:{kept.seed}",
     ),
     Setting(
@@ -156,7 +156,7 @@ _DECLARED = (
         signed=lambda kept: f"conf:{kept.confidence}",
     ),
     Setting(
-        "unit", "what intervals and tests take as independent: sentence, document, or block:N (sentences)",
+        "unit", "what intervals and tests treat as independent: sentence, document, or block:N (sentences)",
         metavar="UNIT", toml=str, signed=_interval,
     ),
     Setting(
@@ -170,18 +170,18 @@ _DECLARED = (
     ),
     Setting(
         "memory",
-        "evaluate in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
-        "files are large); changes no number",
+        "evaluate in parts that need about this much memory, such as 512MB (default: parts of 1GB if "
+        "files are large); does not change any number",
         metavar="SIZE",
     ),
     Setting(
         "workers",
-        "processes for the parts (default: as many as there are cores, where files are large); "
-        "changes no number",
+        "number of processes (default: one per core, if files are large); "
+        "does not change any number",
         type=int, metavar="N",
     ),
     Setting(
-        "align", "what to do where the tokens of predictions differ (default: strict, an error)",
+        "align", "what to do if predictions have other tokens than gold (default: strict, an error)",
         default="strict", choices=("strict", "position", "characters", "diff"), toml=str,
         signed=lambda kept: f"align:{kept.align}",
     ),
@@ -190,7 +190,7 @@ _DECLARED = (
         default="errors", choices=("errors", "all", "none"), noun="policy for examples", toml=str,
     ),
     Setting(
-        "examples_cap", "the most sentences they hold", "show", int, CAP, whole=True, toml=int,
+        "examples_cap", "the maximum number of sentences they hold", "show", int, CAP, whole=True, toml=int,
         bounds=(lambda value: value >= 0, "0 or more"),
     ),
     Setting("redact", "leave out all text", "show", bool, False),
@@ -213,7 +213,7 @@ _DECLARED = (
         metavar="COLUMN", toml=int | str,
     ),
     Setting(
-        "separator", "between columns (default: recognised)", "read", choices=("tab", "blank"), toml=str
+        "separator", "what separates columns (default: detected)", "read", choices=("tab", "blank"), toml=str
     ),
     Setting(
         "scheme", "the tag scheme, as 'list schemes' names it, or bare or token for tasks without labels",
@@ -225,30 +225,30 @@ _DECLARED = (
         signed=lambda kept: f"repair:{kept.repair}",
     ),
     Setting(
-        "comments", "leave out lines that begin with MARK, such as '#'", "read", metavar="MARK", toml=str
+        "comments", "skip lines that begin with MARK, such as '#'", "read", metavar="MARK", toml=str
     ),
     Setting(
         "duplicates", "what to do with a mention that occurs twice (default: error)", "read",
         choices=("error", "drop"), toml=str,
     ),
     Setting(
-        "labels", "what numbers of tags mean, in their order: O,B-PER,I-PER", "read", listed,
+        "labels", "the tags that numbers stand for, in order: O,B-PER,I-PER", "read", listed,
         metavar="TAG,TAG", toml=list[object],
     ),
     Setting(
-        "documents", "the field that names a sentence's document; none: disregard documents", "read",
+        "documents", "the field that names a sentence's document; none: ignore documents", "read",
         metavar="FIELD", toml=str,
     ),
     Setting(
-        "annotator", "whose annotation to read, where several people annotated the same texts", "read",
+        "annotator", "whose annotation to read, if several people annotated the same texts", "read",
         metavar="NAME", toml=str,
     ),
     Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
     Setting(
-        "limits", "raise a bound on what files may ask for: labels, nested, unpacked (bytes) or values",
+        "limits", "raise a limit on input files: labels, nested, unpacked (bytes) or values",
         "read", dict, metavar="NAME=NUMBER", flag="limit",
     ),
-    # Without flags of their own: --attribute asks for what they name.
+    # They have no flags: --attribute asks for what they name.
     Setting("columns", group="read", toml=dict[str, object]),
     Setting("fields", group="read", toml=dict[str, object]),
 )  # fmt: skip
@@ -274,7 +274,7 @@ def signed_parts(kept: Kept, others: Mapping[str, str]) -> list[str]:
     return [parts[name] for name in order if parts.get(name)]
 
 
-# What else messages name: keywords of other functions.
+# Other keywords that messages name, of other functions.
 _OTHERS = (
     "answers",
     "root",

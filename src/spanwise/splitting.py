@@ -27,8 +27,8 @@ from spanwise.uncertainty import drawn_numbers
 
 __all__ = ["split"]
 
-RANDOM = 20  # random splits that say what chance would give
-FAR = 0.01  # a share that misses what was asked by more than this is told
+RANDOM = 20  # random splits that show what chance would give
+FAR = 0.01  # a share that misses its target by more than this is reported
 
 Name = Literal["train", "dev", "test"]
 PARTS: tuple[Name, ...] = ("train", "dev", "test")
@@ -50,7 +50,7 @@ def split(
     Documents stay whole where the data mark at least two; otherwise sentences are divided. The development
     part is drawn at random first. Of the rest, a search from random splits exchanges units between test
     and training data while that brings the shares (of test mentions) and the size (in sentences) nearer to
-    what was asked. It ends at what it can reach, which the document tells.
+    what was asked. It ends with the closest split it can reach, which the document describes.
 
     Args:
         sources: the annotated file, or several that are pooled.
@@ -214,14 +214,14 @@ def _notes(
     for subset, share in asked.items():
         got = reached[subset]
         if got is None or abs(got - share) > FAR:
-            found = "n/a" if got is None else f"{100 * got:.1f}%"
+            shown = "n/a" if got is None else f"{100 * got:.1f}%"
             yield (
-                f"{subset} should be {100 * share:.1f}% of the test mentions and is {found}: "
+                f"{subset} should be {100 * share:.1f}% of the test mentions and is {shown}: "
                 "the closest split found. Another size, seed or share may come closer."
             )
     if not by_documents:
         yield (
-            "documents are not marked, so sentences were divided: neighbours in one text stand on both "
+            "documents are not marked, so sentences were divided: neighbours in one text are on both "
             "sides, and more is seen than in new texts."
         )
 

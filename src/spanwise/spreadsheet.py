@@ -6,12 +6,13 @@ import csv
 import io
 from collections.abc import Iterable
 
-# Excel, LibreOffice and Sheets read a cell that begins so as a formula, the wide forms included.
+# Excel, LibreOffice and Sheets read a cell that begins with one of these as a formula, full-width forms
+# included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def to_csv(rows: Iterable[Iterable[object]]) -> str:
-    """One line a row; texts are made inert, numbers stay numbers, None is an empty cell.
+    """One line per row; texts are made inert, numbers stay numbers, None is an empty cell.
 
     Examples:
         >>> print(to_csv([("label", "difference"), ("=cmd()", -0.5), ("PER", None)]), end="")
@@ -23,7 +24,7 @@ def to_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def inert(cell: object) -> object:
-    """The cell as it is, or behind an apostrophe where a spreadsheet would compute or run it.
+    """The cell as it is, or after an apostrophe where a spreadsheet would compute or run it.
 
     Examples:
         >>> inert("=1+1"), inert("PER"), inert(-3)

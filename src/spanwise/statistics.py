@@ -21,7 +21,7 @@ WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
 
 
 class Test(Struct, frozen=True):
-    """What a test found, how its p-value was made, and the least p-value it could have found.
+    """The outcome of a test, how its p-value was computed, and the smallest p-value it could have reached.
 
     `size` is the number of blocks, pairs or buckets that took part. `note` is not empty
     where the test is undefined or cannot reach its level on so few of them.
@@ -62,8 +62,8 @@ def _pairs(first: Iterable[object], second: Iterable[object]) -> tuple[Floats, F
     x, y = np.array(list(first), np.float64), np.array(list(second), np.float64)
     if x.shape != y.shape:
         raise ChoiceError(
-            f"a paired test needs equally many values, not {x.size} and {y.size}.\n"
-            "Give one of each side for every pair."
+            f"a paired test needs as many values on both sides, not {x.size} and {y.size}.\n"
+            "Give one value of each side for every pair."
         )
     defined = ~(np.isnan(x) | np.isnan(y))
     return x[defined], y[defined]
@@ -207,7 +207,7 @@ def _rank_sums(ranked: Floats) -> tuple[Floats, Floats] | None:
         if len(sums) * len(orders) > FRIEDMAN_EXACT:
             return None
         every = (sums[:, None] + row[orders][None]).reshape(-1, columns)
-        # Which column has which sum is no matter, so that sums are kept in ascending order.
+        # Which column has which sum does not matter, so sums are kept in ascending order.
         sums, number = np.unique(np.sort(every, axis=1), axis=0, return_inverse=True)
         ways = np.asarray(np.bincount(number.reshape(-1), np.repeat(ways, len(orders))), np.float64)
     return (sums**2).sum(axis=1) / 4, ways
@@ -249,7 +249,7 @@ def wilcoxon(first: Iterable[object], second: Iterable[object], *, level: float 
     """
     x, y = _pairs(first, second)
     difference = x - y
-    # Scores that agree to the last bits are equal: 0.3 - 0.1 is no other difference than 0.2 - 0.
+    # Scores that agree to the last bits are equal: 0.3 - 0.1 is the same difference as 0.2 - 0.
     difference = np.round(difference, 12)
     difference = difference[difference != 0]
     size = difference.size
@@ -261,8 +261,8 @@ def wilcoxon(first: Iterable[object], second: Iterable[object], *, level: float 
     if size > WILCOXON_EXACT:
         from scipy import stats
 
-        found = stats.wilcoxon(difference, zero_method="wilcox", correction=False, method="approx")
-        return Test(smaller / 2, float(found.pvalue), size, "normal")
+        result = stats.wilcoxon(difference, zero_method="wilcox", correction=False, method="approx")
+        return Test(smaller / 2, float(result.pvalue), size, "normal")
     ways = _ways(doubled.tolist())
     p = min(1.0, 2 * int(ways[: smaller + 1].sum()) / 2**size)
     least = min(1.0, 2 / 2**size)
@@ -336,7 +336,7 @@ def bh(p_values: object) -> Floats:
 
 def _corrected(p_values: object, steps: Any) -> Floats:
     result = np.array(p_values, np.float64, order="C")  # columns chosen by a mask lie in Fortran's order
-    flat = result.reshape(-1)  # a view, of arrays in C's order alone
+    flat = result.reshape(-1)  # a view, only of arrays in C's order
     defined = np.flatnonzero(~np.isnan(flat))
     if defined.size:
         order = defined[np.argsort(flat[defined], kind="stable")]
@@ -364,7 +364,7 @@ def levels(p_values: object, level: float = LEVEL, correction: str = CORRECTION)
 def fisher(p_values: Iterable[float]) -> float:
     """Fisher's combination of independent p-values: −2 Σ ln p is χ² with two degrees of freedom each.
 
-    Undefined ones take no part; NaN where none is left.
+    Undefined ones are ignored; NaN where none is left.
 
     Examples:
         >>> round(fisher([0.05, 0.05]), 4)
@@ -379,7 +379,7 @@ def fisher(p_values: Iterable[float]) -> float:
 
 
 def excess_losses(losses: object, items: object, all_losses: object, all_items: object) -> Floats:
-    """By how much each unit's losses in each slice exceed what the overall share of losses lets expect.
+    """By how much each unit's losses in each slice exceed the expectation from the overall share of losses.
 
     `r = (K_dS − p·N_dS) − (n_S / n)(K_d − p·N_d)`, where K are losses, N items, and p is the share of
     losses among all items. Over all units r adds up to the slice's losses beyond p · n_S.

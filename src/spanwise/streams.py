@@ -1,4 +1,4 @@
-"""Standard streams and pipes: read once, writable in any encoding, and free of what moves a cursor."""
+"""Standard streams and pipes: read once, writable in any encoding, free of control characters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from contextvars import ContextVar
 
 from spanwise.errors import InputError
 
-# Joiners shape letters in many scripts and belong to the word; other format characters are unseen mischief.
+# Joiners shape letters in many scripts and belong to the word; other format characters could only mislead.
 _JOINERS = "\u200c\u200d"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# What our screens draw, for streams that can only write letters.
+# Replacements for what our screens draw, for streams that can only write letters.
 _PLAIN = {
     "─": "-", "━": "-", "│": "|", "┃": "|", "█": "#", "▏": "|", "▎": "|", "▍": "|", "▌": "#", "▋": "#",
     "▊": "#", "▉": "#", "░": ".", "▒": ":", "▓": "#", "–": "-", "—": "-", "−": "-", "×": "x", "…": "...",
@@ -37,8 +37,8 @@ class _Pipes:
 
     def bytes_of(self, path: str) -> bytes:
         """All bytes of a pipe or device, which is read when it is asked for first."""
-        found = _stdin_status() if path == "-" else os.stat(path)  # noqa: PTH116
-        key = (found.st_dev, found.st_ino)
+        status = _stdin_status() if path == "-" else os.stat(path)  # noqa: PTH116
+        key = (status.st_dev, status.st_ino)
         with self._lock:
             if key not in self._read:
                 self._read[key] = _all_of(path)
@@ -86,7 +86,7 @@ def _stdin_status() -> os.stat_result:
         raise InputError("-: standard input is closed.\nName a file, or pipe one in.")
     try:
         return os.fstat(sys.stdin.fileno())
-    except (OSError, ValueError, AttributeError):  # a stream that somebody put in its place, as tests do
+    except (OSError, ValueError, AttributeError):  # a stream put in its place, as tests do
         return os.stat_result((0, id(sys.stdin), 0, 0, 0, 0, 0, 0, 0, 0))
 
 
@@ -142,7 +142,7 @@ def message(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write a message to standard error, for people; a stream that is gone hears nothing."""
+    """Write a message to standard error, for people; a stream that is gone is skipped."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{message(text)}\n")
         sys.stderr.flush()
@@ -155,7 +155,7 @@ def put(pieces: str | bytes | Iterable[str]) -> None:
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     for piece in [pieces] if isinstance(pieces, str | bytes) else pieces:
-        if binary is None:  # a stream that somebody put in its place, as notebooks do
+        if binary is None:  # a stream put in its place, as notebooks do
             sys.stdout.write(piece if isinstance(piece, str) else piece.decode("utf-8"))
         else:
             binary.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
@@ -166,7 +166,7 @@ def prepare_streams() -> None:
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # else the next file that is opened would take the place of a stream
+        except OSError:  # otherwise the next file that is opened would take the place of a stream
             os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = _Nowhere()
@@ -179,7 +179,7 @@ def prepare_streams() -> None:
 
 
 def leave_streams() -> None:
-    """Flush both streams, and let go of those that nobody reads, so that Python is silent at its end."""
+    """Flush both streams, and drop those without a reader, so that Python is silent at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -189,7 +189,7 @@ def leave_streams() -> None:
 
 
 class _Nowhere(io.StringIO):
-    """The stream in place of one that was closed: it forgets what is written."""
+    """A stream in place of one that was closed: it discards what is written."""
 
     def write(self, text: str) -> int:
         return len(text)

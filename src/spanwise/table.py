@@ -28,14 +28,14 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     """How many units were gold, predicted and correct in each cell; scores are divided from them.
 
     A cell has a name on every axis (dataset, model, run, attribute, bucket, label), and "" on those
-    it does not divide: the overall counts have no attribute, bucket or label. Cells stand in
-    the order of the document they come from, buckets in order of value.
+    it does not divide: the overall counts have no attribute, bucket or label. Cells are in the order
+    of the document they come from, buckets in order of value.
     """
 
     names: Mapping[str, tuple[str, ...]]
-    cells: Codes  # one row a cell, one column an axis
-    counts: Ints  # one row a cell: gold, predicted, correct
-    unit: tuple[str, ...] = field(default=())  # "mention" or "token", one a cell
+    cells: Codes  # one row per cell, one column per axis
+    counts: Ints  # one row per cell: gold, predicted, correct
+    unit: tuple[str, ...] = field(default=())  # "mention" or "token", one per cell
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, object]]) -> PerformanceTable:
@@ -63,8 +63,8 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         """The table of an evaluation (its systems are models with one run) or a study."""
         rows: list[dict[str, object]] = []
         for dataset, model, run, system in runs_of(as_document(document)):
-            place = {"dataset": dataset, "model": model, "run": run}
-            rows.extend({**place, **cell} for cell in _cells(system))
+            names = {"dataset": dataset, "model": model, "run": run}
+            rows.extend({**names, **cell} for cell in _cells(system))
         return cls.of(rows)
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         raise unknown("score", score, SCORES)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table in tidy form: one row a cell with its names, counts and scores (None: undefined)."""
+        """The table in tidy form: one row per cell with its names, counts and scores (None: undefined)."""
         columns = {score: self.scores(score).tolist() for score in SCORES}
         return [
             {**row, **{score: plain(column[at]) for score, column in columns.items()}}

@@ -1,4 +1,4 @@
-"""Random swaps and sign flips over units, from a seed; the only room that draws random numbers."""
+"""Random swaps and sign flips over units, from a seed; the only module that draws random numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 
 # ---- swaps: in units chosen at random two systems change sides -----------------------------------
-EXACT_UNITS = 16  # two systems that differ in at most so many units are swapped in all 2**16 ways
+EXACT_UNITS = 16  # two systems that differ in at most this many units are swapped in all 2**16 ways
 MOST_SHUFFLES = 100_000  # of a test that is still undecided
 UNDECIDED = 3.0  # Monte-Carlo standard errors
 # Random bits, one per unit and shuffle, and scores, one per hypothesis and shuffle, that are held at once.
@@ -48,7 +48,7 @@ BLOCK_SCORES = 40_000_000
 # Counts per unit of all systems that are held at once; where there are more, units are swapped in groups.
 BLOCK_COUNTS = 12_000_000
 FEWEST_GROUPS = 1024
-# Above so many units the primary test draws how many of the units with the same difference are swapped.
+# Above this many units the primary test draws how many of the units with the same difference are swapped.
 MATRIX_UNITS = 20_000
 TOGETHER = 128  # shuffles that are multiplied at once: few enough for a processor's cache
 # Sums of the same numbers in another order differ in the last bits; they are ties.
@@ -122,8 +122,8 @@ def randomised(
 
     p is the share of swaps whose difference is at least as large as the one seen, two-sided: of all
     2ᵏ of them where the systems' counts differ in k ≤ 16 units, else `(1 + count) / (1 + shuffles)`.
-    Shuffles double while some p lies within three Monte-Carlo standard errors of the level that it is
-    held against, up to 100,000. A shuffle in which the score is undefined counts as at least as far.
+    Shuffles double while some p is within three Monte-Carlo standard errors of the level that it is compared
+    with, up to 100,000. A shuffle in which the score is undefined counts as at least as far.
 
     Args:
         tables: the counts behind the score, one table per system, with the same cells and columns.
@@ -209,23 +209,23 @@ class _Counting:
             self.generator = resampling.generator("primary")
 
     def further(self, shuffles: int, bound: Floats) -> Ints:
-        """Of so many further shuffles the number that reach the bound of each pair."""
+        """How many of this many further shuffles reach the bound of each pair."""
         if not self.many:
-            found = np.zeros(len(self.pairs), dtype=np.int64)
+            reached = np.zeros(len(self.pairs), dtype=np.int64)
             for moved in self.swapping.moved(self.generator, shuffles, len(self.pairs)):
                 for at, pair in enumerate(self.pairs):
-                    found[at] += self._reached(pair, self.swapping.change(moved, *pair), bound[at])
-            return found
+                    reached[at] += self._reached(pair, self.swapping.change(moved, *pair), bound[at])
+            return reached
         return np.array([self._drawn(at, shuffles, bound[at]) for at in range(len(self.pairs))], np.int64)
 
     def _drawn(self, at: int, shuffles: int, bound: float) -> int:
         """Binomial(n, ½) of n units with the same change are swapped."""
         distinct, number, backward = self.changes[at]
-        found = 0
+        reached = 0
         for size in _blocks(shuffles, len(distinct), BLOCK_BITS // 8):
             drawn = self.generators[at].binomial(number, 0.5, size=(size, len(distinct)))
-            found += self._reached(self.pairs[at], drawn @ distinct + backward, bound)
-        return found
+            reached += self._reached(self.pairs[at], drawn @ distinct + backward, bound)
+        return reached
 
     def _reached(self, pair: tuple[int, int], moved: Numbers, bound: float) -> int:
         one, other = (self.totals[side] for side in pair)
@@ -236,7 +236,7 @@ class _Counting:
 def _ahead(change: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
     """Changes of one direction, the units with each, and what those of the other direction give together.
 
-    A unit that is swapped by the opposite change is as good as one that is not, so that both
+    A unit that is swapped by the opposite change is equivalent to one that is not, so that both
     kinds can be drawn together: B(m, ½) has the distribution of m − B(m, ½).
     """
     first = np.take_along_axis(change, (change != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
@@ -292,12 +292,12 @@ class Swapping(Struct, frozen=True, eq=False):
         """
         width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // most)
         for number in _blocks(shuffles, width, BLOCK_BITS):
-            found = np.empty((number, self.columns.shape[1]))
+            sums = np.empty((number, self.columns.shape[1]))
             for at in range(0, number, TOGETHER):
                 rows = min(TOGETHER, number - at)
                 swaps = _bits(generator, rows, len(self.columns)).astype(self.columns.dtype)
-                found[at : at + rows] = swaps @ self.columns
-            yield found
+                sums[at : at + rows] = swaps @ self.columns
+            yield sums
 
     def change(self, moved: Floats, first: int, second: int) -> Floats:
         """What the first system of a pair gains, and the second loses, by the swapped units."""
@@ -333,7 +333,7 @@ def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
 
 
 def grouped(table: Counts, groups: int) -> Matrix:
-    """The counts of so many groups of consecutive units, added up without a matrix of all units.
+    """The counts of this many groups of consecutive units, added up without a matrix of all units.
 
     Examples:
         >>> table = Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3], [4], [5]]))
@@ -425,7 +425,7 @@ def stepped_down(
         """|difference| of every hypothesis in every shuffle (hypotheses × shuffles), block by block."""
         generator = resampling.generator("secondary")
         for moved in swapping.moved(generator, number, seen.size, resampling.scores):
-            found = np.empty((*seen.shape, len(moved)), dtype=np.float32)
+            differences = np.empty((*seen.shape, len(moved)), dtype=np.float32)
             for at, (one, other) in enumerate(pairs):
                 change = swapping.change(moved, one, other)
                 first, second = (
@@ -436,8 +436,8 @@ def stepped_down(
                 if count:
                     square[at] += np.einsum("sh,sh->h", difference, difference)
                     reached[at] += (~(difference < bound[at])).sum(axis=0)
-                found[at] = difference.T
-            yield found.reshape(seen.size, -1)
+                differences[at] = difference.T
+            yield differences.reshape(seen.size, -1)
 
     for block in shuffled(count=True):  # noqa: B007 (the last one is used again where there is no other)
         blocks += 1
@@ -463,7 +463,7 @@ def stepped_down(
 
 def _reaching(values: npt.NDArray[np.float32], place: Ints, scale: Floats, least: Floats) -> Ints:
     """How many shuffles have, among the hypotheses up to each one, a T that reaches its own."""
-    found = np.zeros(len(place), dtype=np.int64)
+    reached = np.zeros(len(place), dtype=np.int64)
     highest = np.zeros(values.shape[1])
     for at in range(0, len(place), 256):
         part = slice(at, at + 256)
@@ -471,8 +471,8 @@ def _reaching(values: npt.NDArray[np.float32], place: Ints, scale: Floats, least
         np.maximum(t[0], highest, out=t[0])
         np.maximum.accumulate(t, axis=0, out=t)
         highest = t[-1].copy()
-        found[part] = (t >= least[part, None]).sum(axis=1)
-    return found
+        reached[part] = (t >= least[part, None]).sum(axis=1)
+    return reached
 
 
 # ---- sign flips; resamples, outcomes and halves drawn for other rooms ----------------------------
@@ -553,7 +553,7 @@ class Flips(Struct, frozen=True):
         """Raise the highest T, or |T|, of some flips to those of further rows.
 
         Sums in single precision, which cost half as much and are wrong by no more than `slack`, name the
-        rows that can be the highest. These alone are summed exactly, so that the result does not depend on
+        rows that can be the highest. Only these are summed exactly, so that the result does not depend on
         the order of any sum.
         """
         least = np.maximum(rough.max(axis=1, initial=-np.inf), highest) - slack

@@ -285,7 +285,7 @@ def test_a_document_counts_for_a_pair_only_if_both_have_it() -> None:
     assert (by_pair["a", "b"].overall.first, by_pair["a", "b"].overall.f1) == (1, 1.0)
     assert by_pair["a", "c"].overall.both == 2
     assert found.ranking[-1].missing == () or any(row.missing == ("2",) for row in found.ranking)
-    assert "b has no annotation of 2" in found.notes
+    assert "b did not annotate 2" in found.notes
 
 
 def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_files_that_share_no_document_are_refused() -> None:
 
 
 def test_one_annotator_is_refused() -> None:
-    with pytest.raises(spanwise.ChoiceError, match="two annotators or more"):
+    with pytest.raises(spanwise.ChoiceError, match="at least two annotators"):
         spanwise.agree({"a": marked()})
 
 

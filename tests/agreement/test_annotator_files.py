@@ -46,7 +46,7 @@ def test_prodigy_records_name_their_annotators(tmp_path: Path) -> None:
     assert found.annotators == ("ner-ada", "ner-bo")
     assert found.pairs[0].overall.f1 == pytest.approx(0.5)
     assert found.pairs[0].shared == 1
-    assert "ner-ada has no annotation of 8" in found.notes
+    assert "ner-ada did not annotate 8" in found.notes
 
 
 def test_prodigy_sessions_stand_in_for_annotators(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_pattern_finds_annotators_and_documents(tmp_path: Path) -> None:
     found = spanwise.agree(str(tmp_path / "{annotator}" / "*.conll"))
     assert found.annotators == ("ada", "bo")
     assert set(found.mean.documents) == {"two"}
-    assert "bo has no annotation of one" in found.notes
+    assert "bo did not annotate one" in found.notes
     assert spanwise.agree(tmp_path).pairs == found.pairs
 
 

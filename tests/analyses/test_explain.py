@@ -113,7 +113,7 @@ def test_rows_equal_those_of_an_evaluation() -> None:
 
 def test_reasons_tell_what_the_numbers_rest_on() -> None:
     found = explain(GOLD, SAID)
-    assert "1 impossible tags were read as conlleval reads them" in found["exact, micro"].why
+    assert "1 impossible tags were repaired as conlleval does" in found["exact, micro"].why
     assert found["impossible tags refused"].f1 is None
     assert found["impossible tags refused"].why.startswith("no score: <tags>")
     assert "the tag 'I-PER' is impossible in IOB2" in found["impossible tags refused"].why

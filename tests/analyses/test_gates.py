@@ -80,8 +80,8 @@ def test_an_undefined_score_reaches_no_floor(results: Results) -> None:
 @pytest.mark.parametrize(
     "floor, expected",
     [
-        ("PER", "the floor 'PER' does not read as NAME=POINTS."),
-        ("PER=high", "the floor 'PER=high' does not read as NAME=POINTS."),
+        ("PER", "the floor 'PER' is not of the form NAME=POINTS."),
+        ("PER=high", "the floor 'PER=high' is not of the form NAME=POINTS."),
         ("PRE=90", "no label is called 'PRE'. Did you mean 'PER'?"),
         ("tough/SEN=90", "no tough subset is called 'SEN'. Did you mean 'SEEN'?"),
         ("entity_length/XM=90", "no bucket is called 'XM'."),
@@ -100,7 +100,7 @@ def test_a_significant_drop_of_more_than_allowed_fails(results: Results) -> None
     outcome = gate(results["bad"], against=results["good"], fail_drop=0.5)
     assert not outcome.passed
     assert "a significant drop of more than 0.5." in outcome.lines[0]
-    assert "would be found four times in five on this test set" in outcome.lines[1]
+    assert "would be detected four times in five on this test set" in outcome.lines[1]
 
 
 def test_a_drop_that_is_allowed_or_not_significant_passes(results: Results) -> None:
@@ -136,7 +136,7 @@ def test_without_resamples_a_drop_is_refused_not_passed(files: Path) -> None:
     with pytest.raises(ChoiceError, match="a paired test, which resamples=0 leaves out"):
         gate(made["bad"], against=made["good"], fail_drop=0)
     outcome = gate(made["bad"], against=made["good"])
-    assert outcome.passed and "not tested, for want of resamples" in outcome.lines[0]
+    assert outcome.passed and "not tested without resamples" in outcome.lines[0]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_slices_that_were_not_cut_alike_are_left_out_and_named(files: Path, resu
         buckets={"sentence_length": "5,9"}, resamples=50,
     )  # fmt: skip
     merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50)
-    assert merged.notes == ("sentence_length was cut into different buckets and is not compared.",)
+    assert merged.notes == ("sentence_length was bucketed differently and is not compared.",)
     paths = {row.path[:2] for row in merged.comparisons[0].scores}
     assert ("attributes", "entity_length") in paths and ("attributes", "sentence_length") not in paths
 
@@ -269,7 +269,7 @@ def test_slices_that_were_not_cut_alike_are_left_out_and_named(files: Path, resu
 def test_other_training_data_leaves_out_what_depends_on_it(files: Path, results: Results) -> None:
     other = evaluate(files / "gold.txt", {"other": files / "bad.txt"}, train=files / "bad.txt", resamples=50)
     merged = compare_documents([results["good"], other], names=["a.json", "b.json"], resamples=50)
-    assert present(merged.notes)[0].startswith("the results saw different training data")
+    assert present(merged.notes)[0].startswith("the results used different training data")
     families = {row.family for row in merged.comparisons[0].scores}
     assert "tough" not in families and "labels" in families
 

@@ -271,7 +271,7 @@ def test_a_file_of_positions_has_lengths_and_labels_alone() -> None:
     found = Context(corpus, Mentions.of([(0, 2, 5, "X")]), Lexicon.of([TRAIN]))
     assert [a.name for a in choose("all") if why_absent(a, found) is None] == ["entity_length", "label"]
     assert values("entity_length", found, found.gold).value.tolist() == [3]
-    assert why_absent("sentence_length", found) == "the file holds positions alone, not the text"
+    assert why_absent("sentence_length", found) == "the file holds only positions, not the text"
 
 
 def test_no_mentions_at_all_are_no_trouble() -> None:
@@ -349,9 +349,11 @@ def test_a_word_list_is_enough_for_words_out_of_vocabulary() -> None:
 
 def test_empty_training_data_leave_nothing_to_take_a_share_of() -> None:
     no_mention, no_token = annotation(["a b"], []), annotation([], [])
-    assert why_absent("entity_frequency", context(train=no_mention)) == "the training data hold no mention"
+    assert (
+        why_absent("entity_frequency", context(train=no_mention)) == "the training data contain no mentions"
+    )
     assert why_absent("oov_density", context(train=no_mention)) is None
-    assert why_absent("oov_density", context(train=no_token)) == "the training data hold no token"
+    assert why_absent("oov_density", context(train=no_token)) == "the training data contain no tokens"
 
 
 # --- names --------------------------------------------------------------------------------------

@@ -295,7 +295,7 @@ def test_values_that_are_no_numbers_are_refused(value: float) -> None:
         ({}, "this is not a bucketing (KeyError"),
         ({"attribute": "a", "kind": "odd", "buckets": [{"name": "x"}]}, "have the kind 'odd'"),
         ({"attribute": "a", "kind": "category", "buckets": [{"name": "x"}]}, "one of them has no value"),
-        ({"attribute": "a", "kind": "numeric", "buckets": []}, "special values alone"),
+        ({"attribute": "a", "kind": "numeric", "buckets": []}, "only special values"),
         (
             {
                 "attribute": "a",

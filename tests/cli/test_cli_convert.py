@@ -66,7 +66,7 @@ def test_what_the_target_cannot_say_is_an_error_and_leaves_no_file(
     assert "overlaps the one before it, which tags cannot express" in capsys.readouterr().err
     assert not (tmp_path / "out.conll").exists()
     assert main(["convert", str(nested), str(tmp_path / "out.what")]) == 2
-    assert "names no format to write" in capsys.readouterr().err
+    assert "does not name a format to write" in capsys.readouterr().err
 
 
 def test_reading_options_reach_the_reader(tmp_path: Path) -> None:

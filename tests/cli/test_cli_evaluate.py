@@ -145,7 +145,7 @@ def test_crossed_attributes_count_every_mention_once(files: Path, capsys: pytest
         (
             ["evaluate", "gold.conll", "good.conll", "--buckets", "entity_length"],
             2,
-            "does not read as NAME=VALUE",
+            "is not of the form NAME=VALUE",
         ),
         (["evaluate", "gold.conll", "good.conll", "--cross", "label"], 2, "--cross takes two attributes"),
         (
@@ -163,7 +163,7 @@ def test_crossed_attributes_count_every_mention_once(files: Path, capsys: pytest
         ),
         (["evaluate", "gold.conll", "good.conll", "--preset", "interpreteval"], 2, "needs training data"),
         (["evaluate", "gold.conll", "good.conll", "poor.conll", "--format", "conlleval"], 2, "one system"),
-        (["compare", "gold.conll", "good.conll"], 2, "needs two systems"),
+        (["compare", "gold.conll", "good.conll"], 2, "needs at least two systems"),
         (["compare", "gold.json"], 2, "two result documents"),
         (["compare", "gold.json", "good.json"], 3, "gold.json"),
         (["list", "colours"], 2, "no kind is called 'colours'"),

@@ -44,7 +44,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate gold.conll pred.conll --zzz", 2, "no option --zzz.\nSee spanwise evaluate"),
         ("evaluate", 2, "the following arguments are required: GOLD"),
         ("evaluate gold.conll pred.conll --resamples many", 2, "--resamples must be a whole number, not"),
-        ("report run.json other.json", 2, "'other.json' is one argument too many."),
+        ("report run.json other.json", 2, "'other.json' is an unexpected argument."),
         ("--colour", 2, "there is no option --colour.\nSee spanwise --help."),
         ("evaluate folder pred.conll", 3, "folder: this is a folder, not a file.\nName the file in it."),
         ("evaluate gold.conll pred.conll --tag-column ner", 2, "gold.conll: no column is called 'ner'."),

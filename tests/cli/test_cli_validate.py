@@ -40,7 +40,7 @@ def test_impossible_tags_alone_are_status_one_and_nothing_wrong_is_zero(
     assert main(["validate", str(stray), str(fine)]) == 1
     assert "1 impossible tag, which reading repairs" in capsys.readouterr().out
     assert main(["validate", "--scheme", "IOB1", str(fine)]) == 1
-    assert "B- stands only behind a mention of the same label. Write 'I-X'." in capsys.readouterr().out
+    assert "B- may only follow a mention of the same label. Write 'I-X'." in capsys.readouterr().out
 
 
 def test_the_list_can_be_cut_and_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,7 +70,7 @@ def test_files_of_other_formats_and_broken_ones_are_told_too(
     empty = tmp_path / "empty.conll"
     empty.write_text("")
     assert main(["validate", str(empty)]) == 3
-    assert "empty.conll: the file holds no token" in capsys.readouterr().out
+    assert "empty.conll: the file has no tokens" in capsys.readouterr().out
     assert main(["validate", str(tmp_path / "missing.conll")]) == 3
 
 

@@ -149,7 +149,7 @@ def test_an_undefined_interval_is_left_out() -> None:
 
 
 def test_wrong_calls_of_the_trainer_are_answered() -> None:
-    with pytest.raises(ChoiceError, match="intervals are not those of scores with mode, scheme"):
+    with pytest.raises(ChoiceError, match="intervals cannot be computed for scores with mode, scheme"):
         make_compute_metrics(NAMES, intervals=True, mode="strict", scheme="IOB2")
     with pytest.raises(ChoiceError, match="tough mentions and buckets need the words"):
         make_compute_metrics(NAMES, train="train.conll")

@@ -248,7 +248,7 @@ def test_the_highest_recall_at_a_precision() -> None:
 def test_scores_outside_0_and_1_leave_out_calibration_only() -> None:
     one = evaluated([(3.5, True), (-2.0, False)], gold=2).overall
     assert one.average_precision == pytest.approx(0.5)
-    assert one.ece is None and one.brier is None and one.why == "scores lie outside [0, 1]"
+    assert one.ece is None and one.brier is None and one.why == "scores are outside [0, 1]"
 
 
 def test_missing_scores_are_an_error_or_the_lowest() -> None:

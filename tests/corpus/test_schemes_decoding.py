@@ -211,12 +211,12 @@ def test_overlapping_pieces_and_unplaced_mentions_cannot_be_written() -> None:
 
     refused(Mentions.of([(0, 0, 2, "X"), (0, 1, 3, "Y")]), r"overlaps the one before it.*\n.*jsonl")
     refused(Mentions.of([(0, -1, -1, "X")]), r"sentence 1: the mention X \[-1, -1\) has no place")
-    refused(Mentions.of([(0, 3, 5, "X")]), "has no place in the text of its sentence")
+    refused(Mentions.of([(0, 3, 5, "X")]), "has no position in the text of its sentence")
     refused(Mentions.of([(0, 2, 2, "X")]), "is empty")
     whole = Mentions.of([(0, 0, 3, "X")])
     parts = Parts(ints([0, 2]), ints([0, 2]), ints([1, 3]))
     pieces = Mentions(whole.sentence, whole.start, whole.end, whole.label, whole.labels, parts)
-    refused(pieces, "is in pieces, which tags cannot express")
+    refused(pieces, "is discontinuous, which tags cannot express")
 
 
 def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None:
@@ -241,7 +241,7 @@ def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None
         ("", "the tag is empty"),
         ("B-", "has no label after the hyphen"),
         ("B", "'B' has no label"),
-        ("PER", "Is this the column of the tags?"),
+        ("PER", "Is this the tag column?"),
         ("b-PER", "write 'B-PER'"),
         ("X-PER", "which no scheme knows"),
         ("O\xa0", "write 'O'"),

@@ -85,7 +85,7 @@ def test_a_credit_written_as_a_formula_reads_back_the_same(
     ("formula", "message"),
     [
         ("BE 0.5 TP", "no credit is called 'BE 0.5 TP'."),
-        ("BE == TP", "in the credit 'BE == TP' expected one '=' between an outcome and its worth."),
+        ("BE == TP", "in the credit 'BE == TP' there must be one '=' between an outcome and its worth."),
         ("BX = 0.5 TP", "the credit 'BX = 0.5 TP' begins with 'BX', which is not an outcome."),
         ("BE = 0.5 TQ", "in the credit 'BE = 0.5 TQ' the term '0.5 TQ' cannot be read"),
         ("BE = 0.5 TP + ", "the term '' cannot be read; expected a number and one of TP, FP, FN"),

@@ -227,7 +227,7 @@ def test_documents_cannot_be_resampled_where_there_are_none() -> None:
         ({"pairs": [("mine", "yours")]}, "no system is called 'yours'"),
         (
             {"cross": [("entity_frequency", "label")]},
-            "'entity_frequency' cannot be crossed: the file holds positions alone",
+            "'entity_frequency' cannot be crossed: the file holds only positions",
         ),
     ],
 )
@@ -238,7 +238,7 @@ def test_wrong_choices_are_answered_by_a_sentence(options: Plain, message: str) 
 
 
 def test_a_comparison_needs_two_systems() -> None:
-    with pytest.raises(ChoiceError, match="needs two systems"):
+    with pytest.raises(ChoiceError, match="needs at least two systems"):
         spanwise.compare([["O"]], {"a": [["O"]]})
     with pytest.raises(ChoiceError, match="no system to evaluate"):
         spanwise.evaluate([["O"]], {})

@@ -39,7 +39,7 @@ def test_a_lost_worker_is_told_in_one_sentence() -> None:
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "a worker process was ended by signal 9" in told.stdout
+    assert "a worker process was killed by signal 9" in told.stdout
 
 
 def test_an_error_of_a_worker_is_raised_as_it_is() -> None:

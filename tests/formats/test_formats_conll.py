@@ -190,7 +190,7 @@ def test_other_encodings_are_read_when_named(file: Write) -> None:
     assert sentences(formats.read(wide, encoding="utf-16")) == [["Café"]]
     with pytest.raises(InputError, match="no encoding is called 'latin-99'"):
         formats.read(path, encoding="latin-99")
-    with pytest.raises(InputError, match="the file is not written in utf-32"):
+    with pytest.raises(InputError, match="the file is not in utf-32"):
         formats.read(path, encoding="utf-32")
 
 

@@ -60,7 +60,7 @@ def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
             places.append(number)
     if not lines:
         raise InputError(
-            f"{path}: the file holds no span.\nA sentence without spans is a row that begins with NONE."
+            f"{path}: the file has no spans.\nA sentence without spans is a row that begins with NONE."
         )
     plain = Mentions.of(rows)
     parts = Parts.of(pieces) if any(len(found) > 1 for found in pieces) else None

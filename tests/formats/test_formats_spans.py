@@ -94,7 +94,7 @@ def test_duplicate_rows_are_dropped_on_request(tmp_path: Path) -> None:
 
 
 def test_an_empty_span_file_holds_no_span(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the file holds no span.\nA sentence without spans"):
+    with pytest.raises(InputError, match=r"the file has no spans.\nA sentence without spans"):
         formats.read(write(tmp_path / "f.spans", "\n\n"), format="spans")
 
 
@@ -107,7 +107,7 @@ def test_characters_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) ->
     from spanwise.corpus import Annotation, Mentions
 
     lost = Annotation(formats.from_tags([["O"]]).corpus, Mentions.of([(0, -1, -1, "X")]))
-    with pytest.raises(InputError, match="a mention X of sentence 1 has no place in the text"):
+    with pytest.raises(InputError, match="a mention X of sentence 1 has no position in the text"):
         writing.write(lost, tmp_path / "out.spans")
     with pytest.raises(InputError, match=r"the annotation has no tokens to write in lines.\nWrite jsonl"):
         writing.write(formats.from_spans([[(0, 1, "X")]]), tmp_path / "out.conll")
@@ -190,7 +190,7 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
     read = formats.from_tags([["B-X"]], tokens=[["a"]])
     writing.write(read, tmp_path / "a.jsonl.gz")
     assert formats.read(tmp_path / "a.jsonl.gz").reading.format == "jsonl"
-    with pytest.raises(ChoiceError, match=r"the suffix of .* names no format to write"):
+    with pytest.raises(ChoiceError, match=r"the suffix of .* does not name a format to write"):
         writing.write(read, tmp_path / "a.unknown")
     writing.write(read, tmp_path / "a.unknown", format="conll")
     with pytest.raises(ChoiceError, match=r"no format is called 'conl'. Did you mean 'conll'"):
@@ -210,7 +210,7 @@ def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> N
         tmp_path / "odd.jsonl",
         '{"text": "ab", "spans": [{"start": 0, "end": 2, "label": "X", "parts": [[0, 1], [1, 2]]}]}',
     )
-    with pytest.raises(InputError, match="some mentions are in pieces"):
+    with pytest.raises(InputError, match="some mentions are discontinuous"):
         writing.write(formats.read(odd), tmp_path / "out.conll")
 
 
@@ -235,7 +235,7 @@ def test_what_lines_cannot_say_is_not_written(
 
 def test_empty_sentences_and_reserved_labels_are_not_lost(tmp_path: Path) -> None:
     read = formats.from_spans([[], [(0, 1, "NONE")]], tokens=[[], ["a"]])
-    with pytest.raises(InputError, match="sentence 1 has no token, which blank lines cannot show"):
+    with pytest.raises(InputError, match="sentence 1 has no tokens, which blank lines cannot represent"):
         writing.write(read, tmp_path / "out.conll")
     with pytest.raises(InputError, match="the label 'NONE' means something else in a span file"):
         writing.write(read, tmp_path / "out.spans")

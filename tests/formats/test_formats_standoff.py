@@ -56,7 +56,7 @@ def test_brat_reads_mentions_in_pieces_and_says_what_it_left_out(tmp_path: Path)
     assert shown(annotation) == [("PER", ["Ann Lee"]), ("LOC", ["New", "Rome"])]
     assert annotation.corpus.unit == "character"
     assert annotation.corpus.words(0)[:3] == ["Ann", "Lee", "of"]
-    assert annotation.reading.notes == ("lines that are no mentions were left out: 1 notes, 1 relations",)
+    assert annotation.reading.notes == ("lines that are not mentions were left out: 1 notes, 1 relations",)
 
 
 def test_brat_reads_a_folder_with_a_document_for_every_file(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_brat_reads_a_folder_with_a_document_for_every_file(tmp_path: Path) -> N
 
 def test_brat_notes_a_quotation_that_differs_from_the_text(tmp_path: Path) -> None:
     annotation = read(brat(tmp_path, ann="T1\tPER 0 3\tBob\n"))
-    assert "1 mentions quote another text than stands there" in annotation.reading.notes[0]
+    assert "1 mentions quote text that differs from the file" in annotation.reading.notes[0]
 
 
 def test_brat_round_trips_through_a_folder(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: 
         ("12|t|A\nwhat\n", "x.txt:2: 'what' is neither a passage nor a mention"),
         (
             "12|t|A\n13\t0\t1\tA\tX\n",
-            "x.txt:2: this mention of the article '13' does not stand behind its passages",
+            "x.txt:2: this mention of the article '13' does not follow its passages",
         ),
         (
             "12|t|A\n12|a|\n12\t0\t9\tA\tX\n",
@@ -185,12 +185,12 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
     ("content", "words"),
     [
         ('{"data": 1}', "this is not a list of tasks.\nExport the project as JSON or JSON-MIN."),
-        ("[3]", "task 1 is not built as Label Studio builds it (AttributeError: "),
+        ("[3]", "task 1 does not have the structure of Label Studio's exports (AttributeError: "),
         ("[" * 100_000, "it is nested too deeply"),
         ('[{"data": {"a": "x", "b": "y"}}]', "task 1 has no text: its fields are ['a', 'b']"),
         (
             '[{"data": {"text": "x"}, "annotations": [{"result": [{"value": {"labels": ["A"]}}]}]}]',
-            "task 1 is not built as Label Studio builds it (KeyError: 'start')",
+            "task 1 does not have the structure of Label Studio's exports (KeyError: 'start')",
         ),
         ("[", "export.json:1: this is not JSON"),
     ],

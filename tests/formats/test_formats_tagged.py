@@ -73,7 +73,7 @@ def test_conllu_says_where_entities_are_missing_or_a_line_is_short(tmp_path: Pat
     assert "x.conllu:6: the line has 9 columns, but 10 are expected" in error(
         put(tmp_path, "x.conllu", short)
     )
-    assert "there is no token in it" in error(put(tmp_path, "x.conllu", PLUS.split("\n")[0]), tag_column=3)
+    assert "the file has no tokens" in error(put(tmp_path, "x.conllu", PLUS.split("\n")[0]), tag_column=3)
 
 
 def test_hipe_reads_coarse_literal_tags_documents_and_sentences(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ JSON = b'{"tokens": ["a"], "tags": ["O"]}\n'
 # Name of the file, its bytes, the place that the message begins with, and what it says.
 HOSTILE: list[tuple[str, bytes, str, str]] = [
     # nothing in it
-    ("empty.conll", b"", "", "the file holds no token"),
-    ("blank-lines.conll", b"\n\n\n", "", "the file holds no token"),
-    ("only-spaces.conll", b"   \n \t \n", "", "the file holds no token"),
-    ("only-crlf.conll", b"\r\n\r\n", "", "the file holds no token"),
-    ("only-bom.conll", b"\xef\xbb\xbf", "", "the file holds no token"),
-    ("only-docstart.conll", b"-DOCSTART- O\n\n-DOCSTART- O\n", "", "the file holds no token"),
+    ("empty.conll", b"", "", "the file has no tokens"),
+    ("blank-lines.conll", b"\n\n\n", "", "the file has no tokens"),
+    ("only-spaces.conll", b"   \n \t \n", "", "the file has no tokens"),
+    ("only-crlf.conll", b"\r\n\r\n", "", "the file has no tokens"),
+    ("only-bom.conll", b"\xef\xbb\xbf", "", "the file has no tokens"),
+    ("only-docstart.conll", b"-DOCSTART- O\n\n-DOCSTART- O\n", "", "the file has no tokens"),
     # not text
     ("nul.conll", b"a O\nb\x00 O\n", ":2", "holds a NUL byte, so this is not a text file"),
     ("binary.conll", bytes(range(256)) * 20, ":1", "holds a NUL byte"),
@@ -30,8 +30,8 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("zip.conll", b"PK\x03\x04rest", ":1", "this is a zip archive, not text"),
     ("bzip2.conll", b"BZh91AY&SY", ":1", "this is a bzip2 file, not text"),
     ("pdf.conll", b"%PDF-1.7\n", ":1", "this is a PDF document, not text"),
-    ("utf16.conll", "a O\n".encode("utf-16-le").join([b"\xff\xfe", b""]), ":1", "written in UTF-16"),
-    ("utf16be.conll", b"\xfe\xff" + "a O\n".encode("utf-16-be"), ":1", "written in UTF-16"),
+    ("utf16.conll", "a O\n".encode("utf-16-le").join([b"\xff\xfe", b""]), ":1", "is in UTF-16"),
+    ("utf16be.conll", b"\xfe\xff" + "a O\n".encode("utf-16-be"), ":1", "is in UTF-16"),
     # not UTF-8
     ("latin1.conll", OK + "caf\xe9 O\n".encode("latin-1"), ":5", "the byte 0xe9 is not UTF-8"),
     ("cut-character.conll", OK + "日".encode()[:2] + b" O\n", ":5", "the byte 0xe6 is not UTF-8"),
@@ -58,7 +58,7 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("zero.conll", b"a B-X\nb 0\n", ":2", "'0' (the digit) is not a tag"),
     ("lone-b.conll", b"a B-\nb O\n", ":1", "'B-' has no label after the hyphen"),
     ("b-alone.conll", b"a O\nb B\n", ":2", "'B' has no label"),
-    ("bare-label.conll", b"a PER\nb O\n", ":1", "Is this the column of the tags?"),
+    ("bare-label.conll", b"a PER\nb O\n", ":1", "Is this the tag column?"),
     ("small-b.conll", b"a O\n\nb b-PER\n", ":3", "write 'B-PER'"),
     ("unknown-letter.conll", b"a X-PER\n", ":1", "begins with 'X', which no scheme knows"),
     ("hyphen.conll", b"a -\n", ":1", "'-' has no label after the hyphen"),
@@ -83,7 +83,7 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("keys.jsonl", b'{"sentence_text": "a"}\n', ":1", "its keys are: 'sentence_text'"),
     ("lengths.jsonl", JSON + b'{"tokens": ["a"], "tags": []}\n', ":2", "the record has 0 tags, but 1 token"),
     ("deep.jsonl", b'{"a": ' * 50_000 + b"\n", ":1", "JSON"),
-    ("empty.jsonl", b"\n\n", "", "the file holds no record"),
+    ("empty.jsonl", b"\n\n", "", "the file has no records"),
     ("latin1.jsonl", JSON + b'{"tokens": ["\xe9"], "tags": ["O"]}\n', ":2", "the byte 0xe9 is not UTF-8"),
     ("behind.jsonl", b'{"text": "ab", "spans": [[0, 9, "X"]]}\n', ":1", "ends after the sentence"),
     ("backwards.jsonl", b'{"text": "ab", "spans": [[2, 1, "X"]]}\n', ":1", "is empty or begins before"),

@@ -92,7 +92,7 @@ def test_many_labels_and_deep_nesting_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "labels.jsonl")
     spans = [[0, end, "X"] for end in range(1, 3002)]
     (tmp_path / "nested.jsonl").write_text(json.dumps({"tokens": ["a"] * 3001, "spans": spans}))
-    with pytest.raises(InputError, match="3,001 mentions lie over one position"):
+    with pytest.raises(InputError, match="3,001 mentions cover one position"):
         read(tmp_path / "nested.jsonl")
 
 

@@ -114,7 +114,7 @@ def test_one_system_is_judged_alone() -> None:
 def test_a_page_without_findings_says_so() -> None:
     document = result("crf")
     document["findings"] = []
-    assert "Nothing stands out" in render(document)
+    assert "No finding concerns" in render(document)
 
 
 def test_a_study_has_its_tables_and_radars() -> None:

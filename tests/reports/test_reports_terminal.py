@@ -227,11 +227,11 @@ def test_systems_that_were_cut_differently_stand_side_by_side() -> None:
     made = documents.result("crf", "bert")
     made["systems"]["crf"].pop("tough")
     made["systems"]["crf"]["attributes"] = {}
-    made["notes"] = ["the results saw different training data; what depends on it is not compared."]
+    made["notes"] = ["the results used different training data; what depends on it is not compared."]
     screen = render_screen(made, width=80, color=False)
     row = next(line for line in screen.splitlines() if line.startswith("  seen in training"))
     assert row.split()[3:6] == ["144", "n/a", "72.2"]
-    assert " ! the results saw different training data" in screen
+    assert " ! the results used different training data" in screen
     assert "entity length" in screen
 
 
@@ -550,7 +550,7 @@ def test_findings_become_sentences() -> None:
     )  # fmt: skip
     assert say.finding(data) == (
         "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
-        "only 12 units, so intervals rest on little."
+        "only 12 units, so intervals are unreliable."
     )
     found = convert(documents.result()["findings"], list[Finding])
     assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."

@@ -74,7 +74,7 @@ def test_the_first_error_comes_back_as_it_was_raised() -> None:
 
 
 def test_a_worker_that_dies_at_every_attempt_ends_the_job_with_one_sentence() -> None:
-    with pytest.raises(WorkerLost, match="Spark gave up on a job") as caught:
+    with pytest.raises(WorkerLost, match="Spark failed to run a job") as caught:
         list(SparkEngine(session()).map(die, [1], 0))
     assert len(str(caught.value).splitlines()) == 2
 

@@ -146,7 +146,7 @@ def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
 def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     manifest.write_text(manifest.read_text() + "[systems.absent]\n")
-    with pytest.raises(InputError, match=r"no file fits the pattern .* for the system 'absent'"):
+    with pytest.raises(InputError, match=r"no file matches the pattern .* for the system 'absent'"):
         make_plan(read_manifest(manifest))
 
 

@@ -53,7 +53,7 @@ def test_kept_cells_change_no_byte_and_are_not_computed_again(
     said: list[str] = []
     assert study(folder / "study.toml", workers=2, cache=tmp_path).to_json() == document.to_json()
     assert study(folder / "study.toml", cache=tmp_path, progress=said.append).to_json() == document.to_json()
-    assert said == ["6 of 6 cells are kept from before"]
+    assert said == ["6 of 6 cells are taken from the cache"]
 
 
 def test_a_changed_file_recomputes_its_cell_alone(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_changed_file_recomputes_its_cell_alone(tmp_path: Path) -> None:
     write(tmp_path / "north" / "predictions" / "small.1.txt", predicted(sentences(60, 0), 0.2, 5))
     said: list[str] = []
     study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said[0] == "5 of 6 cells are kept from before"
+    assert said[0] == "5 of 6 cells are taken from the cache"
     assert [text for text in said if "1/1 north × small" in text]
     assert not [text for text in said if "south: systems compared" in text]
 
@@ -81,7 +81,7 @@ def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
         study(manifest, workers=1, cache=tmp_path / "kept", progress=interrupt)
     said: list[str] = []
     study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said[0] == "3 of 6 cells are kept from before"
+    assert said[0] == "3 of 6 cells are taken from the cache"
 
 
 def test_moved_files_are_the_same_files(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_moved_files_are_the_same_files(tmp_path: Path) -> None:
     second = make(tmp_path / "b", runs=("1",))
     said: list[str] = []
     moved = study(second, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said == ["6 of 6 cells are kept from before"]
+    assert said == ["6 of 6 cells are taken from the cache"]
     assert moved.inputs[0].path == "north/test.txt"
 
 

@@ -109,4 +109,4 @@ def test_scores_of_systems_are_evidence(tmp_path: Path) -> None:
     other.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "LOC", 0.7]]}\n', encoding="utf-8")
     found = spanwise.suspects(gold, {"a": one, "b": other}).suspects[0]
     assert found.evidence.confidence == pytest.approx((0.1 + 0.3) / 2)
-    assert any("leave 20 % for gold's reading" in words for words in found.evidence.words)
+    assert any("leave 20 % for the gold reading" in words for words in found.evidence.words)

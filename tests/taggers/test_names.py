@@ -49,7 +49,7 @@ def test_small_corpora_are_trained_longer_in_smaller_batches() -> None:
         ({"mode": "both"}, "the mode of windows is 'both', but must be 'concat' or 'context'"),
         ({"mode": 3}, "the mode of windows is 3, but must be"),
         ({"epochs": 0}, "must be 1 or more"),
-        ({"dropout": 1.0}, "from 0 to below 1"),
+        ({"dropout": 1.0}, "at least 0 and below 1"),
     ],
 )
 def test_wrong_settings_are_refused(options: dict[str, object], message: str) -> None:

@@ -221,7 +221,7 @@ def test_what_cannot_be_trained_on_is_refused(demo: dict[str, str], tmp_path: Pa
     nothing = tmp_path / "nothing.conll"
     nothing.write_text("a O\nb O\n\n", encoding="utf-8")
     for model in ("crf", "CcnnWrandLstmCrf"):
-        with pytest.raises(InputError, match="hold no mention"):
+        with pytest.raises(InputError, match="contain no mentions"):
             train(model, nothing, demo["dev"], device="cpu")
     with pytest.raises(InputError, match="there is no tagger in this folder"):
         load(tmp_path)

@@ -434,7 +434,7 @@ def test_somebody_sends_one_file_at_a_time_and_old_leftovers_are_swept(
         path = f"/api/v1/golds/{gold}/results?system=mine"
         with bench_of(client.app).uploading("script"):
             answer = client.put(path, content=b"x")
-            assert answer.status_code == 409 and "still being sent" in answer.json()["detail"]
+            assert answer.status_code == 409 and "still in progress" in answer.json()["detail"]
         assert client.put(path, content=b"x").status_code == 202
 
 

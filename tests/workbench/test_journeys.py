@@ -176,7 +176,7 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Page, served: t
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
     playwright.expect(page.get_by_role("checkbox", name="ORG")).to_be_checked()
     page.get_by_label("name", exact=True).fill("our orgs")
-    page.get_by_label("ask at least").fill("75")
+    page.get_by_label("require at least").fill("75")
     page.get_by_role("button", name="Save slice").click()
     page.wait_for_url("**/slices/our-orgs", wait_until="commit")
     assert "our orgs" in (served[1] / "slices.toml").read_text(encoding="utf-8")

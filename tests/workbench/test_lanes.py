@@ -178,7 +178,7 @@ def test_a_child_that_fails_says_why_and_one_that_is_killed_as_well(tmp_path: Pa
         Child(0).ask(ReportTask(path=str(tmp_path / "none.json")))
     stopped = Child(0)
     stopped.stop()
-    with pytest.raises(InputError, match="ended from outside"):
+    with pytest.raises(InputError, match="killed"):
         stopped.ask(ReportTask(path=str(tmp_path / "none.json")))
 
 

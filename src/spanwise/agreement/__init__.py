@@ -1,4 +1,4 @@
-"""How far annotators agree on labeled spans: measures, majority, and what is left to decide."""
+"""Inter-annotator agreement on labeled spans: measures, majority, and what is left to decide."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def agree(
     engine: Any = None,
     **reading: Any,
 ) -> Agreement:
-    """Measure how far annotators agree.
+    """Measure how well annotators agree.
 
     Only documents that annotators share count: a pair is compared over those that both have, Fleiss' κ and
-    the concatenation behind α_u use those that all have.
+    the concatenation for α_u use those that all have.
 
     Args:
         source: a file, or an annotation that was read, for each annotator's name; a list of files, each
@@ -90,11 +90,11 @@ def agree(
         tokens: what token measures compare: "label" or, for tags in IOB2, "iob2"; beside a frame, its column
             of tokens.
         units: what token measures compare, where `tokens` names a column.
-        gamma: also compute γ, which needs the extra `agreement` and time.
+        gamma: also compute γ, which needs the extra `agreement` and takes time.
         majority: where to write the mentions that most annotators marked; ties stay out.
         worksheet: where to write the mentions on which annotators differ, as CSV for adjudication.
         decisions: such a worksheet, filled in; its decisions overrule the votes in `majority`.
-        examples: how many sentences with disagreement the document holds at most.
+        examples: the maximum number of sentences with disagreement in the document.
         redact: leave out all text.
         engine: where blocks of documents are counted, in place of this process: a Spark session, or any
             `Engine`. Spark reads files itself where each annotator has paths of their own.
@@ -144,7 +144,7 @@ def agree(
         write(_majority(ground, sums, asked), majority)
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
-    found = pairs(presence, sums.labels, sums.pairs)
+    pair_scores = pairs(presence, sums.labels, sums.pairs)
     top = ceiling(presence, sums.votes)
     return Agreement(
         spanwise=__version__,
@@ -154,14 +154,14 @@ def agree(
         annotators=presence.annotators,
         unit=presence.unit,
         documents=int(presence.shared.sum()),
-        pairs=found,
-        mean=means(found, document_means(presence, sums.pairs)),
+        pairs=pair_scores,
+        mean=means(pair_scores, document_means(presence, sums.pairs)),
         disagreement=pooled(sums.pairs.outcomes),
         tokens=token_agreement(presence, sums.labels, sums.tokens, compared),
         alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=asked.source.cut_document),
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
         ceiling=top,
-        ranking=_ranking(presence, sums, found, top.annotators),
+        ranking=_ranking(presence, sums, pair_scores, top.annotators),
         systems=beside(presence, sums.votes),
         majority=majority_counts(presence, sums.votes, votes),
         notes=_notes(presence),
@@ -185,7 +185,7 @@ def _given(source: Any, annotators: Any) -> Any:
     """What annotators gave, first or by name."""
     if source is not None and annotators is not None:
         raise ChoiceError(
-            "annotators names columns of a Spark frame, but what comes first is no frame.\n"
+            "annotators names columns of a Spark frame, but the first argument is not a frame.\n"
             "Give a frame, or the files of annotators alone."
         )
     if source is None and annotators is None:
@@ -215,7 +215,7 @@ def _opened(
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
     """The ground, the `inputs` of the document, and the engine that counts its blocks.
 
-    Documents lie in one block each where they are asked for as a `whole`, also the only one.
+    Documents are in one block each where they are asked for as a `whole`, even the only one.
     """
     if isinstance(engine, SparkEngine):
         there = lake_ground(engine, annotators, systems, reading, whole=whole)
@@ -296,14 +296,14 @@ def _inputs(presence: Presence, readings: Mapping[str, Reading]) -> tuple[Input,
 def _ranking(
     presence: Presence,
     sums: AgreementSums,
-    found: Sequence[AgreementPair],
+    pair_scores: Sequence[AgreementPair],
     others: Mapping[str, float | None],
 ) -> tuple[RankedAnnotator, ...]:
     """The annotators, those nearest to the majority of the others first."""
     rows = []
     somewhere = presence.present.any(axis=0)
     for number, name in enumerate(presence.annotators):
-        own = [pair.overall.f1 for pair in found if name in pair.annotators]
+        own = [pair.overall.f1 for pair in pair_scores if name in pair.annotators]
         missing = np.flatnonzero(somewhere & ~presence.present[number]).tolist()
         rows.append(
             RankedAnnotator(
@@ -322,19 +322,20 @@ def _notes(presence: Presence) -> tuple[str, ...]:
     notes = []
     if not presence.marked:
         notes.append(
-            "nothing marks documents, so intervals rest on sentences; --documents names a field that does"
+            "documents are not marked, so intervals are over sentences; name the field that marks them "
+            "with --documents"
         )
     alone = np.flatnonzero(presence.present.sum(axis=0) == 1).tolist()
     if alone:
         names = ", ".join(presence.documents[number] for number in alone[:5])
         more = f" and {len(alone) - 5:,} more" if len(alone) > 5 else ""
-        notes.append(f"documents of one annotator alone count nowhere: {names}{more}")
+        notes.append(f"documents of only one annotator are not counted: {names}{more}")
     for number, name in enumerate(presence.annotators):
         missing = np.flatnonzero(presence.present.any(axis=0) & ~presence.present[number]).tolist()
         if missing:
             names = ", ".join(presence.documents[document] for document in missing[:5])
             more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
-            notes.append(f"{name} has no annotation of {names}{more}")
+            notes.append(f"{name} did not annotate {names}{more}")
     return tuple(notes)
 
 
@@ -358,7 +359,7 @@ class AgreementAsked(Struct, frozen=True, eq=False):
 
 
 class Example(Struct, frozen=True, eq=False):
-    """A sentence with disagreement, in how many mentions, and the number of its document."""
+    """A sentence with disagreement: the number of disputed mentions, and the number of its document."""
 
     disputed: int
     document: int

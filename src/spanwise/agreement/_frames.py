@@ -26,7 +26,7 @@ ONLY = "the only document"  # a column of ours, which keeps all rows in one bloc
 class FrameGround(Struct, frozen=True, eq=False):
     """A `GroundSource` whose documents are rows of a frame, in blocks of whole documents.
 
-    Without a column of documents all rows are one document, which lies in several blocks.
+    Without a column of documents all rows are one document, which is in several blocks.
     """
 
     blocks: FrameBlocks
@@ -42,7 +42,7 @@ class FrameGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document lies in several blocks."""
+        """Whether the only document is in several blocks."""
         return self.stretched and self.blocks.blocks > 1
 
     def references(self) -> Iterator[FramePiece]:
@@ -83,7 +83,7 @@ def frame_ground(
     *,
     whole: bool,
 ) -> tuple[FrameGround, Sequence[Reading], FrameEngine]:
-    """A frame in blocks that lie with the executors, and how every column was read.
+    """A frame in blocks held by the executors, and how every column was read.
 
     Args:
         frame: a row for each sentence.
@@ -91,27 +91,27 @@ def frame_ground(
         systems: the column of each.
         named: the columns of tokens, documents and sentences, and keywords of reading.
         engine: that of Spark, where one was given.
-        whole: whether the only document must lie in one block.
+        whole: whether the only document must be in one block.
     """
     first, columns = _columns(annotators, systems)
     check_parties(first, [], [])
     reading = dict(named)
     gold, others = columns[first[0]], {name: columns[name] for name in columns if name != first[0]}
-    frame, _, found = framed(frame, gold, others, reading)
-    assert found is not None
+    frame, _, named_columns = framed(frame, gold, others, reading)
+    assert named_columns is not None
     check_keywords(reading)
-    stretched = found.document is None
+    stretched = named_columns.document is None
     if stretched and whole:
-        frame, found = _one_document(frame, found)
+        frame, named_columns = _one_document(frame, named_columns)
     partitions = engine.partitions if isinstance(engine, SparkEngine) else None
     choices = Choices.plain(attributes="none", reading=reading)
-    blocks, where = opened_frame(frame, found, choices, name="frame", partitions=partitions)
+    blocks, where = opened_frame(frame, named_columns, choices, name="frame", partitions=partitions)
     try:
         looks = list(where.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
     except BaseException:
         where.packed.free()
         raise
-    shown = [f"{PATH} {column}" for column in (found.gold, *found.systems.values())]
+    shown = [f"{PATH} {column}" for column in (named_columns.gold, *named_columns.systems.values())]
     names = ("1",) if stretched else tuple(name for look in looks for name in look.names)
     presence = Presence(
         annotators=tuple(first),
@@ -129,7 +129,7 @@ def frame_ground(
     repairs = np.sum([look.repairs for look in looks], axis=0).tolist()
     readings = [
         _reading(blocks, layer, path, own)
-        for layer, path, own in zip(["", *found.systems], shown, repairs, strict=True)
+        for layer, path, own in zip(["", *named_columns.systems], shown, repairs, strict=True)
     ]
     return ground, readings, where
 

@@ -74,10 +74,10 @@ class FileIndex(Struct, frozen=True, eq=False):
 def lake_ground(
     engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords, *, whole: bool
 ) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
-    """Documents in blocks that lie with the executors, and how every source was read.
+    """Documents in blocks held by the executors, and how every source was read.
 
     The only document is not cut where it is asked for as a `whole`.
-    None where not everybody's annotations are paths of their own: then this machine reads them.
+    None where some annotations are not paths of their own: then this machine reads them.
     """
     sides = [_paths(annotators, "annotator"), _paths(systems, "system")]
     if sides[0] is None or sides[1] is None or len(sides[0]) < 2:
@@ -137,8 +137,8 @@ def _indexed(engine: SparkEngine, lake: Lake, contents: RDD, *, by_sentence: boo
     """What executors say of the documents of every file."""
     context = engine.session.sparkContext
     sent = context.broadcast(Sent.of((lake, by_sentence)))
-    found = answers(context, contents.mapPartitions(partial(_each, sent)).collect)
-    indexed = sorted(found, key=lambda file: file.path)
+    answers_by_file = answers(context, contents.mapPartitions(partial(_each, sent)).collect)
+    indexed = sorted(answers_by_file, key=lambda file: file.path)
     sent.destroy()
     return indexed
 
@@ -187,7 +187,7 @@ def _polynomial(hashes: Words) -> int:
 
 
 def _behind(text: int, more: int, sentences: int) -> int:
-    """The text of sentences with so many others behind them."""
+    """The text of sentences followed by this many others."""
     return (text * pow(_BASE, sentences, PRIME) + more) % PRIME
 
 
@@ -205,7 +205,8 @@ def document_starts(corpus: Corpus) -> Ints:
 
 
 def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
-    """What documents go by: their names, their contents, the ids of sentences, or sentences themselves.
+    """What documents are matched by: their names, their contents, the ids of sentences, or sentences
+    themselves.
 
     "whole": nothing marks documents, and all hold the same sentences.
     """
@@ -221,7 +222,7 @@ def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
         return "whole"
     if all(file.without_text for file in every):
         wrong = InputError(
-            f"{indexed[-1][0].path}: the files hold no text, and different numbers of sentences.\n"
+            f"{indexed[-1][0].path}: the files hold no text and have different numbers of sentences.\n"
             "Give files with text, or with the same sentences."
         )
         raise wrong
@@ -310,7 +311,7 @@ class Routes(Struct, frozen=True, eq=False):
 
 
 class LakeGround(Struct, frozen=True, eq=False):
-    """A `GroundSource` whose documents lie with the executors.
+    """A `GroundSource` whose documents are held by the executors.
 
     Where nothing marks documents and all hold the same sentences, stretches of sentences are brought together
     as documents are, and belong to the only one.
@@ -333,7 +334,7 @@ class LakeGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document lies in several blocks."""
+        """Whether the only document is in several blocks."""
         return self.stretched and len(self.cuts) > 2
 
     def references(self) -> Iterator[FramePiece]:
@@ -366,13 +367,13 @@ class LakeGround(Struct, frozen=True, eq=False):
         corpus, first, mentions = grounded(whole, corpora, starts, documents, holder)
         document = np.repeat(np.arange(end - begin), np.diff(first))
         numbers = ints(np.arange(begin, end))
-        if not self.of_first:  # what one file alone can say is left behind, as of several
+        if not self.of_first:  # what only one file can say is left behind, as of several
             corpus = replace(corpus, source=Source(), ids=None, document_ids=None, documents=first)
         elif self.called is not None:
             corpus = replace(corpus, documents=first, document_ids=tuple(self.called[begin:end]))
         if self.stretched:
             document, numbers = np.zeros(len(document)), ints([0])
-            if len({one.corpus.source.path for _, _, one in held[0]}) > 1:  # what one file alone can say
+            if len({one.corpus.source.path for _, _, one in held[0]}) > 1:  # what only one file can say
                 corpus = replace(corpus, source=Source(self.given))
         return block_of(
             corpus, ints(document), mentions, self.presence, numbers,

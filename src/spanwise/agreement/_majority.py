@@ -1,4 +1,4 @@
-"""The majority of annotators, how near each comes to that of the others, and the gold that follows."""
+"""The majority of annotators, how close each comes to that of the others, and the resulting gold."""
 
 from __future__ import annotations
 
@@ -199,9 +199,9 @@ def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | 
     whole = table.sum(axis=2)
     mean = plain(_mean(_f1(whole)))
     if mean is None:
-        return None, None, "nobody marked anything"
+        return None, None, "no one marked anything"
     if table.shape[2] < 2:
-        return mean, None, "fewer than two units hold a mention"
+        return mean, None, "fewer than two units contain a mention"
     left = whole[:, :, None] - table
     values = _mean(ratio(2 * left[:, 0], left[:, 1] + left[:, 2]))
     size = float(np.nanmean((whole[:, 1] + whole[:, 2]) / 2))
@@ -319,7 +319,7 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
     if not 0 <= sentence < sentences:
         raise InputError(
             f"{where}: there is no sentence {sentence + 1}; the files have {sentences:,}.\n"
-            "Give the files that the worksheet was made of."
+            "Give the files that the worksheet was made from."
         )
     label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]
     if not label:
@@ -328,7 +328,7 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
 
 
 def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
-    """The decisions about the sentences of a block, each of which must lie inside of its sentence."""
+    """The decisions about the sentences of a block, each of which must be inside its sentence."""
     corpus, here = ground.corpus, {}
     for one in decisions:
         sentence, start, end, label = one.row
@@ -350,7 +350,7 @@ class AcceptedMentions(Struct, frozen=True, eq=False):
 
     mentions: Mentions
     sentences: int  # of these documents
-    corpus: Corpus | None  # their text, where it does not lie with whoever asks
+    corpus: Corpus | None  # their text, where the caller does not have it
 
 
 def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, text: bool) -> AcceptedMentions:
@@ -395,7 +395,7 @@ def _by_row(ground: Shared) -> dict[Row, int]:
 
 
 def kept_text(corpus: Corpus, document: Ints, documents: Bools) -> Corpus:
-    """The corpus without the documents that one annotator alone has."""
+    """The corpus without the documents that only one annotator has."""
     sentences = documents[document]
     if sentences.all():
         return corpus

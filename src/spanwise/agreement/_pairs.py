@@ -94,7 +94,7 @@ class PairSums(Struct, frozen=True, eq=False):
         )
 
     def relabeled(self, place: Ints, labels: int) -> PairSums:
-        """The same with the label codes `place[code]` of so many."""
+        """The same with the label codes `place[code]`, out of `labels`."""
         grown = []
         for column in (self.label_both, self.label_theirs):
             whole = np.zeros((labels, *column.shape[1:]), dtype=np.int64)
@@ -196,14 +196,14 @@ def mean_of(values: Floats | Sequence[float | None]) -> PairMean:
     return PairMean(f1=float(column.mean()), std=float(column.std()), pairs=len(column))
 
 
-def means(found: Sequence[AgreementPair], documents: Mapping[str, PairMean]) -> AgreementMeans:
-    """Means over pairs: of all mentions, of spans, of each label and document."""
-    labels = found[0].labels
+def means(pairs: Sequence[AgreementPair], documents: Mapping[str, PairMean]) -> AgreementMeans:
+    """Means over pairs: over all mentions, over spans, for each label and document."""
+    labels = pairs[0].labels
     return AgreementMeans(
-        overall=mean_of([pair.overall.f1 for pair in found]),
-        spans=mean_of([pair.spans.f1 for pair in found]),
-        fair=mean_of([pair.fair for pair in found]),
-        labels={name: mean_of([pair.labels[name].f1 for pair in found]) for name in labels},
+        overall=mean_of([pair.overall.f1 for pair in pairs]),
+        spans=mean_of([pair.spans.f1 for pair in pairs]),
+        fair=mean_of([pair.fair for pair in pairs]),
+        labels={name: mean_of([pair.labels[name].f1 for pair in pairs]) for name in labels},
         documents=dict(documents),
     )
 
@@ -286,9 +286,9 @@ def _fair(n: int, outcomes: Ints) -> dict[tuple[int, int], float | None]:
 
 def pooled(outcomes: Ints) -> dict[str, int]:
     """Fair outcomes over all ordered pairs."""
-    found = dict(zip(OUTCOMES, outcomes.sum(axis=0).tolist(), strict=True))
-    found["BE"] = found["BEs"] + found["BEl"] + found["BEo"]
-    return found
+    counts = dict(zip(OUTCOMES, outcomes.sum(axis=0).tolist(), strict=True))
+    counts["BE"] = counts["BEs"] + counts["BEl"] + counts["BEo"]
+    return counts
 
 
 def _rows_of_distinct(ground: Shared) -> list[Ints]:
@@ -297,7 +297,7 @@ def _rows_of_distinct(ground: Shared) -> list[Ints]:
     result = []
     for party, mentions in enumerate(ground.mentions):
         rows = np.flatnonzero(distinct.by[party])
-        # Distinct mentions stand by sentence, start, end, shape and label; so are ours ranked here.
+        # Distinct mentions are ordered by sentence, start, end, shape and label; so are ours ranked here.
         shape = np.zeros(len(mentions), dtype=np.int64)
         if mentions.parts is not None:
             known = {pieces: number for number, pieces in enumerate(distinct.pieces, start=1)}

@@ -61,7 +61,7 @@ class Shared(Struct, frozen=True, eq=False):
 
     All mentions have their label codes from one list. Columns of `present` are the documents of the block,
     which have the `numbers` among all; `sentence` is the number of its first sentence, and `position` how
-    many tokens, or characters, stand before it.
+    many tokens, or characters, come before it.
     """
 
     corpus: Corpus
@@ -84,7 +84,7 @@ class Shared(Struct, frozen=True, eq=False):
 
 
 class GroundSource(Protocol):
-    """Documents in blocks; what it yields and itself can be pickled."""
+    """Documents in blocks; both it and what it yields can be pickled."""
 
     @property
     def presence(self) -> Presence: ...
@@ -136,7 +136,7 @@ def placed(
     if not (present[:n].sum(axis=0) >= 2).any():
         raise InputError(
             f"no two of the {many(n, 'annotator')} have a document in common.\n"
-            "Give files over the same texts; documents go by their names, or else by their text."
+            "Give files over the same texts; documents are matched by name, or else by text."
         )
     called = _told_apart([names[party][place] for party, place in holder])
     presence = Presence(
@@ -148,7 +148,7 @@ def placed(
 def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Sequence[str]) -> None:
     """Refuse fewer than two annotators, and positions that count different things."""
     if len(annotators) < 2:
-        raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
+        raise ChoiceError("agreement needs at least two annotators.\nGive a file for each of them.")
     if len(set(units)) > 1:
         tokens = paths[units.index("token")]
         texts = paths[units.index("character")]
@@ -161,7 +161,7 @@ def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Seque
 def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> HeldGround:
     """Put all annotations on one ground.
 
-    Documents go by their names where all files name them, else by their text. Without marks of documents a
+    Documents are matched by name where all files name them, else by text. Without marks of documents a
     file is one document where all files hold the same sentences; otherwise each sentence is one, known by
     its id or its text.
 
@@ -246,7 +246,7 @@ class HeldGround(Struct, frozen=True, eq=False):
     def of(
         cls, corpus: Corpus, first: Ints, mentions: tuple[Mentions, ...], presence: Presence
     ) -> HeldGround:
-        """Cut the ground into blocks of about so many tokens."""
+        """Cut the ground into blocks of about this many tokens."""
         return cls(corpus, first, mentions, presence, tuple(_cuts(corpus, first)))
 
     @property
@@ -256,7 +256,7 @@ class HeldGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document lies in several blocks."""
+        """Whether the only document is in several blocks."""
         return len(self.first) == 2 and len(self.cuts) > 2
 
     def whole(self) -> HeldGround:
@@ -274,7 +274,7 @@ class HeldGround(Struct, frozen=True, eq=False):
             numbers, document = ints([0]), ints(np.zeros(end - begin))
         else:
             low, high = np.searchsorted(self.first[:-1], [begin, end])
-            # Empty documents lie between two cuts as well.
+            # Empty documents can be between two cuts as well.
             low, high = (int(low), int(high) if end < len(self.corpus) else len(self.first) - 1)
             numbers = ints(np.arange(low, high))
             sizes = np.diff(self.first)[low:high]
@@ -302,7 +302,7 @@ def _cuts(corpus: Corpus, first: Ints) -> list[int]:
 
 
 def _size_before(corpus: Corpus, sentence: int) -> int:
-    """How many tokens, or characters, stand before a sentence."""
+    """How many tokens, or characters, come before a sentence."""
     if corpus.texts is not None:
         return sum(map(len, corpus.texts[:sentence]))
     return int(corpus.sentences[sentence])
@@ -360,7 +360,7 @@ def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], 
         return [[("whole", 0)] for _ in corpora], [["1"] for _ in corpora], False
     if all(corpus.without_text for corpus in corpora):
         raise InputError(
-            f"{corpora[-1].source.path}: the files hold no text, and different numbers of sentences.\n"
+            f"{corpora[-1].source.path}: the files hold no text and have different numbers of sentences.\n"
             "Give files with text, or with the same sentences."
         )
     if all(corpus.ids is not None for corpus in corpora):
@@ -372,7 +372,7 @@ def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], 
 
 
 def counted_keys(values: Sequence[object]) -> list[Key]:
-    """Each value with how often it stood before, so that repeated texts stay apart."""
+    """Each value with how often it occurred before, so that repeated texts stay apart."""
     seen: Counter[object] = Counter()
     result = []
     for value in values:
@@ -413,7 +413,7 @@ def _ground(corpora: Sequence[Corpus], starts: Sequence[Ints], holder: Sequence[
     sizes = [starts[party][place + 1] - starts[party][place] for party, place in holder]
     if parties == {0} and len(holder) == len(starts[0]) - 1:
         return replace(whole, documents=starts[0] if len(holder) > 1 else whole.documents)
-    # Pieces of several files: what one file alone can say (lines, columns) is left behind.
+    # Pieces of several files: what only one file can say (lines, columns) is left behind.
     sentences = [range(int(starts[party][place]), int(starts[party][place + 1])) for party, place in holder]
     pairs = [(party, sentence) for (party, _), own in zip(holder, sentences, strict=True) for sentence in own]
     spans = [

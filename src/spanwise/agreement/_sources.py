@@ -68,9 +68,9 @@ def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annota
         )
     )
     glob = Path("*".join(escape(part).replace("[*]", "*") for part in pattern.split(WHO)))
-    found = sorted(Path(glob.anchor or ".").glob(str(glob.relative_to(glob.anchor))))
+    paths = sorted(Path(glob.anchor or ".").glob(str(glob.relative_to(glob.anchor))))
     files: dict[str, list[tuple[str, Path]]] = {}
-    for path in found:
+    for path in paths:
         match = shape.fullmatch(path.as_posix())
         if match is None or path.name.startswith("."):
             continue
@@ -78,7 +78,7 @@ def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annota
         files.setdefault(match["who"], []).append(("/".join(rest), path))
     if not files:
         raise InputError(
-            f"no file fits {pattern!r}.\n{{annotator}} and * each stand for part of a file or folder name."
+            f"no file matches {pattern!r}.\n{{annotator}} and * each stand for part of a file or folder name."
         )
     return {who: _of_files(own, reading) for who, own in files.items()}
 
@@ -109,7 +109,7 @@ def _stem(path: Path) -> str:
 
 
 def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotation:
-    """Several annotations behind each other, each of them a document, or with documents of its own."""
+    """Several annotations one after the other, each of them a document, or with documents of its own."""
     corpora = with_one_vocabulary([part.corpus for part in parts])
     mentions = with_one_labelling([part.mentions for part in parts])
     first = offsets([len(corpus) for corpus in corpora])

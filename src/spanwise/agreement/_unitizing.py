@@ -31,7 +31,7 @@ class Continua(Struct, frozen=True, eq=False):
 class UnitSums(Struct, frozen=True, eq=False):
     """What a block adds to α_u: that of its documents, and the units of those that all have, end to end.
 
-    Of these, `before` and `behind` are the gaps before the first and behind the last unit of each annotator
+    Of these, `before` and `behind` are the gaps before the first and after the last unit of each annotator
     and label, NOWHERE where there is none; gaps between blocks follow from them.
     """
 
@@ -122,7 +122,7 @@ class UnitSums(Struct, frozen=True, eq=False):
         )
 
     def relabeled(self, place: Ints, labels: int) -> UnitSums:
-        """The same with the label codes `place[code]` of so many."""
+        """The same with the label codes `place[code]`, out of `labels`."""
         used, observed = np.zeros(labels, dtype=bool), np.zeros(labels, dtype=np.int64)
         used[place], observed[place] = self.used, self.observed
         before, behind = (np.full((len(self.before), labels), NOWHERE) for _ in range(2))
@@ -144,7 +144,7 @@ def unitizing(
     """α_u of each document that two annotators have, and of the concatenation of those that all have.
 
     `1 - ΣD_o / ΣD_e` over labels; undefined where D_e is 0, and where an annotator's mentions of one label
-    overlap or are discontinuous. Where the only document lies in several blocks, it is the concatenation.
+    overlap or are discontinuous. Where the only document is in several blocks, it is the concatenation.
 
     References:
         Krippendorff (1995), On the reliability of unitizing continuous data.
@@ -164,22 +164,22 @@ def unitizing(
         )
     everyone = np.ones((len(presence.annotators), 1), dtype=bool)
     observed = sums.observed[None, :].astype(np.float64)
-    found = disagreement(observed, _expected(sums, len(labels)), everyone, ints([sums.length]))
+    values = disagreement(observed, _expected(sums, len(labels)), everyone, ints([sums.length]))
     by_label = {
-        name: _alpha(found[0][0, [code]], found[1][0, [code]])
+        name: _alpha(values[0][0, [code]], values[1][0, [code]])
         for code, name in enumerate(labels)
         if sums.used[code]
     }
-    value = _alpha(found[0][0], found[1][0])
+    value = _alpha(values[0][0], values[1][0])
     if cut_document:
         documents = dict.fromkeys(documents, value)
     return UnitizingAgreement(
         all=value,
         documents=documents,
-        observed=fsum(found[0][0]),
-        expected=fsum(found[1][0]),
+        observed=fsum(values[0][0]),
+        expected=fsum(values[1][0]),
         labels=by_label,
-        why="nobody marked anything" if value is None else None,
+        why="no one marked anything" if value is None else None,
     )
 
 
@@ -426,8 +426,8 @@ def gamma_of(ground: Shared) -> dict[int, float | None]:
             # Chance is sampled from everybody's units, so that everybody needs some.
             marked = set(owners) == set(has)
             np.random.seed(0)
-            found = continuum.compute_gamma(CombinedCategoricalDissimilarity()) if marked else None
-            result[number] = None if found is None else float(found.gamma)
+            gamma = continuum.compute_gamma(CombinedCategoricalDissimilarity()) if marked else None
+            result[number] = None if gamma is None else float(gamma.gamma)
     finally:
         np.random.set_state(before)
     return result

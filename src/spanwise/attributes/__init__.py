@@ -1,4 +1,4 @@
-"""What can be said of a mention: its shape, what training data know of it, what came with the data."""
+"""Attributes of mentions: their shape, what training data show of them, what came with the data."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _property(name: str) -> Attribute:
 
 
 def is_built_in(attribute: Attribute) -> bool:
-    """Whether an attribute is one of ours, and not somebody's own function."""
+    """Whether an attribute is built in, not a user-defined function."""
     known = _built_in.get(attribute.name)
     return known is not None and known.function is attribute.function
 
@@ -165,17 +165,17 @@ def why_absent(attribute: str | Attribute, context: Context) -> str | None:
 def _missing_need(need: str, context: Context) -> str | None:
     lexicon = context.lexicon
     if need == "text":
-        return "the file holds positions alone, not the text" if context.corpus.without_text else None
+        return "the file holds only positions, not the text" if context.corpus.without_text else None
     if need == "train mentions":
         whole = lexicon is None or isinstance(lexicon, Lexicon)
-        return None if whole else "training data that are read in parts do not keep their mentions"
+        return None if whole else "mentions of training data read in parts are not kept"
     if need == "train" or (need == "vocabulary" and context.known is None):
         if lexicon is None:
             return "no training data were given" + (" and no word list" if need == "vocabulary" else "")
         if not lexicon.tokens:
-            return "the training data hold no token"
+            return "the training data contain no tokens"
         if need == "train" and not lexicon.mentions:
-            return "the training data hold no mention"
+            return "the training data contain no mentions"
         return None
     if need == "vocabulary":
         return None
@@ -197,14 +197,14 @@ def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> 
 
 def values_of(attribute: str | Attribute, side: Side) -> Values:
     """The values of an attribute over a side; several attributes of one side share its columns."""
-    found = ATTRIBUTES.find(attribute)
-    reason = why_absent(found, side.context)
+    chosen = ATTRIBUTES.find(attribute)
+    reason = why_absent(chosen, side.context)
     if reason is not None:
         raise ChoiceError(
-            f"the attribute {found.name!r} cannot be computed: {reason}.\n"
+            f"the attribute {chosen.name!r} cannot be computed: {reason}.\n"
             "Give what it needs, or leave it out."
         )
-    return compute(found, side)
+    return compute(chosen, side)
 
 
 def own(
@@ -222,7 +222,7 @@ def own(
     columns: bool = False,
     aggregate: Aggregate | None = None,
 ) -> Attribute:
-    """An attribute of one's own from a plain function.
+    """A user-defined attribute from a plain function.
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
     or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
@@ -254,7 +254,7 @@ def own(
     documented = (function.__doc__ or "").strip().partition("\n")[0]
     return Attribute(
         name=name or function.__name__,
-        summary=summary or documented or "an attribute of one's own",
+        summary=summary or documented or "a user-defined attribute",
         function=_over_sides(function, unit, columns, aggregate),
         alias=alias,
         unit=unit,

@@ -1,4 +1,4 @@
-"""What an attribute is, what it may look at (text, mentions, training data), and its values, checked."""
+"""What an attribute is, what it can use (text, mentions, training data), and its values, checked."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # wholes, 
 
 
 class Values(Struct, frozen=True, eq=False, dict=True):
-    """The values of an attribute, one a unit: a mention, or a distinct (position, label) of a token in one.
+    """The values of an attribute, one per unit: a mention, or a distinct (position, label) of a token in one.
 
     `unit_mention` names the mention of every token unit (the first, where several
-    of one label hold the token) and `position` where the token stands in the corpus;
+    of one label hold the token) and `position` where the token is in the corpus;
     both are None where the units are the mentions themselves. A mention that could
     not be placed is one token unit, at -1. Numeric values are floats; categories are
     codes into `names`. `defined` is False for units whose text is not known.
@@ -93,13 +93,13 @@ class Values(Struct, frozen=True, eq=False, dict=True):
 
 
 class Attribute(Struct, frozen=True, eq=False):
-    """Something that can be said of a mention or of a token in it.
+    """A property of a mention or of a token in it.
 
     `function` takes a `Side` and returns one value per unit: numbers, or, for a
     category, strings or a pair (codes, names). `kind` None is found out from the
     values of the gold units: numeric where all of them are numbers. `needs` says
     what must be there: "text", "train", or "vocabulary" (training data or a word list).
-    `bounds` are the least and the greatest value there can be.
+    `bounds` are the smallest and the largest possible value.
     """
 
     name: str
@@ -110,14 +110,14 @@ class Attribute(Struct, frozen=True, eq=False):
     kind: Kind | None = "numeric"
     needs: frozenset[str] = frozenset({"text"})
     source: str = ""
-    buckets: str = ""  # how its values are bucketed unless told; "" follows from the kind
+    buckets: str = ""  # how its values are bucketed by default; "" follows from the kind
     bounds: tuple[float, float] = (-np.inf, np.inf)
     whole: bool = False
     of_sentence: bool = False  # or of the label alone: a mention that could not be placed has it too
 
 
 class Context(Struct, frozen=True, eq=False, dict=True):
-    """What the mentions of any side are seen in: the gold text, the gold mentions, training data.
+    """The context of the mentions of any side: the gold text, the gold mentions, training data.
 
     `known` is a list of words that takes the place of the training vocabulary for
     words out of vocabulary; `lowercase` compares all strings in lower case.
@@ -136,7 +136,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     def sides(self, several: Sequence[Mentions]) -> list[Side]:
         """Several lists of mentions as attributes see them; the training text is searched once for all."""
         group = SideGroup(self, tuple(several))
-        return [Side(self, mentions, group, place) for place, mentions in enumerate(several)]
+        return [Side(self, mentions, group, index) for index, mentions in enumerate(several)]
 
     @cached_property
     def training(self) -> Lexicon | SummedLexicon | None:
@@ -147,7 +147,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def counted(self) -> TrainingCounts | None:
-        """The counts that functions of one's own see; None without training data, or read in parts."""
+        """The counts that user-defined functions see; None without training data, or read in parts."""
         lexicon = self.training
         return TrainingCounts(lexicon, self.lowercase) if isinstance(lexicon, Lexicon) else None
 
@@ -186,7 +186,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def train_code(self) -> Codes | None:
-        """Which code each code has in the training data, -1 where none; None where they are the same."""
+        """The code of each code in the training data, -1 where none; None where they are the same."""
         return None if self.training is None else self.training.codes_of(self.strings)
 
     @cached_property
@@ -222,7 +222,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
 
 def wanted(corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = False) -> Wanted:
-    """What lists of mentions, gold first, ask of training data, as written and maybe in lower case too."""
+    """What lists of mentions, gold first, ask of training data, as written and, if needed, in lower case."""
     if corpus.without_text:
         return Wanted.nothing()
     lowered = None
@@ -250,8 +250,10 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
     def runs(self) -> list[Runs]:
         """The tokens of each mention, list by list, as positions in the corpus."""
         return [
-            self.context.runs if one is self.context.gold else mention_tokens(self.context.corpus, one)
-            for one in self.mentions
+            self.context.runs
+            if mentions is self.context.gold
+            else mention_tokens(self.context.corpus, mentions)
+            for mentions in self.mentions
         ]
 
     @cached_property
@@ -263,7 +265,7 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
             ints(np.concatenate([run.position for run in self.runs])),
         )
         forms, number = Forms.of(context.tokens, every, width=len(context.strings))
-        ends = np.cumsum([len(one) for one in self.mentions])
+        ends = np.cumsum([len(mentions) for mentions in self.mentions])
         parts = [ints(part) for part in np.split(number, ends[:-1])]
         training = context.training
         return forms, parts, None if training is None else training.count(forms, context.train_code)
@@ -284,7 +286,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def placed(self) -> Bools:
-        """Which mentions lie on the text."""
+        """Which mentions are placed on the text."""
         return self.mentions.placed
 
     @property
@@ -294,7 +296,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def tree(self) -> Forms:
-        """The token sequences of the mentions, and maybe of others."""
+        """The token sequences of the mentions, and possibly of others."""
         return self.group.numbered[0]
 
     @property
@@ -350,7 +352,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
         return self.unit_code if table is None else ints(np.append(table, -1)[self.unit_code])
 
     def of_sentence(self, per_sentence: Column) -> Column:
-        """The value of the sentence that each mention stands in."""
+        """The value of the sentence that each mention is in."""
         return np.asarray(per_sentence[self.mentions.sentence])
 
 
@@ -416,7 +418,7 @@ def _kind(attribute: Attribute, side: Side, given: Sequence[object], defined: Bo
 
 
 def _number(value: Any) -> float | None:
-    """The value as a number, None where it is none."""
+    """The value as a number, None where it is not one."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -467,7 +469,7 @@ def _categories(given: Sequence[object], defined: Bools) -> tuple[Column, tuple[
 
 
 class Mention(Struct, frozen=True):
-    """One mention as a function of one's own sees it.
+    """One mention as a user-defined function sees it.
 
     `tokens` are its words, `start` and `end` their positions among those of `sentence`
     (the borders, where it has gaps), `label` its own label, `text` the words joined by
@@ -491,7 +493,7 @@ class Mention(Struct, frozen=True):
 
 
 class Token(Struct, frozen=True):
-    """One token of a mention as a function of one's own sees it."""
+    """One token of a mention as a user-defined function sees it."""
 
     text: str
     label: str

@@ -1,4 +1,4 @@
-"""What training data know: how often tokens, token sequences and their labels occur, in memory or as sums."""
+"""The training lexicon: how often tokens, token sequences and their labels occur, in memory or as sums."""
 
 from __future__ import annotations
 
@@ -60,26 +60,26 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
     def lowered(self) -> Lexicon:
         """The same lexicon with every token in lower case."""
         table, strings = self.lowering
-        parts = (replace(one, corpus=one.corpus.recoded(table, strings)) for one in self.parts)
+        parts = (replace(part, corpus=part.corpus.recoded(table, strings)) for part in self.parts)
         return Lexicon(strings, tuple(parts))
 
     @property
     def tokens(self) -> int:
         """The number of training tokens."""
-        return sum(len(one.corpus.tokens) for one in self.parts)
+        return sum(len(part.corpus.tokens) for part in self.parts)
 
     @cached_property
     def frequency(self) -> Ints:
         """How often each code of the vocabulary occurs in the training text."""
         counts = np.zeros(len(self.vocabulary), dtype=np.int64)
-        for one in self.parts:
-            counts += np.bincount(one.corpus.tokens, minlength=len(counts))
+        for part in self.parts:
+            counts += np.bincount(part.corpus.tokens, minlength=len(counts))
         return ints(counts)
 
     @cached_property
     def seen(self) -> Seen:
         """The counts of the training mentions."""
-        parts = [Seen.of(one.corpus, one.mentions) for one in self.parts]
+        parts = [Seen.of(part.corpus, part.mentions) for part in self.parts]
         return parts[0] if len(parts) == 1 else Seen.joined(parts)
 
     @property
@@ -99,7 +99,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def token_labels(self) -> PairCounts:
-        """How often each code stands inside a training mention of each label, each (position, label) once."""
+        """How often each code occurs inside a training mention of each label, each (position, label) once."""
         return self.seen.tokens
 
     @cached_property
@@ -124,7 +124,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
         return codes(np.fromiter((number.get(word, -1) for word in strings), np.int32, len(strings)))
 
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
-        """What the training data say of the token sequences of `forms`, whose codes here a table tells.
+        """What the training data say of the token sequences of `forms`, whose codes here a table gives.
 
         The text is searched for them when somebody asks how often they occur.
         """
@@ -149,10 +149,10 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
             frequency = weighed.astype(np.int64)  # sums of whole numbers are exact in floats up to 2⁵³
         counts = np.zeros(len(forms), dtype=np.int64)
         counts[: forms.singles] = frequency[forms.heads]
-        for one in self.parts:
-            tokens = one.corpus.tokens
+        for part in self.parts:
+            tokens = part.corpus.tokens
             counts += forms.occurrences(
-                tokens if table is None else table[tokens], _last(one.corpus.sentences)
+                tokens if table is None else table[tokens], _last(part.corpus.sentences)
             )
         return ints(counts)
 
@@ -225,10 +225,10 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _positions(self) -> tuple[Ints, Ints, Ints]:
-        """The text with -1 behind every sentence, its positions by code, and where those of a code begin."""
+        """The text with -1 after every sentence, its positions by code, and where those of a code begin."""
         parts = [
-            np.insert(one.corpus.tokens.astype(np.int64), one.corpus.sentences[1:], -1)
-            for one in self.lexicon.parts
+            np.insert(part.corpus.tokens.astype(np.int64), part.corpus.sentences[1:], -1)
+            for part in self.lexicon.parts
         ]
         text = ints(np.concatenate([*parts, [-1]]))
         order = np.argsort(text, kind="stable")
@@ -385,7 +385,7 @@ class Tally(Struct, frozen=True, eq=False):
         )
 
     def column(self, items: int) -> Ints:
-        """How often each of so many items was met."""
+        """How often each of this many items was met."""
         return ints(np.bincount(self.item, weights=self.times, minlength=items))
 
     def pairs(self, items: int, labels: int) -> PairCounts:
@@ -420,7 +420,7 @@ class LexiconSums(Struct, frozen=True, eq=False):
         seen, width = lexicon.seen, len(wanted.words)
         place = wanted.forms.places(seen.forms, code)
         item, label, times = seen.tokens.met()
-        found = lexicon.occurrences(wanted.forms, codes(np.where(code < 0, width, code)))
+        counts = lexicon.occurrences(wanted.forms, codes(np.where(code < 0, width, code)))
         return cls(
             tokens=lexicon.tokens,
             inside=lexicon.inside,
@@ -428,7 +428,7 @@ class LexiconSums(Struct, frozen=True, eq=False):
             per_label=lexicon.per_label,
             words=_counts(ints(code), lexicon.frequency),
             word_labels=Tally.of(ints(code[item]), label, times),
-            occurrences=_counts(ints(np.arange(len(found))), found),
+            occurrences=_counts(ints(np.arange(len(counts))), counts),
             mentions=_moved(seen.mentions, place),
             exact=_moved(seen.exact, place),
             lowered=None if wanted.lowered is None else cls.of(lexicon.lowered, wanted.lowered),
@@ -468,7 +468,7 @@ def _moved(pairs: PairCounts, place: Ints) -> Tally:
 
 
 class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
-    """What training data know of a test set, told by sums: the counterpart of `Lexicon`, without the text."""
+    """What training data contain of a test set, as sums: the counterpart of `Lexicon`, without the text."""
 
     wanted: Wanted
     sums: LexiconSums
@@ -506,7 +506,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def token_labels(self) -> PairCounts:
-        """How often each code stands inside a training mention of each label, each (position, label) once."""
+        """How often each code occurs inside a training mention of each label, each (position, label) once."""
         return self.sums.word_labels.pairs(len(self.wanted.words), len(self.labels))
 
     @property
@@ -519,7 +519,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
         return self.wanted.codes_of(strings)
 
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
-        """What the training data say of the token sequences of `forms`, whose codes here a table tells."""
+        """What the training data say of the token sequences of `forms`, whose codes here a table gives."""
         place = self.wanted.forms.places(forms, table)
         exact, mentions, occurrences = self._of_forms
         return FormCounts(exact.at(place), mentions.at(place), lambda: ints(np.append(occurrences, 0)[place]))

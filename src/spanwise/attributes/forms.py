@@ -55,7 +55,7 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, tokens: Codes, runs: Runs, *, width: int) -> tuple[Forms, Ints]:
-        """The tree of the rows of `runs` over `tokens`, whose codes lie below `width`, and each row's number.
+        """The tree of the rows of `runs` over `tokens`, whose codes are below `width`, and each row's number.
 
         A row of no token has the number -1.
 
@@ -263,13 +263,13 @@ def mention_tokens(corpus: Corpus, mentions: Mentions) -> Runs:
 
 
 def _borders(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """The positions in the corpus of the first token of each span and of the one behind its last."""
+    """The positions in the corpus of the first token of each span and of the one after its last."""
     base = corpus.sentences[sentence]
     if corpus.unit == "token":
         return base + start, base + end
     if corpus.token_start is None or corpus.token_end is None:
         raise ValueError("a corpus of characters needs token_start and token_end")
-    # Tokens lie one behind another, so (sentence, character) is in order over the
+    # Tokens follow one another, so (sentence, character) is in order over the
     # whole corpus, and one search finds the tokens a span touches.
     stride = int(max(corpus.token_end.max(initial=0), end.max(initial=0))) + 1
     owner = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
@@ -311,7 +311,7 @@ def distinct_units(position: Ints, label: Column, labels: int) -> Ints | None:
 def one_occurrence(corpus: Corpus, mentions: Mentions, runs: Runs) -> Bools:
     """Which mentions are an occurrence of their tokens in the text, each (occurrence, label) once.
 
-    A discontinuous mention is none, as its tokens do not follow one another;
+    A discontinuous mention is not, as its tokens do not follow one another;
     of two mentions of characters that touch the same tokens one is counted.
     """
     if mentions.parts is None and corpus.unit == "token":

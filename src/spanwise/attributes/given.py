@@ -38,13 +38,13 @@ def given(text: str) -> Attribute:
         >>> given("domain=column:3").name, given("field:source").name
         ('domain', 'source')
     """
-    name, equals, place = text.partition("=")
+    name, equals, source = text.partition("=")
     if not equals:
-        name, place = "", text
-    where, colon, key = place.partition(":")
+        name, source = "", text
+    where, colon, key = source.partition(":")
     if where not in ("column", "field") or not colon or not key:
         raise ChoiceError(
-            f"{text!r} does not say where the values of an attribute stand.\n"
+            f"{text!r} does not say where the values of an attribute are.\n"
             "Write NAME=column:NUMBER for a column of the tokens or NAME=field:NAME for a field"
             " of the sentences or mentions, such as domain=column:3."
         )
@@ -118,7 +118,7 @@ def _field(side: Side, key: str) -> Column:
 NEEDS = ("text", "train", "train mentions")
 Phi = Callable[[Mention], Hashable]
 Aggregate = Literal["familiarity", "consistency"]
-Phis = Sequence[tuple[Hashable] | None]  # one a unit, None where it has no φ
+Phis = Sequence[tuple[Hashable] | None]  # one per unit, None where it has no φ
 
 # What can be asked for by name, beside every attribute.
 PHI: dict[str, tuple[str, Phi]] = {
@@ -132,7 +132,7 @@ PHI: dict[str, tuple[str, Phi]] = {
         lambda mention: mention.sentence[mention.start - 1] if mention.start else "",
     ),
     "next_token": (
-        "token behind the mention",
+        "token after the mention",
         lambda mention: mention.sentence[mention.end] if mention.end < len(mention.sentence) else "",
     ),
     "casing": ("casing of tokens", lambda mention: tuple(token[:1].isupper() for token in mention.tokens)),
@@ -149,10 +149,10 @@ class Property(Struct, frozen=True, eq=False):
 
     def over(self, side: Side, unit: AttributeUnit) -> Phis:
         """φ of every unit; tokens have the φ of their mention where it is one of mentions."""
-        found = self.of_side(side)
+        values = self.of_side(side)
         if unit == self.unit:
-            return found
-        return [found[mention] for mention in side.units[0].tolist()]
+            return values
+        return [values[mention] for mention in side.units[0].tolist()]
 
 
 def by_function(phi: Phi, words: str = "") -> Property:
@@ -214,8 +214,8 @@ def share(
             raise no_training()
         both: Counter[tuple[Hashable, Hashable]] = Counter()
         for training in context.of_training:
-            found = keys(training.side(training.gold))
-            both.update(key for key in found if key is not None)
+            phis = keys(training.side(training.gold))
+            both.update(key for key in phis if key is not None)
         wholes: Counter[Hashable] = Counter()
         for key, times in both.items():
             wholes[key[0]] += times
@@ -235,7 +235,7 @@ def share(
 
 
 def compared(phi: Phi, aggregate: Aggregate) -> Callable[[Side], list[float | None]]:
-    """The function over a side for a φ of one's own.
+    """The function over a side for a user-defined φ.
 
     "familiarity": the share of training mentions with the same φ. "consistency": of the training
     mentions with the same φ, the share with the same label.
@@ -274,7 +274,7 @@ def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
     )
     given = first[0] if first else None
     both = (*first, last)
-    unit: AttributeUnit = "token" if any(one.unit == "token" for one in both) else "mention"
+    unit: AttributeUnit = "token" if any(phi.unit == "token" for phi in both) else "mention"
     counted = "training mentions" if unit == "mention" else "tokens of training mentions"
     like = f"of the {counted} with the same {given.words}, the share" if given else f"share of {counted}"
     return Attribute(
@@ -282,7 +282,7 @@ def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
         summary=f"{like} with the same {last.words}",
         function=share(last, given, unit=unit),
         unit=unit,
-        needs=frozenset(NEEDS).union(*(one.needs for one in both)),
+        needs=frozenset(NEEDS).union(*(phi.needs for phi in both)),
         source=FU19,
         buckets="familiarity:5" if given else "special:0+balanced:5",
         bounds=(0.0, 1.0),

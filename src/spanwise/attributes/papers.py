@@ -30,7 +30,7 @@ def entity_length(side: Side) -> Ints:
 
 
 def sentence_length(side: Side) -> Column:
-    """The number of tokens of the sentence that a mention stands in."""
+    """The number of tokens of the sentence that a mention is in."""
     return side.of_sentence(side.context.corpus.lengths)
 
 
@@ -115,7 +115,7 @@ SHAPE: tuple[Attribute, ...] = (
     Attribute(
         name="sentence_length",
         alias="sLen",
-        summary="tokens of the sentence the mention stands in",
+        summary="tokens of the sentence the mention is in",
         function=sentence_length,
         needs=_TEXT,
         source=f"{FU20}, §3.1",
@@ -183,7 +183,7 @@ SHAPE: tuple[Attribute, ...] = (
     Attribute(
         name="sentence_length_fu19",
         alias="R-sLen",
-        summary="tokens of the sentence the mention stands in, in the buckets of Fu19",
+        summary="tokens of the sentence the mention is in, in the buckets of Fu19",
         function=sentence_length,
         needs=_TEXT,
         source=f"{FU19}, R-sLen",
@@ -293,7 +293,7 @@ def _occurrences(side: Side) -> Column:
 
 
 def _labeled(side: Side) -> Column:
-    """How often the token of each unit stands in a training mention of the unit's label."""
+    """How often the token of each unit occurs in a training mention of the unit's label."""
     label = side.train_label[side.units[0]]
     return _lexicon(side).token_labels.count(side.unit_train_code, label)
 
@@ -308,7 +308,7 @@ def _trained(
     *,
     unit: AttributeUnit = "mention",
 ) -> Attribute:
-    """An attribute that needs text and training data and lies between 0 and 1."""
+    """An attribute that needs text and training data and is between 0 and 1."""
     return Attribute(
         name=name,
         alias=alias,

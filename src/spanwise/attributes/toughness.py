@@ -97,7 +97,7 @@ def toughness(
 
 
 def shared_by_labels(form: Ints, label: Column, forms: int) -> Bools:
-    """Which of the token sequences numbered below `forms` two or more labels share; -1 is none of them."""
+    """Which of the token sequences numbered below `forms` two or more labels share; -1 is not one of them."""
     # A sequence is shared when some label of it differs from the last one written for it.
     some = np.full(forms + 1, -1, dtype=np.int64)
     some[form] = label

@@ -1,4 +1,4 @@
-"""What the confidence scores of predictions are worth: ranking, thresholds, calibration."""
+"""Confidence scores of predictions: ranking, thresholds, calibration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
 MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
-FEW_UNITS = 60  # under which intervals cover less than they say
+FEW_UNITS = 60  # below which intervals have less than their nominal coverage
 
 
 def confidence(
@@ -73,14 +73,14 @@ def confidence(
         systems: predictions with scores, by name, or one or several files.
         dev: gold and predictions of a dev set, on which the threshold is chosen.
         train: training data, for attributes that need it.
-        attributes: names or a preset; the scores of predictions in each bucket are looked at as well.
+        attributes: names or a preset; the scores of predictions in each bucket are assessed as well.
         buckets: how to cut attributes, as in `evaluate`.
         precision: the precision to reach with the highest recall, and at which systems are compared.
         recall: the recall at which systems are compared; by default the highest that both reach.
         missing: a mention without a score is an "error", or gets the "lowest" score there is.
         score_column: the column of token scores in a CoNLL file.
         token_scores: how a mention's score is made from those of its tokens: "mean", "product" or "min".
-        resamples: of the bootstrap, and draws of the chance level; 0 for neither.
+        resamples: bootstrap resamples, and draws for the chance level; 0 for neither.
         reading: keywords of `spanwise.read`.
 
     Examples:
@@ -217,7 +217,7 @@ class _Reading(Struct, frozen=True, eq=False):
             reading = {**self.reading, "columns": {"score": self.score_column}, "prefer": gold.reading.scheme}
             given = {key: read(source, **reading) for key, source in named_sources(systems).items()}
         inputs = gather(gold, given, train, align=self.align, reading=dict(self.reading), name=name)
-        # Aligned mentions stand in the order in which they were read.
+        # Aligned mentions are in the order in which they were read.
         scores = {key: _with_scores(one, self.token_scores).score for key, one in inputs.predicted.items()}
         aligned = {key: replace(one, score=scores[key]) for key, one in inputs.systems.items()}
         return replace(inputs, systems=aligned)
@@ -254,16 +254,16 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
 
 def _numbers(column: Column, annotation: Annotation) -> Floats:
     """A column of token scores as numbers; NaN where a token has none."""
-    found = []
+    scores = []
     for value in column.tolist():
         try:
-            found.append(nan if value == NO_SCORE else float(value))
+            scores.append(nan if value == NO_SCORE else float(value))
         except (TypeError, ValueError):
             raise InputError(
                 f"{annotation.reading.path}: the score {value!r} is not a number.\n"
                 "Name the column of scores with score_column=."
             ) from None
-    return floats(found)
+    return floats(scores)
 
 
 def _check_missing(missing: str) -> None:
@@ -328,15 +328,15 @@ class _System(Struct, frozen=True, eq=False):
 
     def buckets(self, system: str, sides: Sides) -> dict[str, dict[str, Scored]]:
         """The predictions in every bucket of every attribute, against the gold mentions in it."""
-        found: dict[str, dict[str, Scored]] = {}
+        cells: dict[str, dict[str, Scored]] = {}
         for name, told in sides.gold.attributes.items():
             there = sides.predicted[system].attributes[name].bucket
             parts = {
                 bucket.name: self.part(np.asarray(told.bucket == code), np.asarray(there == code))
                 for code, bucket in enumerate(told.bucketing.buckets)
             }
-            found[name] = {bucket: one for bucket, one in parts.items() if one.gold or len(one.score)}
-        return found
+            cells[name] = {bucket: one for bucket, one in parts.items() if one.gold or len(one.score)}
+        return cells
 
 
 def _scored(inputs: Inputs, system: str, units: ResampledUnits, missing: Missing) -> _System:

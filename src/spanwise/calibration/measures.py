@@ -236,9 +236,9 @@ def intervals(
     groups = weights.shape[1]
     owner = group[scored.unit]
     gold = _drawn(weights, np.bincount(group, weights=scored.gold_by_unit, minlength=groups))
-    found: dict[str, tuple[float, float]] = {}
+    bounds: dict[str, tuple[float, float]] = {}
     for name, exact, joined, resampled in _resampled_curves(scored, owner, gold, weights):
-        found[name] = _ends(exact, joined, resampled, confidence)
+        bounds[name] = _ends(exact, joined, resampled, confidence)
     if calibration is not None:
         sums = _by_group(
             owner, calibration.bins, len(calibration.number), groups, [None, scored.score, scored.right]
@@ -246,13 +246,13 @@ def intervals(
         number, score, right = (_drawn(weights, one) for one in sums)
         errors = ratio(np.abs(score - right).sum(axis=1), number.sum(axis=1))
         # Resampled outcomes are noisier than the outcomes, which lifts ECE; the lift is taken off.
-        found["ece"] = _ends(calibration.ece(), float(np.nanmean(errors)), errors, confidence)
+        bounds["ece"] = _ends(calibration.ece(), float(np.nanmean(errors)), errors, confidence)
         square = np.bincount(owner, weights=(scored.score - scored.right) ** 2, minlength=groups)
         whole = np.bincount(owner, minlength=groups)
         briers = ratio(_drawn(weights, square), _drawn(weights, whole))
         exact = brier(scored.score, scored.right)
-        found["brier"] = _ends(exact, exact, briers, confidence)
-    return found
+        bounds["brier"] = _ends(exact, exact, briers, confidence)
+    return bounds
 
 
 def _drawn(weights: Floats, sums: Column) -> Floats:
@@ -340,21 +340,21 @@ def _curves(scored: Scored, owner: Ints, gold: Floats, weights: Floats) -> Resam
 def _resampled_curves(
     scored: Scored, owner: Ints, gold: Floats, weights: Floats
 ) -> list[tuple[str, float, float, Floats]]:
-    found = _curves(scored, owner, gold, weights)
-    point = found.point
+    curves = _curves(scored, owner, gold, weights)
+    point = curves.point
     assert point is not None
     return [
         (
             "average_precision",
             average_precision(scored.curve),
             float(point.average_precision[0]),
-            found.average_precision,
+            curves.average_precision,
         ),
         (
             "aurc",
             risk_area(scored.curve)[0],
             float(_areas_of_risk(point.predicted, point.correct)[0]),
-            _areas_of_risk(found.predicted, found.correct),
+            _areas_of_risk(curves.predicted, curves.correct),
         ),
     ]
 
@@ -392,7 +392,7 @@ class Draws(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, units: int, resamples: int, seed: int) -> Draws:
-        """The resamples of so many units."""
+        """The resamples of this many units."""
         if units > MOST_UNITS:
             group, number = joined_units(units, GROUPS, seed), GROUPS
         else:
@@ -402,7 +402,7 @@ class Draws(Struct, frozen=True, eq=False):
 
 
 def cell_of(scored: Scored, draws: Draws, seed: int) -> ConfidenceCell:
-    """Everything that is said of some predictions."""
+    """All scores of some predictions."""
     curve = scored.curve
     area, excess = risk_area(curve)
     score, right = scored.score, scored.right
@@ -411,8 +411,8 @@ def cell_of(scored: Scored, draws: Draws, seed: int) -> ConfidenceCell:
     even = Calibration.even(score, right) if possible else None
     resamples = len(draws.weights)
     chance = (float("nan"),) * 2 if calibration is None else calibration.chance(score, resamples, seed)
-    why = "no predictions" if not len(score) else "scores lie outside [0, 1]"
-    found = intervals(scored, calibration, draws.weights, draws.group)
+    why = "no predictions" if not len(score) else "scores are outside [0, 1]"
+    bounds = intervals(scored, calibration, draws.weights, draws.group)
     return ConfidenceCell(
         predicted=len(score),
         correct=int(right.sum()),
@@ -428,7 +428,7 @@ def cell_of(scored: Scored, draws: Draws, seed: int) -> ConfidenceCell:
         chance_ece=ChanceError(mean=plain(chance[0]), high=plain(chance[1])),
         parts=None if calibration is None else _parts(calibration, score, right),
         bins=() if calibration is None else _bins(calibration),
-        interval={name: (plain(low), plain(high)) for name, (low, high) in found.items()} or UNSET,
+        interval={name: (plain(low), plain(high)) for name, (low, high) in bounds.items()} or UNSET,
         why=UNSET if calibration is not None else why,
     )
 
@@ -598,16 +598,16 @@ def pair_of(
     places = [_at_recall(curve, asked) for curve in curves]
     precisions = [None if at is None else plain(ratio(curve.correct[at], curve.predicted[at]))
                   for curve, at in zip(curves, places, strict=True)]  # fmt: skip
-    found = [curve.at_precision(precision) for curve in curves]
+    at_points = [curve.at_precision(precision) for curve in curves]
     recalls = [None if at is None else plain(ratio(curve.correct[at], curve.gold))
-               for curve, at in zip(curves, found, strict=True)]  # fmt: skip
+               for curve, at in zip(curves, at_points, strict=True)]  # fmt: skip
     areas = [plain(average_precision(curve)) for curve in curves]
     return ConfidencePair(
         systems=names,
         average_precision=_score(None, areas, [None, None], both(lambda side: side.average_precision)),
         at_recall=_score(asked, precisions, _thresholds(curves, places), both(lower_recall)),
         at_precision=_score(
-            precision, recalls, _thresholds(curves, found), both(lambda side: side.recall_at(precision))
+            precision, recalls, _thresholds(curves, at_points), both(lambda side: side.recall_at(precision))
         ),
     )
 

@@ -30,16 +30,20 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
     )
-    parser.add_argument("--sentences", type=int, default=1000, help="test sentences (default: 1000)")
+    parser.add_argument(
+        "--sentences", type=int, default=1000, help="number of test sentences (default: 1000)"
+    )
     parser.add_argument("--nested", action="store_true", help="with mentions inside mentions, as JSONL")
-    parser.add_argument("--seed", type=int, default=0, help="of the corpus and the systems (default: 0)")
-    parser.add_argument("--only-files", action="store_true", help="write the files and evaluate nothing")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed of the corpus and the systems (default: 0)"
+    )
+    parser.add_argument("--only-files", action="store_true", help="write the files without evaluating them")
     add_screen(parser)
 
 
 def run_demo(args: argparse.Namespace) -> int:
-    """Make a small corpus with three flawed systems, evaluate them and tell what was planted and what
-    was found.
+    """Make a small corpus with three flawed systems, evaluate them, and show whether the planted flaws are
+    found.
 
     The corpus has a training part, documents, names that are both place and team, long and unseen mentions.
     The systems score about the same for three different reasons.
@@ -90,11 +94,11 @@ _KINDS = {
 }
 
 
-def _told(found: list[Verdict]) -> Iterator[str]:
+def _told(verdicts: list[Verdict]) -> Iterator[str]:
     from spanwise.reports._wording import SCORES, slice_title
 
     yield "\n Planted and found"
-    for verdict in found:
+    for verdict in verdicts:
         yield f"  {verdict.system}"
         yield f"    planted  {verdict.weakness}"
         kind, gain = verdict.gain
@@ -131,7 +135,7 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """List the names of what there is: formats, schemes, attributes, bucketings, matchers, weights."""
+    """List the available formats, schemes, attributes, bucketings, matchers, weights and reports."""
     from spanwise.errors import unknown
     from spanwise.registry import reach
 
@@ -194,7 +198,7 @@ def add_cite(parser: argparse.ArgumentParser) -> None:
 
 
 def run_cite(args: argparse.Namespace) -> int:
-    """Print the papers behind the numbers, to be cited where the numbers are."""
+    """Print the papers behind the numbers, to be cited along with them."""
     from spanwise.citations import find
 
     chosen = find(args.names)

@@ -45,14 +45,14 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("which errors")
     group.add_argument(
         "--outcome", metavar="KIND", action="append",
-        help="LE, BE (BEs, BEl, BEo), LBE, FN or FP; several with commas",
+        help="LE, BE (BEs, BEl, BEo), LBE, FN or FP; separate several by commas",
     )  # fmt: skip
     group.add_argument("--gold", dest="gold_label", metavar="LABEL", help="the label of the gold mention")
     group.add_argument(
         "--predicted", dest="predicted_label", metavar="LABEL", help="the label of the predicted mention"
     )
     group.add_argument(
-        "--system", dest="chosen_system", metavar="NAME", help="the system, where there are several"
+        "--system", dest="chosen_system", metavar="NAME", help="the system, if there are several"
     )
     group.add_argument("--dataset", metavar="NAME", help="the dataset, where a study has several")
     group.add_argument(
@@ -71,7 +71,7 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--over", choices=["error", "gold", "predicted"], default="error",
-        help="one entry an error, or a gold or a predicted mention that is not right (default: error)",
+        help="one entry per error, or per gold or predicted mention that is wrong (default: error)",
     )  # fmt: skip
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
@@ -81,7 +81,8 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "-o", "--output", metavar="FILE",
-        help="write to a file instead of standard output; with --as parquet any folder that Spark writes to",
+        help="write to a file instead of standard output; with --as parquet any folder that Spark can "
+        "write to",
     )  # fmt: skip
     add_screen(group, "text")
     group = parser.add_argument_group("what to compute (not with RESULT.json)")
@@ -191,7 +192,7 @@ def _bucket(text: str | None) -> tuple[str, str] | None:
     attribute, equals, name = text.partition("=")
     if not equals or not attribute or not name:
         raise ChoiceError(
-            f"{text!r} does not read as ATTRIBUTE=NAME.\nWrite it like --bucket entity_length=XL."
+            f"{text!r} is not of the form ATTRIBUTE=NAME.\nWrite it like --bucket entity_length=XL."
         )
     return attribute.strip(), name.strip()
 
@@ -217,7 +218,7 @@ def _choose_attributes(args: argparse.Namespace) -> None:
 
 
 def _attributes_of(where: str, bucket: str | None) -> list[str]:
-    """The attributes that a condition, and maybe a bucket, asks for."""
+    """The attributes that a condition, and a bucket if given, asks for."""
     from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, parse
 
     names = [name for name in parse(where).attributes if name not in (TOUGHNESS, TEXT, SENTENCE, "label")]
@@ -265,23 +266,29 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
         "--over", choices=["recall", "f1"], default="recall",
         help="gold mentions that are missed (default: recall), or missed and wrong mentions together (f1)",
     )  # fmt: skip
-    group.add_argument("--depth", type=int, default=2, help="the most conditions of a slice (default: 2)")
     group.add_argument(
-        "--least", type=int, default=50, help="the fewest mentions inside and outside a slice (default: 50)"
+        "--depth", type=int, default=2, help="the maximum number of conditions in a slice (default: 2)"
+    )
+    group.add_argument(
+        "--least",
+        type=int,
+        default=50,
+        help="the minimum number of mentions inside and outside a slice (default: 50)",
     )
     group.add_argument(
         "--level", type=float, default=0.05, help="family-wise error rate, as a fraction (default: 0.05)"
     )
     group.add_argument("--flips", type=int, default=2000, help="random sign flips (default: 2000)")
-    group.add_argument("--seed", type=int, default=0, help="of the flips (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="random seed of the flips (default: 0)")
     group.add_argument(
         "--confirm", action="store_true",
         help="also find slices on one half of the documents and test the best five on the other",
     )  # fmt: skip
-    group.add_argument("--unit", choices=["sentence", "document"], help="what changes sign")
+    group.add_argument("--unit", choices=["sentence", "document"], help="the unit whose sign is flipped")
     add_attributes(
         group, "fu20,label",
-        "names with commas, or all, fu20, fu19 (default: fu20,label); tough subsets always join",
+        "names separated by commas, or all, fu20, fu19 (default: fu20,label); tough subsets are always "
+        "included",
     )  # fmt: skip
     add_words(group)
     add_align(group)
@@ -396,13 +403,13 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     add_answers(group)
     group = parser.add_argument_group("what to show and write")
     group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions, by suffix (.jsonl)")
-    group.add_argument("--report", metavar="FILE", help="write the answers without a place as CSV")
+    group.add_argument("--report", metavar="FILE", help="write the answers that could not be placed as CSV")
     add_document(group)
     add_reading(parser)
 
 
 def run_place(args: argparse.Namespace) -> int:
-    """Place answers without offsets, as language models give them, on the gold text, and score them."""
+    """Place answers without offsets, such as those of language models, on the gold text, and score them."""
     from spanwise.cli.arguments import answers_of, finish_document, give, reading_of
     from spanwise.formats import read
     from spanwise.formats.writing import write
@@ -410,15 +417,15 @@ def run_place(args: argparse.Namespace) -> int:
     from spanwise.spreadsheet import to_csv
 
     choices = checked(policy=args.policy, **answers_of(args))
-    found = placement(read(args.gold, **reading_of(args)), args.answers, choices)
+    placed = placement(read(args.gold, **reading_of(args)), args.answers, choices)
     written = []
     if args.output:
-        write(found.on_text, args.output)
+        write(placed.on_text, args.output)
         written.append(args.output)
     if args.report:
-        give(to_csv(found.leftovers()), args.report)
+        give(to_csv(placed.leftovers()), args.report)
         written.append(args.report)
-    finish_document(args, found.document, written=written)
+    finish_document(args, placed.document, written=written)
     return 0
 
 
@@ -458,7 +465,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_train(group)
     add_attributes(
-        group, "none", "attributes by whose buckets scores are looked at too, such as fu20 (default: none)",
+        group, "none", "attributes whose buckets are assessed too, such as fu20 (default: none)",
         given=False,
     )  # fmt: skip
     add_scores(group)
@@ -472,7 +479,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 
 
 def run_confidence(args: argparse.Namespace) -> int:
-    """Tell what the confidence scores of predictions are worth: ranking, thresholds and calibration."""
+    """Assess the confidence scores of predictions: ranking, thresholds and calibration."""
     import shlex
 
     from spanwise.calibration import confidence
@@ -522,10 +529,10 @@ def add_apply(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("predicted", metavar="PRED", help="predictions with scores")
     parser.add_argument(
-        "--threshold", type=float, required=True, help="the least score of a prediction that is kept"
+        "--threshold", type=float, required=True, help="the minimum score of a prediction to keep"
     )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write")
-    parser.add_argument("--to", metavar="FORMAT", help="its format; by default its suffix says it")
+    parser.add_argument("--to", metavar="FORMAT", help="its format (default: from the suffix)")
     add_scores(parser.add_argument_group("where the scores are"))
     add_reading(parser)
 

@@ -56,17 +56,17 @@ class Parser(argparse.ArgumentParser):
 
     def parsed(self, given: Sequence[str]) -> argparse.Namespace:
         """The arguments; an unknown option is answered with the closest known one."""
-        found, rest = self.parse_known_args(given)
+        args, rest = self.parse_known_args(given)
         if rest:
             self.error(self._surplus(next((text for text in rest if text.startswith("-")), rest[0])))
-        return found
+        return args
 
     def _surplus(self, text: str) -> str:
         import difflib
 
         wrong = text.partition("=")[0]
         if not wrong.startswith("-"):
-            return f"{text!r} is one argument too many"
+            return f"{text!r} is an unexpected argument"
         known = [option for action in self._actions for option in action.option_strings]
         near = difflib.get_close_matches(wrong, known, n=1)
         return f"there is no option {wrong}" + (f"; did you mean {near[0]}?" if near else "")
@@ -81,11 +81,11 @@ class Parser(argparse.ArgumentParser):
 def _plainly(message: str) -> str:
     """A complaint of argparse as a sentence, the same under every version of Python."""
     name, _, what = message.removeprefix("argument ").partition(": ")
-    if found := re.fullmatch(r"invalid (int|float) value: (.*)", what):
-        return f"{name} must be a {'whole ' if found[1] == 'int' else ''}number, not {found[2]}."
-    if found := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", what):
-        choices = found[2].replace("'", "")
-        return f"{name} must be one of {choices}, not {found[1]}."
+    if match := re.fullmatch(r"invalid (int|float) value: (.*)", what):
+        return f"{name} must be a {'whole ' if match[1] == 'int' else ''}number, not {match[2]}."
+    if match := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", what):
+        choices = match[2].replace("'", "")
+        return f"{name} must be one of {choices}, not {match[1]}."
     if what == "expected one argument":
         return f"{name} needs a value."
     return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
@@ -131,7 +131,7 @@ class _Limits(argparse.Action):
         name, _, number = str(values).partition("=")
         if not number.isascii() or not number.isdecimal() or len(number) > 18:
             parser.error(
-                f"argument --limit: {values!r} does not read as NAME=NUMBER, such as unpacked=8000000000"
+                f"argument --limit: {values!r} is not of the form NAME=NUMBER, such as unpacked=8000000000"
             )
         namespace.limits = {**(namespace.limits or {}), name: int(number)}
 
@@ -203,7 +203,7 @@ def add_document(
     group.add_argument("--html", metavar="FILE", help="write the page")
     if examples is not None:
         group.add_argument(
-            "--examples", type=int, default=20, help=f"the most {examples} shown (default: 20)"
+            "--examples", type=int, default=20, help=f"the maximum number of {examples} shown (default: 20)"
         )
     if redact:
         add_setting(group, "redact")
@@ -215,32 +215,32 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
     """Add the thresholds of a result, and of what changed since an earlier one."""
     group.add_argument(
         "--fail-under", type=float, metavar="POINTS",
-        help="the least primary score (by default F1), in points",
+        help="the minimum primary score (by default F1), in points",
     )  # fmt: skip
     group.add_argument("--against", metavar="RESULT.json", help="an earlier result over the same gold file")
     group.add_argument(
         "--fail-drop", type=float, metavar="POINTS",
-        help="with --against: fail where the primary score drops by significantly more than this",
+        help="with --against: fail if the primary score drops by significantly more than this",
     )  # fmt: skip
     group.add_argument(
         "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only where a drop of the primary score by this or more is excluded",
+        help="with --against: pass only if a drop of the primary score by this or more is excluded",
     )  # fmt: skip
     group.add_argument(
         "--floor", metavar="PATH=POINTS", action="append", default=[],
-        help="the least score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
+        help="the minimum score of a label or slice, such as PER=90 or tough/UNSEEN-ANY=70; may be repeated",
     )  # fmt: skip
     group.add_argument(
         "--strict", action="store_true",
-        help="with --against: fail where a system is new to the earlier result, and so untested",
+        help="with --against: fail if the earlier result lacks a system, which is then untested",
     )  # fmt: skip
     group.add_argument(
         "--floor-bound",
         action="store_true",
-        help="hold --fail-under and --floor against the lower ends of intervals",
+        help="compare --fail-under and --floor with the lower ends of intervals",
     )
     group.add_argument(
-        "--gate", metavar="FILE.toml", help="thresholds from a file, also of named slices such as label=ORG"
+        "--gate", metavar="FILE.toml", help="thresholds from a file, also for named slices such as label=ORG"
     )
 
 
@@ -249,7 +249,8 @@ def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
     add_width(group, what)
     group.add_argument(
         "--color", choices=["auto", "always", "never"], default="auto",
-        help=f"colours of the {what} (default: auto, on a terminal; NO_COLOR and FORCE_COLOR are heard)",
+        help=f"colours of the {what} (default: auto, if it is a terminal; NO_COLOR and FORCE_COLOR are "
+        "respected)",
     )  # fmt: skip
     if what == "screen":
         add_signature(group, "at the end of the screen")
@@ -259,7 +260,7 @@ def add_signature(group: argparse._ActionsContainer, where: str) -> None:
     """Add the option for how much the signature says."""
     group.add_argument(
         "--signature", choices=["short", "long"], default="short",
-        help=f"the settings {where}: those that are not the usual ones (default: short), or all of them",
+        help=f"the settings {where}: those that are not defaults (short, the default), or all",
     )  # fmt: skip
 
 
@@ -267,12 +268,12 @@ def add_width(group: argparse._ActionsContainer, what: str = "screen") -> None:
     """Add the option for the width of what is shown."""
     group.add_argument(
         "--width", type=int, metavar="COLUMNS",
-        help=f"columns of the {what} (default: the variable COLUMNS, else the terminal's, else 80)",
+        help=f"width of the {what} (default: COLUMNS if it is set, else the terminal's, else 80)",
     )  # fmt: skip
 
 
 def add_scores(group: argparse._ActionsContainer) -> None:
-    """Add the options for where the scores of predictions stand."""
+    """Add the options for where the scores of predictions are."""
     group.add_argument(
         "--score-column", metavar="COLUMN", type=column,
         help="the column of token scores in a file of columns, a number from 0 or a name",
@@ -299,25 +300,25 @@ def add_answers(group: argparse._ActionsContainer) -> None:
         help="the last level of candidates: exact, case, bare, article or fuzzy (default: fuzzy)",
     )  # fmt: skip
     group.add_argument(
-        "--threshold", type=float, default=0.85, help="the least similarity at level fuzzy (default: 0.85)"
+        "--threshold", type=float, default=0.85, help="the minimum similarity at level fuzzy (default: 0.85)"
     )
     group.add_argument(
         "--aliases", metavar="FILE", help="a TOML file that maps labels of answers to labels of gold"
     )
     group.add_argument(
         "--repeats", choices=["drop", "keep"], default="drop",
-        help="what becomes of a repeated answer that has no place left (default: drop; keep: a wrong one)",
+        help="what to do with a repeated answer with no place left (default: drop; keep: it is wrong)",
     )  # fmt: skip
     group.add_argument(
         "--unknown", choices=["keep", "drop"], default="keep",
-        help="what becomes of answers with a label that gold does not have (default: keep)",
+        help="what to do with answers whose label gold does not have (default: keep)",
     )  # fmt: skip
     group.add_argument(
         "--prompt-unit", choices=["sentence", "document"], default="sentence",
         help="what one record is about (default: sentence)",
     )  # fmt: skip
     group.add_argument("--response", metavar="FIELD", help="the field with the raw response of the model")
-    group.add_argument("--sample", metavar="NAME", help="the sample to place, where units have several")
+    group.add_argument("--sample", metavar="NAME", help="the sample to place, if units have several")
 
 
 def add_policy(group: argparse._ActionsContainer) -> None:
@@ -369,21 +370,21 @@ def reading_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """The options that say where parts are evaluated."""
-    group = parser.add_argument_group("where to compute (changes no number)")
+    group = parser.add_argument_group("where to compute (does not change any number)")
     group.add_argument(
         "--engine", default="local", choices=["local", "spark"],
         help="this machine's processes (default), or Apache Spark (needs Java and the extra 'spark')",
     )  # fmt: skip
     group.add_argument(
-        "--master", metavar="URL", help="of Spark: local[2], spark://host:7077 (default: local[*])"
+        "--master", metavar="URL", help="the Spark master: local[2], spark://host:7077 (default: local[*])"
     )
     group.add_argument(
-        "--partitions", type=int, metavar="N", help="tasks of one Spark job (default: one for each part)"
+        "--partitions", type=int, metavar="N", help="number of tasks in a Spark job (default: one per part)"
     )
     group.add_argument(
         "--conf", metavar="KEY=VALUE", action="append", default=[],
-        help="a setting of Spark, such as spark.executor.memory=4g, or spark.spanwise.lexicon=4GB, the most "
-        "of what training data know that goes to every worker at once (default: 1GB); may be repeated",
+        help="a Spark setting, such as spark.executor.memory=4g, or spark.spanwise.lexicon=4GB, the largest "
+        "training lexicon that is sent to every worker whole (default: 1GB); may be repeated",
     )  # fmt: skip
 
 
@@ -424,7 +425,7 @@ def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> 
 
 
 PATIENCE = 2.0  # seconds before progress is shown
-STEPS = {"read": "files read", "look": "blocks of gold looked at", "count": "blocks counted"}
+STEPS = {"read": "files read", "look": "blocks of gold surveyed", "count": "blocks counted"}
 
 
 def give(text: str | bytes, path: str | None) -> None:
@@ -457,7 +458,7 @@ def progress_of(args: argparse.Namespace) -> Iterator[ProgressLine | None]:
 class ProgressLine:
     """A line on standard error that says how far an evaluation is, once it has taken two seconds.
 
-    On a terminal it is one line that also tells the time, so that a long step is seen to go on.
+    On a terminal it is one line that also shows the time, so that a long step is seen to make progress.
     """
 
     def __init__(self, *, one_line: bool) -> None:

@@ -31,7 +31,9 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to compute")
     add_train(group)
     group.add_argument("--name", help="what to call the dataset; by default the file's stem")
-    add_setting(group, "attributes", default="all", help="names with commas, or all (default), fu20, fu19")
+    add_setting(
+        group, "attributes", default="all", help="names separated by commas, or all (default), fu20, fu19"
+    )
     add_words(group)
     add_setting(
         group, "memory",
@@ -82,33 +84,39 @@ def add_split(parser: argparse.ArgumentParser) -> None:
     from spanwise.cli.arguments import add_document
 
     parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
-    group = parser.add_argument_group("what to divide")
+    group = parser.add_argument_group("how to split")
     group.add_argument(
         "--unseen", type=float, metavar="PERCENT",
-        help="test mentions that training does not show with their label (UNSEEN-ANY)",
+        help="share of test mentions not seen in training with their label (UNSEEN-ANY)",
     )  # fmt: skip
-    group.add_argument("--seen", type=float, metavar="PERCENT", help="test mentions that training shows")
+    group.add_argument(
+        "--seen", type=float, metavar="PERCENT", help="share of test mentions seen in training"
+    )
     group.add_argument(
         "--share", action="append", default=[], metavar="SUBSET=PERCENT",
         help="the share of any tough subset, such as UNSEEN-TOKENS=50; may be repeated",
     )  # fmt: skip
     group.add_argument(
-        "--test", type=float, default=20.0, metavar="PERCENT", help="sentences for testing (default: 20)"
+        "--test",
+        type=float,
+        default=20.0,
+        metavar="PERCENT",
+        help="share of sentences for testing (default: 20)",
     )
     group.add_argument(
         "--dev", type=float, default=0.0, metavar="PERCENT",
-        help="sentences for development, drawn at random (default: 0)",
+        help="share of sentences for development, drawn at random (default: 0)",
     )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, help="of every random choice (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("-o", "--output", metavar="FOLDER", help="write the parts there")
+    group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write the parts to")
     group.add_argument("--to", metavar="FORMAT", help="the format to write (default: that of FILE)")
     add_document(group)
     add_reading(parser)
 
 
 def run_split(args: argparse.Namespace) -> int:
-    """Divide a corpus into training and test data so that the test has the seen and unseen shares asked for.
+    """Split a corpus into training and test data with the shares of seen and unseen mentions asked for.
 
     Documents stay whole where they are marked. Lines of CoNLL files are copied as they are, with all columns.
     """
@@ -142,7 +150,7 @@ def _shares(args: argparse.Namespace) -> dict[str, float]:
             asked[subset] = float(percent) / 100
         except ValueError:
             raise ChoiceError(
-                f"--share {text!r} does not read as SUBSET=PERCENT, such as UNSEEN-TOKENS=50."
+                f"--share {text!r} is not of the form SUBSET=PERCENT, such as UNSEEN-TOKENS=50."
             ) from None
     return asked
 
@@ -151,64 +159,64 @@ VALIDATE_EXAMPLES = """examples:
   spanwise validate gold.conll pred.conll
   spanwise validate old.conll --scheme IOB1 --most 20
 
-exit status: 0 nothing is wrong; 1 tags are impossible, which reading repairs; 3 a file cannot be read"""
+exit status: 0 no problems; 1 impossible tags, which are repaired on reading; 3 a file cannot be read"""
 
 
 def add_validate(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise validate`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
-    parser.add_argument("--most", metavar="N", type=int, help="list at most N problems a file")
-    parser.add_argument("--json", action="store_true", help="as JSON, a line for each problem")
+    parser.add_argument("--most", metavar="N", type=int, help="list at most N problems per file")
+    parser.add_argument("--json", action="store_true", help="as JSON, one line per problem")
     add_reading(parser)
 
 
 def run_validate(args: argparse.Namespace) -> int:
-    """List every malformed line and every impossible tag of files, with what to do about each."""
+    """List every malformed line and every impossible tag in files, with what to do about each."""
     from spanwise.formats import validate
 
     reading = reading_of(args)
     status = 0
     for path in args.files:
-        found = validate(path, **reading)
-        _show(found, most=args.most, as_json=args.json)
-        if any(not problem.repairable for problem in found.problems):
+        validation = validate(path, **reading)
+        _show(validation, most=args.most, as_json=args.json)
+        if any(not problem.repairable for problem in validation.problems):
             status = 3
-        elif found.problems:
+        elif validation.problems:
             status = max(status, 1)
     return status
 
 
-def _show(found: Validation, *, most: int | None, as_json: bool) -> None:
-    listed = found.problems if most is None else found.problems[: max(most, 0)]
+def _show(validation: Validation, *, most: int | None, as_json: bool) -> None:
+    listed = validation.problems if most is None else validation.problems[: max(most, 0)]
     if as_json:
         import json
 
         for problem in listed:
-            row: dict[str, object] = {"path": found.path, "line": problem.line, "text": problem.text}
+            row: dict[str, object] = {"path": validation.path, "line": problem.line, "text": problem.text}
             row["repairable"] = problem.repairable
             put(json.dumps(row, ensure_ascii=False) + "\n")
         return
     for problem in listed:
-        place = found.path if problem.line is None else f"{found.path}:{problem.line}"
-        named = problem.text.startswith(f"{found.path}:")
+        place = validation.path if problem.line is None else f"{validation.path}:{problem.line}"
+        named = problem.text.startswith(f"{validation.path}:")
         _line(in_options(problem.text if named else f"{place}: {problem.text}"))
-    if len(listed) < len(found.problems):
-        _line(f"{found.path}: {len(found.problems) - len(listed):,} more are not shown")
-    _line(f"{found.path}: {_summary(found)}")
+    if len(listed) < len(validation.problems):
+        _line(f"{validation.path}: {len(validation.problems) - len(listed):,} more are not shown")
+    _line(f"{validation.path}: {_summary(validation)}")
 
 
 def _line(text: str) -> None:
     sys.stdout.write(f"{message(text)}\n")
 
 
-def _summary(found: Validation) -> str:
+def _summary(validation: Validation) -> str:
     from spanwise.errors import many
 
-    malformed = sum(not problem.repairable for problem in found.problems)
-    impossible = len(found.problems) - malformed
+    malformed = sum(not problem.repairable for problem in validation.problems)
+    impossible = len(validation.problems) - malformed
     parts = []
-    if found.annotation is not None:
-        annotation = found.annotation
+    if validation.annotation is not None:
+        annotation = validation.annotation
         parts.append(f"{annotation.reading.format}, {annotation.reading.evidence}")
         parts.append(
             f"{many(len(annotation.corpus), 'sentence')}, {many(len(annotation.mentions), 'mention')}"
@@ -218,7 +226,7 @@ def _summary(found: Validation) -> str:
         parts.append(f"{malformed:,} malformed, so the file cannot be used as it is")
     if impossible:
         parts.append(f"{many(impossible, 'impossible tag')}, which reading repairs")
-    return "; ".join(parts) + ("" if found.problems else "; nothing is wrong")
+    return "; ".join(parts) + ("" if validation.problems else "; nothing is wrong")
 
 
 CONVERT_EXAMPLES = """examples:
@@ -243,24 +251,24 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
         "--context",
         type=int,
         metavar="K",
-        help="join up to K sentences of one document to one, for other trainers",
+        help="join up to K sentences of one document into one, for other trainers",
     )
     parser.add_argument(
-        "--cross-documents", action="store_true", help="let joined sentences cross the borders of documents"
+        "--cross-documents", action="store_true", help="let joined sentences cross document boundaries"
     )
     add_reading(parser)
 
 
 def run_convert(args: argparse.Namespace) -> int:
-    """Convert a file to another format or tag scheme; what the target cannot say is an error,
-    never a loss.
+    """Convert a file to another format or tag scheme; what the target cannot represent is an error, never
+    lost silently.
     """
     from spanwise.errors import ChoiceError, many
     from spanwise.formats import read
     from spanwise.formats.writing import write
 
     if "-" not in (args.target, args.source) and _same_file(args.source, args.target):
-        raise ChoiceError(f"{args.target} is the file to read, too.\nWrite to another file.")
+        raise ChoiceError(f"{args.target} is also the file to read.\nWrite to another file.")
     annotation = read(args.source, **reading_of(args))
     if args.context is not None:
         from spanwise.taggers.windowing import joined
@@ -296,7 +304,7 @@ def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
     from spanwise.formats.writing import to_bytes
 
     if args.to is None:
-        raise ChoiceError("standard output does not tell the format.\nAdd --to FORMAT.")
+        raise ChoiceError("the format cannot be inferred from standard output.\nAdd --to FORMAT.")
     form = FORMATS.find(args.to)
     if form.write is None or form.write_folder is not None:
         raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")
@@ -326,7 +334,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--votes", type=int, metavar="K",
-        help="how many annotators accept a mention into the majority (default: more than half)",
+        help="how many annotators must mark a mention for the majority (default: more than half)",
     )  # fmt: skip
     group.add_argument(
         "--tokens", choices=["label", "iob2"], default="label",
@@ -337,7 +345,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--majority", metavar="FILE", help="write the mentions that most annotators marked")
     group.add_argument("--worksheet", metavar="FILE.csv", help="write the open mentions for adjudication")
     group.add_argument(
-        "--decisions", metavar="FILE.csv", help="a worksheet filled in; its decisions overrule the votes"
+        "--decisions", metavar="FILE.csv", help="a filled-in worksheet, whose decisions overrule the votes"
     )
     add_document(group, examples="sentences", redact=True)
     add_engine(parser)
@@ -345,7 +353,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
 
 
 def run_agree(args: argparse.Namespace) -> int:
-    """Measure how far annotators agree, score systems beside them, and write what most of them marked.
+    """Measure how well annotators agree, score systems beside them, and write the majority annotation.
 
     Give a file for each annotator (NAME=FILE, or FILE, called by its stem), a pattern such as
     'folder/{annotator}/*.conll', or one file that holds several annotators.
@@ -386,12 +394,14 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("gold", metavar="GOLD", help="the gold file")
     parser.add_argument(
         "systems", metavar="NAME=FILE", nargs="*",
-        help="predictions; {run} in a file name gathers the runs of one system, which are one voter",
+        help="predictions; {run} in a file name stands for the runs of one system, which count as one voter",
     )  # fmt: skip
     group = parser.add_argument_group("what to compute")
     add_train(group)
     group.add_argument("--dev", metavar="FILE", action="append", help="more annotated text; may be repeated")
-    group.add_argument("--top", type=int, default=200, help="the most suspects listed (default: 200; 0: all)")
+    group.add_argument(
+        "--top", type=int, default=200, help="the maximum number of suspects listed (default: 200; 0: all)"
+    )
     add_align(group)
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
@@ -403,7 +413,7 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
 
 
 def run_suspects(args: argparse.Namespace) -> int:
-    """List places of the gold data that are worth a second look, and apply what people decided about them.
+    """List gold annotations that are worth a second look, and apply what people decided about them.
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """

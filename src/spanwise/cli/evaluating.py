@@ -55,21 +55,21 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--tag", metavar="NAME=VALUE", action="append", default=[],
-        help="what the result is to be found by, such as commit=8c1f2e or epoch=7; may be repeated",
+        help="a tag to find the result by, such as commit=8c1f2e or epoch=7; may be repeated",
     )  # fmt: skip
     group.add_argument("--save-edges", metavar="FILE", help="write the buckets for use with --edges")
     add_settings(group, "show")
     group.add_argument("--quiet", action="store_true", help="show neither the screen nor progress")
     group.add_argument(
         "--progress", action="store_true",
-        help="show progress on standard error after two seconds, even where it is not a terminal",
+        help="show progress on standard error after two seconds, even if it is not a terminal",
     )  # fmt: skip
     add_screen(group)
 
 
 def add_gates(parser: argparse.ArgumentParser) -> None:
     """The thresholds of a release gate."""
-    group = parser.add_argument_group("thresholds (exit status 1 where one is missed)")
+    group = parser.add_argument_group("thresholds (exit status 1 if one is missed)")
     add_thresholds(group)
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
@@ -203,11 +203,11 @@ def check_outputs(args: argparse.Namespace) -> None:
             raise InputError(f"{path}: this is a folder, but {option} writes a file.\nName a file in it.")
         if not Path(path).parent.is_dir():
             folder = Path(path).parent
-            raise InputError(f"{path}: there is no folder {str(folder)!r} to write to.\nMake it first.")
+            raise InputError(f"{path}: there is no folder {str(folder)!r} to write to.\nCreate it first.")
 
 
 def check_thresholds(args: argparse.Namespace) -> None:
-    """Refuse options of thresholds that mean nothing alone, before anything is computed."""
+    """Refuse options of thresholds that mean nothing by themselves, before anything is computed."""
     for name in ("fail_drop", "not_worse_than"):
         if getattr(args, name) is not None and not args.against:
             flag = f"--{name.replace('_', '-')}"
@@ -275,7 +275,7 @@ def compare_results(args: argparse.Namespace) -> int:
 
     paths = [args.gold, *args.systems]
     if len(paths) < 2:
-        raise ChoiceError("a comparison needs two result documents or more.\nGive another one.")
+        raise ChoiceError("a comparison needs at least two result documents.\nGive another one.")
     document = compare_documents(
         [load(path) for path in paths], names=paths, resamples=args.resamples, seed=args.seed,
         confidence=args.confidence, correction=args.correction, primary=args.primary,
@@ -375,7 +375,7 @@ def parted(text: str, example: str) -> tuple[str, str]:
     """The name and the value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
-        raise ChoiceError(f"{text!r} does not read as NAME=VALUE.\nWrite it like {example}.")
+        raise ChoiceError(f"{text!r} is not of the form NAME=VALUE.\nWrite it like {example}.")
     return name, value
 
 
@@ -459,12 +459,12 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     add_evaluating(parser)
     add_outputs(parser)
     add_gates(parser)
-    add_settings(parser.add_argument_group("figures of other programs"), "preset")
+    add_settings(parser.add_argument_group("figures as other programs compute them"), "preset")
     add_reading(parser)
 
 
 def run_evaluate(args: argparse.Namespace) -> int:
-    """Score one or more systems against gold, show why they score so, and keep the result.
+    """Score one or more systems against gold, explain the scores, and save the result.
 
     Give gold and predictions as two or more files, or one file whose last two
     columns are gold and predicted tags. Name systems as name=path; otherwise the
@@ -517,12 +517,12 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def run_compare(args: argparse.Namespace) -> int:
-    """Test which of several systems of one dataset is better, and where.
+    """Test which of several systems is better on one dataset, and where.
 
     Give gold and two or more files of predictions, or two or more result documents
     (made with --json) over the same gold file. A file name with {run} in it stands for
-    the runs of a system: then the spread over runs stands beside the interval over the
-    data, and a test that draws both is shown.
+    the runs of a system: then the spread over runs is shown beside the interval over the data, with a test
+    that takes both into account.
     """
 
     check_outputs(args)

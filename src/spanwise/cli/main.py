@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     from spanwise.cli.arguments import Command, Parser
 
-INTERNAL = 70  # the exit status of a mistake of our own, which no input should bring about
+INTERNAL = 70  # the exit status of a bug of our own, which no input should cause
 
 # The module and one line each, so that `--help` needs none of the modules.
 COMMANDS = {
     "demo": ("about", "make a small corpus with three flawed systems and show what is found"),
-    "evaluate": ("evaluating", "score one or more systems against gold and say why they score so"),
+    "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
     "compare": ("evaluating", "test which of several systems is better, and where"),
     "study": ("studies", "analyse datasets x models x runs from one TOML file"),
     "describe": ("corpora", "describe a test set before any system is run"),
     "split": (
         "corpora",
-        "divide a corpus into training and test data with the seen and unseen shares asked for",
+        "split a corpus into training and test data with given shares of seen and unseen mentions",
     ),
     "place": ("analyses", "place answers of language models, which have no offsets, on the gold text"),
     "errors": ("analyses", "list the errors with their sentences"),
     "slices": ("analyses", "find combinations of conditions on which a system is weak"),
-    "confidence": ("analyses", "tell what confidence scores are worth: curves, thresholds, calibration"),
+    "confidence": ("analyses", "assess confidence scores: curves, thresholds, calibration"),
     "apply": ("analyses", "keep the predictions whose score reaches a threshold"),
-    "agree": ("corpora", "measure how far annotators agree, and write what most of them marked"),
+    "agree": ("corpora", "measure how well annotators agree, and write the majority annotation"),
     "suspects": ("corpora", "list gold mentions that are worth a second look, and apply the decisions"),
     "explain": ("analyses", "show the same predictions under every convention in use"),
     "workbench": ("saved", "serve a folder of results as a local web application"),
@@ -41,9 +41,9 @@ COMMANDS = {
     "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
     "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
     "export": ("saved", "turn a saved result into what other tools read"),
-    "train": ("taggers", "train one of the papers' taggers from its name"),
-    "tag": ("taggers", "tag a file with a tagger that was trained"),
-    "validate": ("corpora", "list every impossible tag and malformed line of files"),
+    "train": ("taggers", "train one of the papers' taggers by name"),
+    "tag": ("taggers", "tag a file with a trained tagger"),
+    "validate": ("corpora", "list every impossible tag and malformed line in files"),
     "convert": ("corpora", "convert between formats and tag schemes"),
     "list": ("about", "list formats, schemes, attributes, bucketings and other names"),
     "cite": ("about", "print the papers behind the numbers"),
@@ -52,7 +52,7 @@ COMMANDS = {
 
 HELP = """usage: spanwise COMMAND [options]
 
-Why one system scores better than another, on which mentions, and whether it is real.
+Why one system scores better than another, on which mentions, and whether the difference is real.
 
 positional arguments:
   COMMAND     one of the commands below
@@ -70,7 +70,7 @@ examples:
   spanwise compare gold.conll old=first.conll new=second.conll
   spanwise COMMAND --help
 
-exit status: 0 fine; 1 a threshold was missed; 2 the call is wrong; 3 an input cannot be used
+exit status: 0 fine; 1 a threshold was missed; 2 wrong usage; 3 an input cannot be used
 """
 
 
@@ -143,13 +143,13 @@ def _guarded(given: list[str], *, terminable: bool) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
         return 3
-    except Exception as error:  # our own errors have a status; any other is a mistake of ours
+    except Exception as error:  # our own errors have a status; any other is a bug of ours
         status = _status(error)
         if status is None:
             import traceback
 
             say("".join(traceback.format_exception(error)))
-            say("spanwise: this is a mistake in spanwise itself.\nPlease report it with the lines above.")
+            say("spanwise: this is a bug in spanwise itself.\nPlease report it with the lines above.")
             return INTERNAL
         say(f"spanwise: {_text(error)}")
         return status
@@ -216,7 +216,7 @@ def _run(given: list[str]) -> int:
 
 
 def _top_parser() -> Parser:
-    """What answers an option that stands before any command."""
+    """What answers an option given before any command."""
     from spanwise.cli.arguments import Parser
 
     top = Parser(prog="spanwise")

@@ -62,11 +62,11 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
         "--format",
         default="svg",
         metavar="FORMATS",
-        help="svg, pdf, png, or several with commas (default: svg)",
+        help="svg, pdf, png, or several separated by commas (default: svg)",
     )
     parser.add_argument(
         "--paper", action="append", default=[], metavar="NAME",
-        help="a figure of a paper in its own form, such as fu20-figure4; may be repeated",
+        help="a figure as a paper draws it, such as fu20-figure4; may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--columns", type=int, metavar="N",
@@ -74,7 +74,7 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--labels", default="", metavar="LABELS",
-        help="the labels that a paper's confusion matrix shows, with commas; all others are added up",
+        help="the labels that a paper's confusion matrix shows, separated by commas; others are summed",
     )  # fmt: skip
     parser.add_argument(
         "--background", default="white", metavar="COLOUR", help="white (default) or transparent"
@@ -82,9 +82,9 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
 
 
 def run_figures(args: argparse.Namespace) -> int:
-    """Draw the figures of a saved result or study as SVG, PDF or PNG; without a folder, list what there is.
+    """Draw the figures of a saved result or study as SVG, PDF or PNG; without a folder, list their names.
 
-    Text in PDF files carries its fonts. --paper draws the figures of the papers in their own form.
+    PDF files embed their fonts. --paper draws figures as the papers do.
     """
     from spanwise.document.loading import load
     from spanwise.reports.figures import names, papers, save
@@ -124,7 +124,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="the tables to print, or all")
     form = parser.add_mutually_exclusive_group()
     for name, what in (
-        ("latex", "a table for booktabs: bold best, raised letters, a caption that names the test"),
+        ("latex", "a booktabs table: best in bold, superscript letters, a caption that names the test"),
         ("markdown", "a pipe table (default)"),
         ("csv", "numbers in full, as fractions"),
     ):
@@ -134,9 +134,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def run_table(args: argparse.Namespace) -> int:
-    """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list what
-    there is.
-    """
+    """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list their names."""
     from spanwise.cli.arguments import give
     from spanwise.document.loading import load
     from spanwise.reports.tables import table, tables
@@ -171,7 +169,7 @@ examples:
   spanwise export run.json model-index --name my-org/my-model --dataset conll2003
   spanwise export --schema
 
-exit status 1 where a threshold was given and missed"""
+exit status 1 if a threshold was given and missed"""
 )
 
 
@@ -250,15 +248,15 @@ WORKBENCH_EXAMPLES = """examples:
 def add_workbench(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise workbench`."""
     parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where the results are")
-    parser.add_argument("--port", type=int, default=7350, help="of this machine (default: 7350)")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to serve (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=7350, help="the port to listen on (default: 7350)")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument(
-        "--behind-proxy", metavar="ORIGIN", help="the address of a proxy before it, such as https://NAME"
+        "--behind-proxy", metavar="ORIGIN", help="the address of a proxy in front of it, such as https://NAME"
     )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="what evaluating an upload may take, such as 4GB (default: 3/4 of all)",
+        help="the memory that evaluating an upload may use, such as 4GB (default: 3/4 of all)",
     )
     parser.add_argument(
         "--bundle", metavar="OUT", help="save the pages in a new folder instead of serving them"
@@ -269,8 +267,8 @@ def add_workbench(parser: argparse.ArgumentParser) -> None:
 def run_workbench(args: argparse.Namespace) -> int:
     """Serve a folder of results as a local web application.
 
-    Results that are put into the folder appear by themselves. Any two can be compared, any slice scored;
-    notes last. Only this machine and who has the printed link can open it.
+    Results appear as soon as they are put into the folder. Any two can be compared, any slice scored, and
+    notes are kept. It can be opened only on this machine, with the printed link.
     """
     from spanwise.errors import ChoiceError
     from spanwise.streams import say

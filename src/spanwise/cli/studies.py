@@ -41,19 +41,19 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise study`."""
     from spanwise.cli.arguments import add_engine, add_screen
 
-    parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and what is asked")
+    parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
     parser.add_argument(
         "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes (default: as many as there are cores)"
+        "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
     )
     parser.add_argument(
-        "--cache", metavar="FOLDER", help="where results are kept (default: the user's cache folder)"
+        "--cache", metavar="FOLDER", help="where results are cached (default: the user's cache folder)"
     )
-    parser.add_argument("--no-cache", action="store_true", help="keep nothing and compute everything again")
+    parser.add_argument("--no-cache", action="store_true", help="cache nothing and compute everything again")
     parser.add_argument(
-        "--allow-commands", action="store_true", help="run the commands of systems that name one"
+        "--allow-commands", action="store_true", help="run the training commands that the file names"
     )
     add_engine(parser)
     group = parser.add_argument_group("what to show and write")
@@ -149,7 +149,7 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
     )
-    parser.add_argument("--different", action="store_true", help="leave out the cells that are equal")
+    parser.add_argument("--different", action="store_true", help="show only the cells that differ")
     parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - is standard output")
     parser.add_argument(
         "--departures",
@@ -170,14 +170,14 @@ def run_reproduce(args: argparse.Namespace) -> int:
         effects = departure_effects(args.data)
         _give(args.json, [asdict(effect) for effect in effects], _effect_lines(effects))
         return 0
-    found = reproduce(args.data)
+    result = reproduce(args.data)
     document = {
-        "cells": [{**asdict(cell), "status": cell.status} for cell in found.cells],
-        "not_computed": [asdict(missing) for missing in found.missing],
-        "counts": found.counts(),
+        "cells": [{**asdict(cell), "status": cell.status} for cell in result.cells],
+        "not_computed": [asdict(missing) for missing in result.missing],
+        "counts": result.counts(),
     }
-    _give(args.json, document, _lines(found, different=args.different))
-    return 1 if found.counts()["unexplained"] else 0
+    _give(args.json, document, _lines(result, different=args.different))
+    return 1 if result.counts()["unexplained"] else 0
 
 
 def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
@@ -194,8 +194,8 @@ def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
             write_atomically(path, text)
 
 
-def _lines(found: Reproduction, *, different: bool) -> Iterator[str]:
-    shown = [cell for cell in found.cells if not (different and cell.equal)]
+def _lines(result: Reproduction, *, different: bool) -> Iterator[str]:
+    shown = [cell for cell in result.cells if not (different and cell.equal)]
     width = max((len(cell.name) for cell in shown), default=0)
     title = ""
     for cell in shown:
@@ -205,8 +205,8 @@ def _lines(found: Reproduction, *, different: bool) -> Iterator[str]:
             yield f"\n{title}\n  {'':{width}}  {'paper':>12}  {'computed':>12}"
         yield _cell_line(cell, width)
     yield "\nnot computed"
-    yield from (f"  {missing.source}: {missing.claim}\n    {missing.why}" for missing in found.missing)
-    counts = found.counts()
+    yield from (f"  {missing.source}: {missing.claim}\n    {missing.why}" for missing in result.missing)
+    counts = result.counts()
     yield "\n" + " · ".join(f"{number:,} {status}" for status, number in counts.items())
 
 

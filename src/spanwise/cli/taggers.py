@@ -19,19 +19,19 @@ def add_train(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise train`."""
     parser.add_argument("model", metavar="MODEL", help="the name of the tagger")
     parser.add_argument("--train", metavar="FILE", required=True, help="the data to learn from")
-    parser.add_argument("--dev", metavar="FILE", required=True, help="the data that choose the best epoch")
+    parser.add_argument("--dev", metavar="FILE", required=True, help="the data used to choose the best epoch")
     parser.add_argument(
         "--test", metavar="FILE", action="append", default=[], help="data to tag; may be repeated"
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all random numbers (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     parser.add_argument(
-        "--context", type=int, metavar="K", help="sentences of one document in a window (default: 1)"
+        "--context", type=int, metavar="K", help="sentences per window, all from one document (default: 1)"
     )
     parser.add_argument(
         "--device",
         default="auto",
         metavar="NAME",
-        help="auto, cpu or cuda (default: auto, a GPU where there is one)",
+        help="auto, cpu or cuda (default: auto, a GPU if there is one)",
     )
     parser.add_argument("--options", metavar="FILE", help="settings in a TOML file")
     parser.add_argument(
@@ -43,7 +43,7 @@ def add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(args: argparse.Namespace) -> int:
-    """Train one of the papers' taggers from its name, and tag test files with it.
+    """Train one of the papers' taggers by name, and tag test files with it.
 
     A name says what the tagger sees and how it decides: characters (none, cnn, flair, minilm,
     features), words (none, rand, glove50, glove100), sentence encoder (Lstm, Cnn) and decoder (Crf,
@@ -108,7 +108,7 @@ TAG_EXAMPLES = """examples:
 def add_tag(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise tag`."""
     parser.add_argument("tagger", metavar="FOLDER", help="what 'spanwise train' wrote")
-    parser.add_argument("source", metavar="FILE", help="the text to tag; its own tags are not looked at")
+    parser.add_argument("source", metavar="FILE", help="the text to tag; its own tags are ignored")
     parser.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="the file to write; its suffix names the format"
     )
@@ -131,9 +131,9 @@ def run_tag(args: argparse.Namespace) -> int:
 
     if args.scores:
         check_scores_fit(args.output, format=args.to)
-    found = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
-    write(found, args.output, format=args.to, scores=args.scores)
-    number = f"{many(len(found.corpus), 'sentence')}, {many(len(found.mentions), 'mention')}"
+    annotation = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
+    write(annotation, args.output, format=args.to, scores=args.scores)
+    number = f"{many(len(annotation.corpus), 'sentence')}, {many(len(annotation.mentions), 'mention')}"
     sys.stderr.write(f"{args.output}: {number}\n")
     return 0
 

@@ -1,1 +1,1 @@
-"""Other packages' calls, served by spanwise; each module is named after the package it stands in for."""
+"""The interfaces of other packages, served by spanwise; each module is named after its package."""

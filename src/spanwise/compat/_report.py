@@ -38,7 +38,7 @@ def _category() -> type[Warning]:
 
 
 def check_options(average: Any, beta: float) -> None:
-    """A ValueError where `beta` is negative or `average` is none of seqeval's."""
+    """A ValueError where `beta` is negative or `average` is not one of seqeval's."""
     if beta < 0:
         raise ValueError("beta should be >=0 in the F-beta score")
     if average not in AVERAGES:
@@ -46,7 +46,7 @@ def check_options(average: Any, beta: float) -> None:
 
 
 def check_consistent_length(y_true: Sequence[Any], y_pred: Sequence[Any]) -> None:
-    """A TypeError where the input is no list of lists, a ValueError where the lengths of the sides differ."""
+    """Raise TypeError unless the input is lists of lists, and ValueError if the sides differ in length."""
     if {*map(type, y_true), *map(type, y_pred)} != {list}:
         raise TypeError("Found input variables without list of list.")
     len_true, len_pred = list(map(len, y_true)), list(map(len, y_pred))
@@ -172,7 +172,7 @@ class DictReporter(Reporter):
 
 
 class StringReporter(Reporter):
-    """Rows right-aligned in columns of nine characters behind a name of `width`."""
+    """Rows right-aligned in columns of nine characters after a name of `width`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -245,7 +245,7 @@ def spans_of(seq: Any, suffix: bool) -> Spans:
 
 
 def flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The tags of all sentences one behind the other."""
+    """The tags of all sentences one after the other."""
     if any(isinstance(part, list) for part in y_true):
         return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
     return y_true, y_pred

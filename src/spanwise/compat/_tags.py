@@ -31,10 +31,10 @@ class _Interned(dict[Any, int]):
 
 
 class TagSequences(Struct, frozen=True, eq=False):
-    """Sequences of tags laid one behind the other, an O after each.
+    """Sequences of tags laid end to end, an O after each.
 
-    Two codes are added to those of `distinct`: the O after a sequence, and behind
-    it what stands before the very first tag.
+    Two codes are added to those of `distinct`: the O after a sequence, and after it
+    what precedes the very first tag.
     """
 
     stream: Codes
@@ -72,9 +72,9 @@ class Spans(Struct, frozen=True, eq=False):
 
 
 def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:
-    """The entities of seqeval's default mode, which repairs any tag and warns of tags that are none.
+    """The entities of seqeval's default mode, which repairs any tag and warns of malformed ones.
 
-    A tag that is no entity tag is reported once a call, not once a token.
+    A tag that is not an entity tag is reported once per call, not once per token.
     """
     tags = TagSequences.of(sequences)
     for tag in tags.distinct:
@@ -338,7 +338,7 @@ class IOB1(SchemeToken):
 class IOE1(SchemeToken):
     """I- inside; E- only at the end of a mention before another of its label."""
 
-    # seqeval misreads some IOE1 sequences (a mention behind an E- of another label); its numbers are kept.
+    # seqeval misreads some IOE1 sequences (a mention after an E- of another label); its numbers are kept.
     allowed_prefix = Prefix.I | Prefix.O | Prefix.E
     start_patterns = _patterns("OI* II! EI* EE=")
     inside_patterns = _patterns("II= IE=")

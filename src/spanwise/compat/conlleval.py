@@ -24,7 +24,7 @@ def conlleval(gold: Any, predicted: Any = None, **reading: Any) -> str:
     """What conlleval prints of gold and predicted tags.
 
     Both are files, annotations or lists of tags; one file alone has gold and predicted tags in its last two
-    columns. The tags of a file are taken as they stand there, those of an annotation are IOB2.
+    columns. The tags of a file are taken as written there, those of an annotation are IOB2.
 
     Examples:
         >>> print(conlleval([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]]), end="")
@@ -59,15 +59,15 @@ def _raw(source: Any, columns: Sequence[Any], reading: dict[str, Any]) -> list[l
     annotation = read(source, **{**reading, "columns": wanted})
     corpus = annotation.corpus
     borders = corpus.sentences.tolist()
-    found: list[list[list[str]] | None] = []
+    tag_columns: list[list[list[str]] | None] = []
     for name in wanted:
         kept = corpus.columns.get(name)
         if kept is None:
-            found.append(None)
+            tag_columns.append(None)
             continue
         flat = [str(tag) for tag in kept]
-        found.append([flat[begin:end] for begin, end in pairwise(borders)])
-    return found
+        tag_columns.append([flat[begin:end] for begin, end in pairwise(borders)])
+    return tag_columns
 
 
 def _encoded(annotation: Annotation) -> list[list[str]]:

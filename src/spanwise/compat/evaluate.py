@@ -55,7 +55,7 @@ class Seqeval:
         references: Iterable[Sequence[str]] | None = None,
         **options: Any,
     ) -> dict[str, object]:
-        """The scores over what was gathered and what is given, and begin anew.
+        """The scores over what was gathered and what is given, and start again.
 
         For every label `precision`, `recall`, `f1` and `number`; `overall_precision`, `overall_recall`,
         `overall_f1` and `overall_accuracy`. Options are `suffix`, `scheme` (a name), `mode`,
@@ -157,12 +157,12 @@ def make_compute_metrics(
     settings = {"zero_division": 0, **options}
     if tokens is None and (train is not None or attributes != "none"):
         raise ChoiceError(
-            "tough mentions and buckets need the words.\nPass tokens=, a list of words a sentence."
+            "tough mentions and buckets need the words.\nPass tokens=, one list of words per sentence."
         )
 
     if intervals and (other := sorted(options.keys() - {"zero_division"})):
         raise ChoiceError(
-            f"intervals are not those of scores with {', '.join(other)}.\n"
+            f"intervals cannot be computed for scores with {', '.join(other)}.\n"
             "Leave out intervals=, or these options."
         )
 
@@ -170,15 +170,15 @@ def make_compute_metrics(
         given = getattr(prediction, "predictions", None)
         predicted, labels = (given, prediction.label_ids) if given is not None else tuple(prediction)[:2]
         said, gold = tagged(predicted, labels, label_list, word_ids=word_ids)
-        found = scores(gold, said, **settings)
+        metrics = scores(gold, said, **settings)
         result = {
-            key.removeprefix("overall_"): float(value) for key, value in found.items() if _is_overall(key)
+            key.removeprefix("overall_"): float(value) for key, value in metrics.items() if _is_overall(key)
         }
         result["accuracy"] = _accuracy(gold, said)
         if entity_level:
             result |= {
                 f"{label}_{key}": float(value)
-                for label, row in found.items()
+                for label, row in metrics.items()
                 if not _is_overall(label)
                 for key, value in row.items()
             }
@@ -226,7 +226,7 @@ def tagged(
     if said.shape != gold.shape:
         raise InputError(
             f"predictions have the shape {said.shape}, but labels {gold.shape}.\n"
-            "Both need a row a sentence and a column a sub-word; logits one more axis."
+            "Both need one row per sentence and one column per sub-word; logits need one more axis."
         )
     counts = gold != IGNORED
     if word_ids is not None:
@@ -235,7 +235,7 @@ def tagged(
     if beyond >= len(names):
         raise InputError(
             f"there is a label id {beyond}, but label_list has {len(names)} labels.\n"
-            "Pass all labels in their order."
+            "Pass all labels, in order."
         )
     borders = offsets(counts.sum(axis=1))
     return _split(names[said[counts]], borders), _split(names[gold[counts]], borders)
@@ -284,27 +284,27 @@ def _evaluated(
     )["system"]
 
 
-def _reasons(found: SystemScores, *, fair: bool) -> dict[str, float]:
+def _reasons(scores: SystemScores, *, fair: bool) -> dict[str, float]:
     """Fair scores, recall of tough mentions and F1 of buckets as scalars; what is undefined is left out."""
     result: dict[str, float | None] = {}
     if fair:
         keys = ("precision", "recall", "f1", "LE", "BE", "LBE", "FN", "FP")
-        result |= {f"fair_{key}": getattr(found.fair.overall, key) for key in keys}
-    result |= {f"tough_{subset}_recall": scored.overall.recall for subset, scored in found.tough.items()}
-    for name, attribute in found.attributes.items():
+        result |= {f"fair_{key}": getattr(scores.fair.overall, key) for key in keys}
+    result |= {f"tough_{subset}_recall": scored.overall.recall for subset, scored in scores.tough.items()}
+    for name, attribute in scores.attributes.items():
         result |= {f"{name}_{bucket.name}_f1": bucket.f1 for bucket in attribute.buckets}
     return {key: float(value) for key, value in result.items() if value is not None}
 
 
-def _ends(found: SystemScores, *, labels: bool, fair: bool) -> dict[str, float]:
+def _ends(scores: SystemScores, *, labels: bool, fair: bool) -> dict[str, float]:
     """The ends of intervals under the names of their scores; what is undefined is left out."""
-    scored = [("", "", found.exact.overall.interval)]
+    scored = [("", "", scores.exact.overall.interval)]
     if labels:
-        scored += [(f"{label}_", "", one.interval) for label, one in found.exact.labels.items()]
+        scored += [(f"{label}_", "", one.interval) for label, one in scores.exact.labels.items()]
     if fair:
-        scored.append(("fair_", "", found.fair.overall.interval))
-    scored += [(f"tough_{subset}_", "recall", one.overall.interval) for subset, one in found.tough.items()]
-    for name, attribute in found.attributes.items():
+        scored.append(("fair_", "", scores.fair.overall.interval))
+    scored += [(f"tough_{subset}_", "recall", one.overall.interval) for subset, one in scores.tough.items()]
+    for name, attribute in scores.attributes.items():
         scored += [(f"{name}_{bucket.name}_", "f1", bucket.interval) for bucket in attribute.buckets]
     ends = {
         f"{before}{score}_{side}": end

@@ -1,4 +1,4 @@
-"""Scorers for spaCy pipelines: its own scores, and the fair ones that tell why a score is what it is.
+"""Scorers for spaCy pipelines: spaCy's own scores, and fair ones, which explain them.
 
 spaCy finds them by name through entry points: `@scorers = "spanwise.ner_scorer.v1"`.
 """
@@ -62,30 +62,30 @@ def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -
 
 
 def _placed(example: Any, spans: Iterable[Any]) -> Spans:
-    """Predicted spans in gold tokens; -1 where a border lies inside one."""
+    """Predicted spans in gold tokens; -1 where a border is inside one."""
     gold, predicted = example.reference, example.predicted
     if len(gold) == len(predicted) and all(a.text == b.text for a, b in zip(gold, predicted, strict=True)):
-        found = [(span.start, span.end, span.label_) for span in spans]
+        rows = [(span.start, span.end, span.label_) for span in spans]
     else:
         starts, ends = _borders(gold)
         begins, stops = _offsets(predicted)
-        found = []
+        rows = []
         for span in spans:
             start, end = starts.get(begins[span.start], -1), ends.get(stops[span.end - 1], -1)
-            found.append((start, end, span.label_) if 0 <= start < end else (-1, -1, span.label_))
-    placed = dict.fromkeys(span for span in found if span[0] >= 0)
-    return [*placed, *(span for span in found if span[0] < 0)]
+            rows.append((start, end, span.label_) if 0 <= start < end else (-1, -1, span.label_))
+    placed = dict.fromkeys(span for span in rows if span[0] >= 0)
+    return [*placed, *(span for span in rows if span[0] < 0)]
 
 
 def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
-    """Where each token begins and ends among the characters that are no white space."""
+    """Where each token begins and ends among the characters other than white space."""
     sizes = [len("".join(token.text.split())) for token in doc]
     ends = np.cumsum(sizes, dtype=np.int64)
     return (ends - np.array(sizes, dtype=np.int64)).tolist(), ends.tolist()
 
 
 def _borders(doc: object) -> tuple[dict[int, int], dict[int, int]]:
-    """The token that begins at an offset, and the one behind that which ends there; blank tokens aside."""
+    """The token that begins at an offset, and the one after that which ends there; blank tokens aside."""
     begins, stops = _offsets(doc)
     tokens = [(begin, stop, place) for place, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
     solid = [token for token in tokens if token[0] < token[1]]

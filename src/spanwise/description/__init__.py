@@ -1,4 +1,4 @@
-"""What a test set is like before any system is run: sizes, labels, ζ, tough mentions, drift, conflicts."""
+"""Describe a test set before any system is run: sizes, labels, ζ, tough mentions, drift, conflicts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def describe(
         vocabulary: known words, in place of the training vocabulary.
         lowercase: compare the strings of attributes in lower case; tough mentions stay as written.
         name: what to call the dataset; its file's stem without it.
-        examples: how many conflicting annotations to show at most.
+        examples: the maximum number of conflicting annotations to show.
         redact: leave out all text.
         memory: describe files in parts that need about so much memory ("1GB"); by default only where the
             files would not fit into this machine's.
@@ -169,7 +169,7 @@ def _attribute(name: str, facts: Facts, tested: Sequence[TestPart]) -> dict[str,
     }
 
 
-# ---- drift: how far the test set lies from the training data ----
+# ---- drift: how far the test set differs from the training data ----
 
 
 def _drift(tested: Sequence[TestPart], trained: TrainPart, train: TrainingSource) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The typed result, one family of documents that every verb returns: what all begin with and can do."""
+"""The typed result, one family of documents that every verb returns: their common head and methods."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise UnknownKey(_not_here(key, self.__struct_fields__))
         return getattr(self, key)
 
-    if not TYPE_CHECKING:  # type checkers find such slips themselves
+    if not TYPE_CHECKING:  # type checkers find such errors themselves
 
         def __getattr__(self, name: str) -> Any:
             raise AttributeError(_not_here(name, type(self).__struct_fields__))
@@ -184,7 +184,7 @@ class Document(Struct, frozen=True, kw_only=True):
         return self.to_text()
 
 
-# A document, or the plain dicts and lists that stand for one: what every report takes.
+# A document, or the plain dicts and lists that represent one: what every report takes.
 DocumentLike: TypeAlias = Document | Mapping[str, Any]
 
 

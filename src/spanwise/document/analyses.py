@@ -29,7 +29,7 @@ class Brier(Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True):
-    """Predictions whose scores lie in one bin: low < score <= high."""
+    """Predictions whose scores are in one bin: low < score <= high."""
 
     low: float | None
     high: float | None
@@ -40,7 +40,7 @@ class ReliabilityBin(Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceCell(Struct, frozen=True, kw_only=True):
-    """What the scores of some predictions are worth; undefined numbers are null."""
+    """The assessment of the scores of some predictions; undefined numbers are null."""
 
     predicted: int
     correct: int
@@ -129,7 +129,7 @@ class ConfidencePair(Struct, frozen=True, kw_only=True):
 
 
 class SystemConfidence(Struct, frozen=True, kw_only=True):
-    """What the scores of one system are worth."""
+    """The assessment of one system's scores."""
 
     overall: ConfidenceCell
     labels: dict[str, ConfidenceCell]
@@ -335,7 +335,7 @@ class AnswerCounts(Struct, frozen=True, kw_only=True):
     dropped: int = 0  # of them, those left out on request; they are not among `given`
     beyond: int = 0  # occurrence numbers beyond the last candidate
     markup_by_position: int = 0  # units whose markup was placed by position
-    markup_as_texts: int = 0  # units whose markup has another text than gold
+    markup_as_texts: int = 0  # units whose markup differs from the gold text
 
 
 class Policies(Struct, frozen=True, kw_only=True):
@@ -448,7 +448,7 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
         return chosen
 
     def shortened(self, most: int) -> PlacementDocument:
-        """The same with at most so many answers of each kind listed."""
+        """The same with at most this many answers of each kind listed."""
         seen: Counter[str] = Counter()
         kept = []
         for one in self.unplaced:

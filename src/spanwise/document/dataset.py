@@ -27,7 +27,7 @@ class SubsetShares(Part, frozen=True, kw_only=True):
 
 
 class DescribedBucket(BucketEdges, frozen=True, kw_only=True):
-    """How many gold units lie in a bucket."""
+    """How many gold units are in a bucket."""
 
     gold: Count
     share: Fraction
@@ -73,7 +73,7 @@ class SentenceConflicts(Part, frozen=True, kw_only=True):
 
 
 class VariationPlace(Part, frozen=True, kw_only=True):
-    """A stretch of words that is read otherwise elsewhere between the same neighbours."""
+    """A stretch of words that is read differently elsewhere between the same neighbours."""
 
     place: str
     text: str
@@ -105,7 +105,7 @@ class DriftShares(Part, frozen=True, kw_only=True):
 
 
 class DriftValues(Part, frozen=True, kw_only=True):
-    """Means in the training data and in the test set, and how far the two distributions lie apart."""
+    """Means in the training data and in the test set, and how far apart the two distributions are."""
 
     train: float | None
     test: float | None
@@ -113,7 +113,7 @@ class DriftValues(Part, frozen=True, kw_only=True):
 
 
 class Drift(Part, frozen=True, kw_only=True):
-    """How far a test set lies from its training data.
+    """How far a test set differs from its training data.
 
     Unknown tokens and unseen mentions of the training data are those of each unit beside all the others.
     """
@@ -370,7 +370,7 @@ class AgreementSettings(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Document, frozen=True, kw_only=True):
-    """How far annotators agree."""
+    """How well annotators agree."""
 
     kind: str = "agreement"
     settings: AgreementSettings
@@ -420,7 +420,7 @@ class SuspectEvidence(Struct, frozen=True, kw_only=True):
     rarity: float | None = None
     confidence: float | None = None
     readings: dict[str, int] = field(default_factory=dict)  # of the same words in the same context
-    example: str | None = None  # where the majority reading stands
+    example: str | None = None  # where the majority reading is found
     words: tuple[str, ...] = ()
 
 

@@ -216,7 +216,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
 
     @property
     def confidence(self) -> SystemConfidence:
-        """What the scores of its predictions are worth, as `spanwise.confidence` says it."""
+        """The assessment of its confidence scores, as `spanwise.confidence` gives it."""
         whole: Evaluation = self.__dict__["whole"]
         return whole.confidence().systems[self.name]
 
@@ -258,7 +258,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     notes: tuple[str, ...] | UnsetType = UNSET
     answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # of systems that give no positions
     weak: Slices | UnsetType = UNSET  # conjunctions of conditions, where they were looked for
-    suspects: Suspects | UnsetType = UNSET  # places of gold that several systems read otherwise
+    suspects: Suspects | UnsetType = UNSET  # places of gold that several systems read differently
     examples: ExampleCounts | UnsetType = UNSET
     units: UnitCounts | UnsetType = UNSET
     mentions: MentionCodes | UnsetType = UNSET
@@ -305,7 +305,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
 
         Args:
             slices: keywords of `spanwise.find_slices`.
-            suspects: the most suspects to list; they need two systems.
+            suspects: the maximum number of suspects to list; they need two systems.
         """
         weak = self.find_slices(**(slices or {}))
         found: Suspects | UnsetType = UNSET
@@ -327,15 +327,15 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         system.__dict__.update(whole=self, name=name, mentions=None if live is None else live.system(name))
         return system
 
-    if not TYPE_CHECKING:  # type checkers find such slips themselves
+    if not TYPE_CHECKING:  # type checkers find such errors themselves
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):
-                return object.__getattribute__(self, name)  # what failed inside a property tells more
+                return object.__getattribute__(self, name)  # an error inside a property is more informative
             text = f"a result has no {name!r}."
             if not name.startswith("_") and len(self.systems):
                 first = next(iter(self.systems))
-                text += f"\nScores stand under their system: result[{first!r}].exact.overall.f1."
+                text += f"\nScores are under their system: result[{first!r}].exact.overall.f1."
             raise AttributeError(text)
 
     def __iter__(self) -> Iterator[str]:
@@ -345,7 +345,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         return len(self.systems)
 
     def comparison(self, one: str, other: str) -> Comparison | None:
-        """The tests between two systems, whichever of them stands first."""
+        """The tests between two systems, whichever of them comes first."""
         return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
 
     def inconsistent(self) -> tuple[str, str] | None:
@@ -410,7 +410,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
 class EvaluationSummary(Evaluation, frozen=True, kw_only=True, dict=True):
     """An evaluation that is read without its sentences."""
 
-    # Under this name nothing stands in a document, so that what stands under its own is passed over.
+    # No document has a field of this name, so that the field of its real name is ignored.
     sentences: Sequence[Sentence] = field(default=(), name="no sentences")
 
 

@@ -1,4 +1,4 @@
-"""Documents from files and from plain data: migrated, checked, and told where they are wrong."""
+"""Documents from files and from plain data: migrated and checked; errors name the place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEWLINE = b"\n"
 
 
 class _Head(Struct):
-    """What tells one kind of document from another; `…` holds whatever stands there."""
+    """What tells one kind of document from another; `…` matches anything."""
 
     spanwise: msgspec.Raw | UnsetType = UNSET
     schema: Any = UNSET
@@ -119,8 +119,8 @@ def _head(data: bytes, place: str) -> _Head:
     except msgspec.ValidationError:
         raise _not_ours(place) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        found = re.search(r"\(byte (\d+)\)", str(error))
-        end = int(found[1]) if found else len(data)  # without a place the text ends too early
+        match = re.search(r"\(byte (\d+)\)", str(error))
+        end = int(match[1]) if match else len(data)  # without a place the text ends too early
         line = f":{data.count(NEWLINE, 0, end) + 1}" if NEWLINE in data else ""
         raise InputError(
             f"{place}{line}: this is not a result document.\nMake one with spanwise evaluate … --json FILE."
@@ -154,8 +154,8 @@ def _type_of(
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{place}: {unknown('kind of document', str(kind), KINDS)}")
-    found: type[object] = reach(kinds[kind])
-    return found
+    kind_type: type[object] = reach(kinds[kind])
+    return kind_type
 
 
 def _migrated(content: Mapping[str, Any]) -> dict[str, object]:
@@ -241,7 +241,7 @@ def _types(text: str) -> str:
 
 
 def _named(path: str, message: str, content: object, kind: type[object]) -> str:
-    """The path with the keys of objects, which the decoder does not tell: the first that brings the error."""
+    """The path with the keys of objects, which the decoder does not name: the first that causes the error."""
     while "[...]" in path:
         before, _, after = path.partition("[...]")
         steps = _steps(before)

@@ -275,7 +275,7 @@ class AttributeScores(Part, frozen=True, kw_only=True):
 
 
 class WeakSlice(Part, frozen=True, kw_only=True):
-    """A part of the data and what it costs: its share of the gold units times how far it lies below all."""
+    """A part of the data and its cost: its share of the gold units times how far it is below the whole."""
 
     kind: Literal["bucket", "label", "tough"]
     attribute: str | None
@@ -344,7 +344,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
 
     def about(self, primary: str) -> Rates:
-        """The scores among which the primary one stands, with their intervals."""
+        """The scores that include the primary one, with their intervals."""
         match primary:
             case "macro":
                 return self.exact.macro

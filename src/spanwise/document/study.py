@@ -252,7 +252,7 @@ class Ranking(Part, frozen=True, kw_only=True):
     """Mean ranks of the systems over datasets, and which of them cannot be told apart (Demšar 2006).
 
     `groups` are runs of neighbouring systems whose mean ranks differ by less than the critical difference of
-    Nemenyi's test, from the best to the worst; a system alone is no group.
+    Nemenyi's test, from the best to the worst; a single system is not a group.
     """
 
     datasets: Count
@@ -288,7 +288,7 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     """The runs of every system on one dataset, and the tests between systems.
 
-    Sentences and mentions stand under their system, as those of an evaluation whose systems are its runs.
+    Sentences and mentions are kept under their system, as those of an evaluation whose systems are its runs.
     """
 
     dataset: DatasetFacts | None

@@ -1,4 +1,4 @@
-"""Where blocks run: an engine maps one function over blocks, in their order; and what this machine gives."""
+"""Engines: an engine maps one function over blocks, in order; and the resources of this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
 
-# More threads would wait for the interpreter more than they would work, and each needs memory of its own.
+# More threads would mostly wait for the interpreter, and each needs memory of its own.
 MOST_THREADS = 2
 
 
@@ -81,7 +81,7 @@ def keep_freed_memory() -> None:
     """Let this process keep the memory of columns it no longer needs for the next ones.
 
     By default the C library gives large pieces back to the system, which then hands out each of their
-    pages anew: a quarter of the time of a large evaluation. This changes the whole process, so only
+    pages again: a quarter of the time of a large evaluation. This changes the whole process, so only
     programs call it that are ours; without the GNU C library it does nothing.
     """
     try:
@@ -96,7 +96,7 @@ def keep_freed_memory() -> None:
 def release_freed_memory() -> None:
     """Return freed memory to the system, where the C library can.
 
-    What was freed lies between what is kept, in pieces that the large columns of the next step do not
+    Freed memory is fragmented, in pieces that the large columns of the next step do not
     fit into.
     """
     try:
@@ -109,7 +109,7 @@ def release_freed_memory() -> None:
 def check_room_for_drawing() -> None:
     """Refuse to draw where the process may not reserve what the renderer of charts reserves.
 
-    It ends the whole process otherwise, without a word.
+    Otherwise it would end the whole process without a message.
     """
     try:
         import resource
@@ -131,7 +131,7 @@ Outcome = TypeVar("Outcome")
 class Engine(Protocol):
     """Something that can call one function with each of many blocks, here or elsewhere.
 
-    `function(block, shared)` is pure: it depends on its two arguments alone, and all three can be pickled.
+    `function(block, shared)` is pure: it depends only on its two arguments, and all three can be pickled.
     Results come in the order of the blocks, so that no sum over them depends on the engine. Blocks are
     asked for one by one; an engine holds only a few of them at a time.
     """
@@ -154,7 +154,7 @@ def local_engine(workers: int) -> Engine:
 
 
 def engine_of(given: Any) -> Engine | None:
-    """An engine as it was given, or the engine of a Spark session."""
+    """The engine given, or the engine of a Spark session."""
     if given is None or not type(given).__module__.startswith("pyspark."):
         engine: Engine | None = given
         return engine
@@ -299,7 +299,7 @@ class _Pool:
         )
 
     def close(self) -> None:
-        """End all processes; what they were doing is not needed any more."""
+        """End all processes; their work is no longer needed."""
         for pipe, process in self._pipes.items():
             pipe.close()
             os.kill(process, signal.SIGKILL)
@@ -325,7 +325,7 @@ def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> Non
             pipe.send(answer)
         except (BrokenPipeError, ConnectionError):
             return
-        except Exception as error:  # what cannot be pickled
+        except Exception as error:  # an error that cannot be pickled
             pipe.send((True, RuntimeError(f"{type(error).__name__}: {error}; {answer[1]!r:.200}")))
 
 

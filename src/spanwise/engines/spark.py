@@ -1,4 +1,4 @@
-"""Blocks on Apache Spark, as files or where a frame lies: executors call the same functions."""
+"""Blocks on Apache Spark, as files or where the data of a frame are: executors call the same functions."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MOST = 4096
 LEXICON = 1 << 30
 LONG = 256  # values of a column from which on it is worth a look how narrow its numbers can be
 NARROW = [np.iinfo(kind) for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)]
-RETURNED = 1 << 28  # bytes that a job may bring back, about: Spark refuses more than 1 GB unless told
-ATTEMPTS = 4  # of a task, where Spark runs on this machine alone; elsewhere Spark's own setting holds
+RETURNED = 1 << 28  # bytes that a job may bring back, about: Spark refuses more than 1 GB by default
+ATTEMPTS = 4  # of a task, where Spark runs only on this machine; elsewhere Spark's own setting holds
 # Java has little to do here, and Spark rarely runs long: its second compiler would cost more than it saves.
 LOCAL_JAVA = "-XX:TieredStopAtLevel=1"
 
@@ -70,9 +70,9 @@ class SparkEngine(Struct, frozen=True, eq=False):
                 sent = context.broadcast(Sent.of(shared))
             slices = min(len(job), self.partitions or len(job))
             rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
-            found = collected(context, rows.collect)
-            size = _next_size(size, found)
-            yield from map(outcome_of, found)
+            results = collected(context, rows.collect)
+            size = _next_size(size, results)
+            yield from map(outcome_of, results)
         if sent is not None:
             sent.destroy()  # after an error Spark does so by itself, once its last task has ended
 
@@ -100,7 +100,7 @@ class Sent(Struct, frozen=True, eq=False):
         return cls(packed(value))
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
-        return unpacked, (self.data,)  # so that a worker unpacks what is broadcast once, not once per task
+        return unpacked, (self.data,)  # so that a worker unpacks a broadcast once, not once per task
 
 
 def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
@@ -108,9 +108,9 @@ def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterat
     yield from map(outcome_of, collected(context, job))
 
 
-def _next_size(size: int, found: Sequence[bytes]) -> int:
+def _next_size(size: int, results: Sequence[bytes]) -> int:
     """How many blocks the next job has: twice as many, unless they would bring back too much at once."""
-    largest = max(map(len, found), default=1)
+    largest = max(map(len, results), default=1)
     return max(1, min(2 * size, MOST, RETURNED // max(largest, 1)))
 
 
@@ -134,7 +134,7 @@ def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequ
             return waiting.submit(tagged).result()
         except Py4JError as error:
             lost = WorkerLost(
-                f"Spark gave up on a job: {_cause(error)}.\n"
+                f"Spark failed to run a job: {_cause(error)}.\n"
                 "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
             )
             raise lost from None
@@ -156,7 +156,7 @@ def answer(function: Callable[..., object], block: object, shared: object) -> by
     try:
         return packed((False, function(block, shared)))
     except (OSError, MemoryError):
-        raise  # another attempt, or another executor, may do better
+        raise  # another attempt, or another executor, may succeed
     except Exception as error:
         return packed((True, error))
 
@@ -214,7 +214,7 @@ def unpacked(data: bytes) -> Any:
 
 
 def _cause(error: Exception) -> str:
-    """The last line that tells what happened, of all that Java and Python say."""
+    """The last informative line of all that Java and Python print."""
     lines = [line.strip() for line in str(error).splitlines()]
     python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     failed = [line for line in lines if "stage failure" in line or "cancelled" in line]
@@ -280,7 +280,7 @@ ROWS = 10_000  # of a block, unless its documents are longer
 class Packed(Struct, frozen=True, eq=False):
     """A frame whose rows were packed into blocks, each a table in Arrow's stream format.
 
-    With a column `document` no document is cut in two, as its rows must stand side by side in a partition.
+    With a column `document` no document is cut in two, as its rows must be adjacent in a partition.
     """
 
     frame: DataFrame  # a row is a block
@@ -305,15 +305,15 @@ class Packed(Struct, frozen=True, eq=False):
         context = self.frame.sparkSession.sparkContext
         sent = context.broadcast(Sent.of(shared))
         job = self.rows.mapPartitionsWithIndex(partial(_of_every, function, sent))
-        found: list[list[Outcome]] = [[] for _ in range(self.rows.getNumPartitions())]
+        outcomes: list[list[Outcome]] = [[] for _ in range(self.rows.getNumPartitions())]
         for partition, outcome in answers(context, job.collect):
-            found[partition].append(outcome)
+            outcomes[partition].append(outcome)
         sent.destroy()
-        return found
+        return outcomes
 
 
 class FrameEngine(Struct, frozen=True, eq=False):
-    """Runs functions over the blocks of a packed frame, of which so many lie in each partition.
+    """Runs functions over the blocks of a packed frame, of which a given number are in each partition.
 
     A block is known by its `number` and gets its data, with `with_data`, where they are.
     """
@@ -334,7 +334,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
         self, function: Callable[[Any, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Any],
         shared: Shared, schema: str,
     ) -> DataFrame:  # fmt: skip
-        """A frame of the rows that `function(block, shared)` gives for each block, made where the blocks lie.
+        """A frame of the rows that `function(block, shared)` gives for each block, made where the blocks are.
 
         The blocks must stay until the frame is written.
         """

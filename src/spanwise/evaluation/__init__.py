@@ -150,7 +150,7 @@ def evaluate(
     tags: Mapping[str, str] | None = None,
     **reading: Any,
 ) -> Result:
-    """Score one or more systems against gold, and find where and why they lose.
+    """Score one or more systems against gold, and find where and why they lose points.
 
     Args:
         source: gold as a file, an `Annotation`, a frame, records, lists of tags or lists of spans; without
@@ -167,31 +167,31 @@ def evaluate(
         focus: the label under which errors count: "gold", "predicted", or "both" (half each).
         weights: further credits, by name ("ortmann-eq7") or formula ("BE = 0.5 TP + 0.25 FP + 0.25 FN").
         attributes: names, or a preset ("fu20", "fu19", "all", "none"); by default the eight of Fu20.
-        buckets: how to cut attributes, such as `{"entity_length": "1,2,3", "sentence_length": "balanced:6"}`.
-        edges: buckets of an earlier result (`result.edges()`), used as they are.
+        buckets: how to bucket attributes, such as `{"entity_length": "1,2,3", "sentence_length":
+        "balanced:6"}`. edges: buckets of an earlier result (`result.edges()`), used as they are.
         cross: pairs of attributes of mentions whose buckets are crossed.
         vocabulary: the known words for out-of-vocabulary density, in place of the training words.
-        resamples: of the bootstrap; 0 for no intervals and no tests.
+        resamples: the number of bootstrap resamples; 0 for no intervals and no tests.
         unit: what is resampled: "document" where the data mark them, else "sentence".
         pairs: the pairs of systems to test; by default all.
-        correction: of p-values: "holm" over pairs and maxT over all other scores, or "bh".
+        correction: how p-values are corrected: "holm" over pairs and maxT over all other scores, or "bh".
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
             F1. Choose it before looking at the scores.
-        align: "strict", "position", "characters" or "diff", where tokens of predictions differ.
-        examples: which sentences the document holds: "errors", "all" or "none".
+        align: "strict", "position", "characters" or "diff": what to do if predictions have other tokens than
+        gold. examples: which sentences the document holds: "errors", "all" or "none".
         redact: leave out all text.
-        memory: evaluate files in parts that need about so much memory ("1GB"); by default only
-            where the files would not fit into this machine's.
-        workers: processes for the parts; they change no byte of the result. With None, large files
+        memory: evaluate files in parts that need about this much memory ("1GB"); by default only if the files
+            would not fit into memory.
+        workers: the number of processes for the parts; it does not change the result. With None, large files
             are evaluated in parts by several processes.
         engine: where blocks run, in place of processes of this machine: a Spark session, or any `Engine`.
-        progress: called as `progress(step, done, total)` while files are read ("read"), gold is looked at
+        progress: called as `progress(step, done, total)` while files are read ("read"), gold is surveyed
             ("look") and systems are counted ("count"); totals are files and blocks.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: quirks of the preset to switch off.
         answers: the policy that places the answers of systems that give no positions, such as "ordered", or
             the keywords of `spanwise.place`; lists of records with answers are placed in any case.
-        tags: what the result is to be found by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
+        tags: a tag to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
@@ -304,7 +304,7 @@ def evaluated_elsewhere(
 def _one_block(
     block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
-    """What a single block says; the columns made for the first look at it serve to count it as well."""
+    """The result of a single block; columns made for the first look at it are reused to count it."""
     sides = shared.sides(block)
     known = fixed(shared, lambda now: iter([looked(sides[0], now)]), absent, progress)
     progress("count", 0, 1)
@@ -329,12 +329,12 @@ def _with_places(
             "answers is given, but no predictions.\n"
             "Give the file of answers as a system, as in {'llm': 'answers.jsonl'}."
         )
-    found = reach("placement:place_systems")(gold, named_sources(named), answers, reading)
-    return found.gold, found.systems, found.documents
+    placed = reach("placement:place_systems")(gold, named_sources(named), answers, reading)
+    return placed.gold, placed.systems, placed.documents
 
 
 def _answered(result: Result, placed: Mapping[str, PlacementDocument], *, redact: bool) -> Result:
-    """The result with what is to be said of answers that were placed."""
+    """The result with a report on the answers that were placed."""
     if not placed:
         return result
     listed = {name: one.shortened(MOST_ANSWERS) for name, one in placed.items()}
@@ -342,7 +342,7 @@ def _answered(result: Result, placed: Mapping[str, PlacementDocument], *, redact
 
 
 def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
-    """Test which of several systems is better, and where: `evaluate` for two systems or more.
+    """Test which of several systems is better, and where: `evaluate` for at least two systems.
 
     Raises:
         ChoiceError: there are fewer than two systems.

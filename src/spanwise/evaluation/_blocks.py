@@ -27,10 +27,10 @@ from spanwise.formats._format import Cutting, ReadKeywords
 if TYPE_CHECKING:
     from spanwise.formats.parts import PartBytes, Parted
 
-# What one token of a block may cost at the height of its evaluation, in bytes, for each file that holds it.
+# Peak memory per token of a block during its evaluation, in bytes, for each file that holds it.
 BYTES_PER_TOKEN = 400
 LEAST_TOKENS = 10_000
-KEPT_SHARE = 4  # of the memory a quarter may hold the rows of files, which are then parsed only once
+KEPT_SHARE = 4  # a quarter of the memory may hold the rows of files, which are then parsed only once
 NO_EXTRAS = ("columns", "fields")
 
 TOGETHER = 8  # sums of blocks that are added up at once
@@ -78,14 +78,14 @@ class BlockSums(Struct, frozen=True):
 
 
 class Joining(Generic[T]):
-    """What blocks give, joined some at a time in their order: that keeps memory and merging time bounded."""
+    """Results of blocks, joined some at a time in order: that keeps memory and merging time bounded."""
 
     def __init__(self, join: Callable[[Sequence[T]], T]) -> None:
         self._join = join
-        self._levels: list[list[T]] = []  # those of later levels are made of more blocks, and older
+        self._levels: list[list[T]] = []  # later levels are made of more and older blocks
 
     def add(self, one: T) -> None:
-        """Take what the next block gives."""
+        """Take the result of the next block."""
         for level in self._levels:
             level.append(one)
             if len(level) < TOGETHER:
@@ -123,7 +123,7 @@ def joined(parts: Iterable[A]) -> A:
 
 
 class BlockSource(Protocol):
-    """Gold and the predictions of every system, in blocks; what it yields and itself can be pickled."""
+    """Gold and the predictions of every system, in blocks; both it and what it yields can be pickled."""
 
     @property
     def name(self) -> str: ...
@@ -152,7 +152,7 @@ class OneBlock(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """The gold source as errors call it."""
+        """The name of the gold source in errors."""
         return self.inputs.corpus.source.path
 
     @property
@@ -232,8 +232,8 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     def open(self, reference: Mapping[int, PartBytes], *, gold_only: bool = False) -> Block:
         """Read the pieces, and put the predictions on the gold text."""
-        found = self.layers_of(reference, gold_only=gold_only)
-        return block_of(found.pop(""), found, self.how)
+        layers = self.layers_of(reference, gold_only=gold_only)
+        return block_of(layers.pop(""), layers, self.how)
 
     def layers_of(
         self, reference: Mapping[int, PartBytes], *, gold_only: bool = False
@@ -258,7 +258,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
 
 def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) -> Block:
-    """A block of gold and predictions that were read apart: on one text, with one vocabulary."""
+    """A block of gold and predictions that were read separately: on one text, with one vocabulary."""
     if not predicted:
         return Block(gold, {}, {}, {})
     corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in predicted.values())])
@@ -312,7 +312,7 @@ def many_blocks(
     keep: bool = True,
     progress: Progress,
 ) -> ManyBlocks:
-    """Look at all files, and cut them into blocks that need about so much memory.
+    """Look at all files, and cut them into blocks that need about this much memory.
 
     With `keep`, as many rows as fit stay in memory, so that they are parsed only once.
     """
@@ -370,7 +370,7 @@ def many_blocks(
                     "Give predictions for the same sentences.",
                 )
             )
-    layers = {system: FileLayer(place) for place, system in enumerate(named, start=1)}
+    layers = {system: FileLayer(index) for index, system in enumerate(named, start=1)}
     return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
 
@@ -404,7 +404,7 @@ TRAINING_TOKENS = 1 << 19  # of a training block
 
 
 class TrainingFacts(Struct, frozen=True, eq=False):
-    """What training data know, and how the result document names their files."""
+    """The lexicon of training data, and how the result document names their files."""
 
     lexicon: Lexicon | SummedLexicon | None = None
     known: KnownSentences | None = None
@@ -413,7 +413,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, train: Sequence[Annotation]) -> TrainingFacts:
-        """What training data know that are in memory."""
+        """The lexicon of training data in memory."""
         if not train:
             return cls()
         return cls(
@@ -424,7 +424,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
 
 
 class TrainingSource(Protocol):
-    """Training data in blocks; what it yields and itself can be pickled."""
+    """Training data in blocks; both it and what it yields can be pickled."""
 
     @property
     def sources(self) -> int:
@@ -669,7 +669,7 @@ def learnt(
 
 
 def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
-    """What consecutive blocks ask together, so many that the answers take at most `bound` bytes."""
+    """What consecutive blocks ask together, as many blocks as keep the answers within `bound` bytes."""
     waiting: Joining[Questions] = Joining(Questions.joined)
     blocks = most = 0
     for one in asking:

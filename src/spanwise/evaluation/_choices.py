@@ -1,4 +1,4 @@
-"""What a caller chooses and gives: checked before any file is opened, then read whole, in one vocabulary."""
+"""The choices and sources of a call: checked before a file is opened, then read whole, in one vocabulary."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spanwise.matching import MATCHERS, Matcher
 from spanwise.settings import SETTINGS, unless_given
 
 UNITS = ("sentence", "document")
-TWO_READERS = 32 << 20  # bytes of files from which on two readers are faster than one that knows all words
+TWO_READERS = 32 << 20  # bytes of files above which two readers are faster than one that knows all words
 _NAMELESS = "predicted"  # the name of a system whose predictions are not a file
 
 
@@ -42,7 +42,7 @@ class Block(Struct, frozen=True, eq=False):
 
     gold: Annotation
     systems: Mapping[str, Mentions]
-    predicted: Mapping[str, Annotation]  # as they were read, before they were aligned
+    predicted: Mapping[str, Annotation]  # as read, before alignment
     alignment: Mapping[str, Mapping[str, Any]]  # how that went
 
     @property
@@ -55,7 +55,7 @@ class Inputs(Block, frozen=True, eq=False):
     """One dataset and the predictions of each system on it, as one block, with its training data."""
 
     name: str
-    merged: bool  # whether gold and predictions stand in the same files
+    merged: bool  # whether gold and predictions are in the same files
     train: tuple[Annotation, ...]
     entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
 
@@ -102,7 +102,7 @@ class ResampledUnits(Struct, frozen=True, eq=False):
 def unit_of(asked: str | None, documents: int | None, path: str) -> str:
     """What is resampled: documents where there are more than one, unless told otherwise."""
     if asked is not None and asked not in UNITS:
-        block_size(asked)  # refuses what is no unit at all
+        block_size(asked)  # refuses what is not a unit
         return "sentence"  # consecutive ones are joined once all are counted
     if asked == "document" and documents is None:
         raise InputError(
@@ -148,7 +148,7 @@ def gather(
     name: str | None,
 ) -> Inputs:
     """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
-    # Words that one file has taught a reader cost it nothing in the next.
+    # Words that a reader knows from one file cost nothing in the next.
     large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= TWO_READERS
     readers = [Reader(**reading) for _ in range(2 if large else 1)]
     (gold_annotation, predicted), training = at_once(
@@ -215,7 +215,7 @@ def gathered_alone(gold: object, train: object, *, reading: ReadKeywords, name: 
 def _gold_or_merged(
     gold: object, systems: object, reader: Reader
 ) -> tuple[Annotation, dict[str, Annotation]]:
-    """The gold annotation, and the predictions where they stand in the same files."""
+    """The gold annotation, and the predictions where they are in the same files."""
     return _merged(gold, reader) if systems is None else (reader.read(gold), {})
 
 
@@ -225,13 +225,13 @@ def read_predicted(
     """The predictions of every system, by readers that share the files."""
     named = list(_systems(systems).items())
     check_any(systems)
-    found = together(
+    annotations = together(
         [
             partial(_read_all, named[place :: len(readers)], reader, prefer)
             for place, reader in enumerate(readers)
         ]
     )
-    every = {key: one for part in found for key, one in part.items()}
+    every = {key: one for part in annotations for key, one in part.items()}
     return {key: every[key] for key, _ in named}
 
 
@@ -258,7 +258,7 @@ def _bytes(sources: Sequence[object]) -> int:
 
 
 def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, object]) -> Annotation:
-    """The same annotation with the columns of the gold text where they are equal: no need for both."""
+    """The same annotation, sharing the columns of the gold text where they are equal."""
     corpus = one.corpus
     by_tokens = corpus.unit == gold.corpus.unit == "token" and not corpus.without_text
     if report["changed_sentences"] or "crossing" in report or not by_tokens:
@@ -276,15 +276,15 @@ def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation
             "no predictions were given, and the gold data are not a file that holds predicted tags too.\n"
             "Give the predictions as systems."
         )
-    found = {key: reader.read_layers(source) for key, source in files.items()}
-    first, *others = (layers["gold"] for layers in found.values())
+    both = {key: reader.read_layers(source) for key, source in files.items()}
+    first, *others = (layers["gold"] for layers in both.values())
     for gold_annotation in others:
         if first.mentions.rows() != gold_annotation.mentions.rows():
             raise InputError(
                 f"{gold_annotation.reading.path}: its gold mentions are not those of {first.reading.path}.\n"
                 "Files that hold gold and predictions can be compared only over the same gold annotation."
             )
-    return first, {key: layers["predicted"] for key, layers in found.items()}
+    return first, {key: layers["predicted"] for key, layers in both.items()}
 
 
 RUN = "{run}"  # in a path: what tells the runs of a system apart
@@ -388,7 +388,7 @@ class Choices(Struct, frozen=True, eq=False):
         vocabulary: Sequence[str] | None,
         **others: Any,
     ) -> Choices:
-        """The choices in the form that the stages use."""
+        """The choices in the form that later stages use."""
         if buckets is not None and not isinstance(buckets, Mapping):
             raise ChoiceError(
                 f"buckets is {buckets!r}, but must say how to cut each attribute.\n"
@@ -475,12 +475,12 @@ class Choices(Struct, frozen=True, eq=False):
 
 def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
     listed = [weights] if isinstance(weights, str | Credit) else list(weights)
-    found = {}
+    credits = {}
     for one in listed:
         credit = credit_of(one)
-        found[credit.name] = credit
-    found.pop("fair", None)  # it is always there
-    return found
+        credits[credit.name] = credit
+    credits.pop("fair", None)  # it is always there
+    return credits
 
 
 def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> list[str | Attribute]:
@@ -490,13 +490,13 @@ def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> l
 
 
 def _without_entry(asked: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
-    """By name those asked for that no registry knows: `NAME=column:3` and attributes themselves."""
+    """By name those asked for that are not in a registry: `NAME=column:3` and attributes themselves."""
     own = [one for one in asked if isinstance(one, Attribute) or ":" in one]
     return {choose([one])[0].name: one for one in own}
 
 
 def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute]) -> list[tuple[str, str]]:
-    found = []
+    crosses = []
     for one, two in cross:
         first, second = (choose([own.get(name, name)])[0] for name in (one, two))
         if "token" in (first.unit, second.unit):
@@ -505,8 +505,8 @@ def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute
                 f"{named.name!r} is an attribute of tokens and cannot be crossed.\n"
                 "Cross two attributes of mentions; spanwise list attributes shows their units."
             )
-        found.append((first.name, second.name))
-    return found
+        crosses.append((first.name, second.name))
+    return crosses
 
 
 def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object:
@@ -518,14 +518,14 @@ def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object
     return [*_listed(attributes), *crossed]
 
 
-# What a byte of a file may cost when all files are held at once, and a file's growth when it is unpacked.
+# Memory per byte of a file when all files are held at once, and a file's growth when it is unpacked.
 BYTES_PER_BYTE = 12
 UNPACKED = 4
 DECODED = 6  # the growth of a Parquet file, whose columns become lists of words
 DEFAULT_PART = 256 << 20  # the memory for parts where only workers were asked for
-# Of gold and predictions together, from which on two processes are faster with parts than one with all.
+# Size of gold and predictions together from which two processes with parts are faster than one with all.
 LARGE = 128 << 20
-AMPLE = 1 << 30  # memory for parts that nobody bounded
+AMPLE = 1 << 30  # memory for parts if no limit was given
 MOST_WORKERS = 4
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -543,7 +543,7 @@ def parts_of(
 ) -> tuple[int | None, int]:
     """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
 
-    Where neither is said, files so large that parts pay are evaluated in parts, by several processes,
+    By default, files so large that parts pay off are evaluated in parts, by several processes,
     if they can be read in parts; all files are, where blocks run `elsewhere`.
     """
     if workers is not None and workers < 1:
@@ -606,19 +606,19 @@ def parse_memory(memory: int | str, name: str = "memory") -> int:
         True
     """
     if isinstance(memory, int):
-        found = memory
+        size = memory
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", memory, re.IGNORECASE)
         if match is None:
             raise ChoiceError(f"{name} is {memory!r}, but must be a size such as '512MB' or '1GB'.")
-        found = int(min(float(match[1]) * _UNITS[match[2].upper()], 1 << 62))
-    if found < 1 << 20:
+        size = int(min(float(match[1]) * _UNITS[match[2].upper()], 1 << 62))
+    if size < 1 << 20:
         raise ChoiceError(f"{name} is {memory!r}, but must be at least 1MB.")
-    return found
+    return size
 
 
 def _paths(gold: object, systems: object) -> list[Path] | None:
-    """The files, or None where a source is none."""
+    """The files, or None where a source is not a file."""
     sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
     if not all(isinstance(source, str | os.PathLike) and str(source) != "-" for source in sources):
         return None
@@ -629,13 +629,13 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
     if not path.is_file():
-        return 0  # reading says what is wrong with it
+        return 0  # reading will report what is wrong with it
     growth = UNPACKED if path.suffix in PACKED else DECODED if path.suffix == ".parquet" else 1
     return growth * path.stat().st_size
 
 
 def _physical() -> int | None:
-    """The memory of this machine in bytes, where the system tells."""
+    """The memory of this machine in bytes, if known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

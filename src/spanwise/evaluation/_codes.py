@@ -52,8 +52,8 @@ class CodedMentions(Struct, frozen=True, eq=False):
         names = buckets_of(data.facts)
 
         def coded(mentions: Mentions, sides: Mapping[str, BucketedSide]) -> dict[str, Column]:
-            place = {label: code for code, label in enumerate(labels)}
-            table = np.array([place.get(label, 0) for label in mentions.labels] or [0])
+            code_of = {label: code for code, label in enumerate(labels)}
+            table = np.array([code_of.get(label, 0) for label in mentions.labels] or [0])
             return {
                 "unit": data.units.of_sentence[mentions.sentence].astype(np.uint32),
                 "label": _narrow(table[mentions.label]),
@@ -98,7 +98,7 @@ class CodedMentions(Struct, frozen=True, eq=False):
     def beside(cls, parts: Sequence[CodedMentions]) -> CodedMentions | None:
         """The systems of several results over the same gold mentions; None where these are not the same.
 
-        Attributes that were not cut alike, and tough subsets that differ, are left out.
+        Attributes that were bucketed differently, and tough subsets that differ, are left out.
         """
         labels = tuple(sorted({label for part in parts for label in part.labels}))
         first, *others = moved = [part.recoded(labels) for part in parts]
@@ -131,8 +131,8 @@ class CodedMentions(Struct, frozen=True, eq=False):
 
     def recoded(self, labels: Sequence[str], begin: int = 0) -> CodedMentions:
         """The same under other numbers of labels, and of units from `begin` on."""
-        place = {label: code for code, label in enumerate(labels)}
-        table = np.array([place[label] for label in self.labels] or [0])
+        code_of = {label: code for code, label in enumerate(labels)}
+        table = np.array([code_of[label] for label in self.labels] or [0])
 
         def moved(coded: Coded) -> Coded:
             return {
@@ -319,10 +319,10 @@ def packed_beside(
     parts = [one.named(renamed) for one, renamed in zip(coded, names, strict=True) if one is not None]
     if len(parts) < len(there):
         return MentionCodes(number=max(one.number for one in there), cap=MOST_MENTIONS)
-    found = CodedMentions.beside(parts)
-    return UNSET if found is None else packed_codes(
-        lambda: found, found.systems, number=found.number, labels=found.labels, subsets=found.subsets,
-        buckets=found.buckets,
+    joined = CodedMentions.beside(parts)
+    return UNSET if joined is None else packed_codes(
+        lambda: joined, joined.systems, number=joined.number, labels=joined.labels, subsets=joined.subsets,
+        buckets=joined.buckets,
     )  # fmt: skip
 
 
@@ -340,18 +340,20 @@ def _unpacked_system(codes: MentionCodes, columns: Sequence[PackedColumn], numbe
 
 
 def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Coded:
-    found = {one.name: _unpacked(one) for one in columns}
-    found["unit"] = np.cumsum(found["unit"], dtype=np.uint32)
+    unpacked = {one.name: _unpacked(one) for one in columns}
+    unpacked["unit"] = np.cumsum(unpacked["unit"], dtype=np.uint32)
     limits = {
         "label": len(codes.labels),
         **{f"bucket {name}": len(cut) for name, cut in codes.buckets.items()},
     }
-    if "tough" in found:
+    if "tough" in unpacked:
         limits["tough"] = 1 << len(codes.subsets)
     for name, limit in limits.items():
-        if len(found[name]) != len(found["unit"]) or int(found[name].max(initial=0)) >= max(limit, 1):
+        if len(unpacked[name]) != len(unpacked["unit"]) or int(unpacked[name].max(initial=0)) >= max(
+            limit, 1
+        ):
             raise ValueError(f"the column {name!r} does not fit the others")
-    return found
+    return unpacked
 
 
 def _unpacked(column: PackedColumn) -> Column:

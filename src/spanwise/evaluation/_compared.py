@@ -36,7 +36,7 @@ Path = tuple[str, ...]
 EXACT = MeasureKey("exact")
 AVERAGES = MeasureKey("averages")
 MACRO: Path = ("exact", "macro")
-STILL = "the two systems do not vary against each other here"
+STILL = "the difference between the two systems does not vary here"
 UNDEFINED = "the score of one of the two systems is undefined"
 POWER = 0.8  # of finding a difference of the smallest detectable size
 
@@ -100,17 +100,17 @@ def compared(
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in wholes))
     bounded = resampling.resamples > 0 and resampling.units > 0
     of_pairs = partial(differences, over_runs=over_runs, shared_seeds=shared_seeds) if bounded else None
-    found = _differences(aligned, questions, unique, of_pairs)
+    tested = _differences(aligned, questions, unique, of_pairs)
     if not bounded:
         answers = None
     elif over_runs:
-        answers = _over_runs(questions, unique, found, correction, primary)
+        answers = _over_runs(questions, unique, tested, correction, primary)
     else:
         if resampling.memory is not None:
             release_freed_memory()
         answers = _shuffled(aligned, questions, unique, resampling, correction, primary)
     return tuple(
-        _comparison(pair, whole, unique, questions, aligned, found, answers, confidence, correction, primary)
+        _comparison(pair, whole, unique, questions, aligned, tested, answers, confidence, correction, primary)
         for pair, whole in zip(pairs, wholes, strict=True)
     )
 
@@ -120,14 +120,14 @@ Aligned = Mapping[MeasureKey, Mapping[int, Sequence[Measure]]]  # the runs of ea
 
 def _aligned(systems: Sequence[Sequence[Sequence[Measure]]]) -> dict[MeasureKey, dict[int, list[Measure]]]:
     """The tested measures with the same cells for all runs of all systems that have them, a cell each."""
-    found: dict[MeasureKey, dict[int, list[Measure]]] = {}
+    by_measure: dict[MeasureKey, dict[int, list[Measure]]] = {}
     for number, runs in enumerate(systems):
         by_key = [{one.key: one for one in measures if one.tested} for measures in runs]
         for key in by_key[0]:
             if all(key in run for run in by_key):
-                found.setdefault(key, {})[number] = [run[key] for run in by_key]
+                by_measure.setdefault(key, {})[number] = [run[key] for run in by_key]
     result: dict[MeasureKey, dict[int, list[Measure]]] = {}
-    for key, owners in found.items():
+    for key, owners in by_measure.items():
         flat = same_cells([run for runs in owners.values() for run in runs])
         ends = np.cumsum([0, *(len(runs) for runs in owners.values())])
         parts = [flat[begin:end] for begin, end in pairwise(ends)]
@@ -165,11 +165,11 @@ def _macro(exact: Measure) -> Measure:
 
 def _questions(aligned: Aligned) -> list[Question]:
     return [
-        Question(key, score, place, (*path, score), family)
+        Question(key, score, index, (*path, score), family)
         for key, owners in aligned.items()
         for one in [next(iter(owners.values()))[0]]
         for score in one.tested
-        for place, path in enumerate(one.paths)
+        for index, path in enumerate(one.paths)
         for family in [_family(one, path, score)]
         if family is not None
     ]
@@ -196,7 +196,7 @@ def _family(measure: Measure, path: Path, score: str) -> str | None:
 def _identical(aligned: Aligned, systems: int) -> list[int]:
     """For each system the first one with the same counts in every unit: the same predictions, twice."""
     seen: dict[tuple[object, ...], int] = {}
-    found = []
+    first = []
     for number in range(systems):
         key = tuple(
             (name, run.counts.rows.tobytes(), np.asarray(run.counts.row).tobytes())
@@ -204,8 +204,8 @@ def _identical(aligned: Aligned, systems: int) -> list[int]:
             if number in owners
             for run in owners[number]
         )
-        found.append(seen.setdefault(key, number))
-    return found
+        first.append(seen.setdefault(key, number))
+    return first
 
 
 def _differences(
@@ -240,17 +240,17 @@ def _asked_cells(measure: Measure, key: MeasureKey, questions: Sequence[Question
 def _over_runs(
     questions: Sequence[Question],
     pairs: Pairs,
-    found: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
+    differences: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
     correction: str,
     chosen: Path,
 ) -> Answers:
     p = np.full((len(pairs), len(questions)), np.nan)
-    for key, (rows, by_score) in found.items():
+    for key, (rows, by_score) in differences.items():
         of_score = {score: one.p() for score, one in by_score.items()}
-        for place, question in enumerate(questions):
+        for index, question in enumerate(questions):
             if question.measure == key:
                 for at, row in rows.items():
-                    p[at, place] = of_score[question.score][row, question.cell]
+                    p[at, index] = of_score[question.score][row, question.cell]
     p[[one == other for one, other in pairs]] = np.nan
     primary = np.array([question.path == chosen for question in questions], dtype=bool)
     corrected = np.full(p.shape, np.nan)
@@ -279,16 +279,16 @@ def _shuffled(
     if distinct and first:
         tables, score = _scored_counts(aligned, questions[first[0]])
         place = {system: at for at, system in enumerate(tables)}
-        found = randomised(
+        randomised_scores = randomised(
             list(tables.values()),
             [(place[pairs[at][0]], place[pairs[at][1]]) for at in distinct],
             score,
             resampling,
             correction=correction,
         )
-        p[distinct, first[0]], shuffles[distinct] = found.p, found.shuffles
-        undecided[distinct] = found.undecided
-        corrected[distinct, first[0]] = correct(found.p, correction)
+        p[distinct, first[0]], shuffles[distinct] = randomised_scores.p, randomised_scores.shuffles
+        undecided[distinct] = randomised_scores.undecided
+        corrected[distinct, first[0]] = correct(randomised_scores.p, correction)
     if distinct and others:
         chosen = [questions[place] for place in others]
         matrices, totals, hypotheses, order, absent = _hypotheses(aligned, chosen, resampling)
@@ -342,7 +342,7 @@ def _hypotheses(
     for at, question in enumerate(questions):
         one = next(iter(aligned[question.measure].values()))[0]
         if question.path[:-1] == MACRO:
-            labels = range(1, 1 + len(one.counts.cells))  # of the table of labels; the sum stands in front
+            labels = range(1, 1 + len(one.counts.cells))  # of the table of labels; the sum comes first
             form = fraction(next(iter(aligned[EXACT].values()))[0], "f1")
             mean.append((at, len(places) + np.arange(len(labels))))
             places += [(EXACT, "f1", cell, form.above[:, 0], form.below[:, 0]) for cell in labels]
@@ -417,7 +417,7 @@ def _comparison(
     unique: Pairs,
     questions: Sequence[Question],
     aligned: Aligned,
-    found: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
+    differences: Mapping[MeasureKey, tuple[dict[int, int], dict[str, Differences]]],
     answers: Answers | None,
     confidence: float,
     correction: str,
@@ -427,14 +427,14 @@ def _comparison(
     turned = whole[0] > whole[1]
     scores = []
     detectable: float | None = None
-    for key, (rows, by_score) in found.items():
+    for key, (rows, by_score) in differences.items():
         if at not in rows:
             continue
         sides = [aligned[key][number] for number in whole]
         mentions = _mentions(sides[0][0])
         values = [[run.values() for run in runs] for runs in sides]
         intervals = {score: one.interval(confidence)[rows[at]] for score, one in by_score.items()}
-        for place, question in enumerate(questions):
+        for index, question in enumerate(questions):
             if question.measure != key:
                 continue
             both = [_mean([float(run[question.score][question.cell]) for run in side]) for side in values]
@@ -460,10 +460,10 @@ def _comparison(
                 bounds = intervals[question.score][question.cell]
                 low, high = (plain(bound) for bound in (-bounds[::-1] if turned else bounds))
                 row["interval"] = None if low is None or high is None else (low, high)
-                row |= _verdict(answers, at, place, same=whole[0] == whole[1])
+                row |= _verdict(answers, at, index, same=whole[0] == whole[1])
                 if question.path == primary and answers.undecided.any():
-                    # What is undecided is not rejected, and Holm's method then rejects nothing behind it.
-                    open_p = float(answers.p[answers.undecided, place].min())
+                    # What is undecided is not rejected, and Holm's method then rejects nothing after it.
+                    open_p = float(answers.p[answers.undecided, index].min())
                     row["significant"] &= row["p"] is not None and row["p"] < open_p
                 if question.path == primary and one is not None:
                     error = float(one.error[rows[at], question.cell])

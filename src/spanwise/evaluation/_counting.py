@@ -173,7 +173,7 @@ class _Writer:
         return _grouped(predicted.sentence[chosen], rows)
 
     def _buckets(self, chosen: Ints, sides: Mapping[str, BucketedSide]) -> list[dict[str, str]]:
-        """The names of the buckets that each chosen mention lies in, by attribute of mentions."""
+        """The names of the buckets that each chosen mention is in, by attribute of mentions."""
         result: list[dict[str, str]] = [{} for _ in range(len(chosen))]
         for name in self._attributes:
             names = [bucket.name for bucket in self._data.facts.bucketings[name].buckets]
@@ -228,7 +228,7 @@ class CountTask(Struct, frozen=True, eq=False):
 
     @property
     def number(self) -> int:
-        """The number of a block whose data lie elsewhere."""
+        """The number of a block whose data are elsewhere."""
         return int(self.reference.number)
 
     def with_data(self, data: bytes) -> CountTask:
@@ -298,7 +298,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         )
 
     def summed(self, room: Mapping[str, int], mentions: int, *, redact: bool) -> CountedBlock:
-        """What is needed of the block for the whole, with up to so many sentences by policy and mentions."""
+        """What the whole needs of the block; `room` and `mentions` bound the sentences and mentions kept."""
         shown = {
             policy: examples(self.data, self.systems, policy=policy, cap=most, redact=redact)
             for policy, most in room.items()
@@ -383,7 +383,7 @@ class Whole(Struct, frozen=True, eq=False):
 
     @property
     def inputs(self) -> Inputs | None:
-        """What was read is not kept."""
+        """The data read are not kept."""
         return None
 
     def evaluated(self, name: str) -> Evaluated | None:
@@ -420,7 +420,7 @@ class Adding:
         self._units = self._choosable = self._mentions = 0
         self._coded: list[CodedMentions] | None = []  # None: there are too many mentions
         self._choices = choices
-        # Sentences with errors stand before all others.
+        # Sentences with errors come before all others.
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 

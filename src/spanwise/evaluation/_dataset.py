@@ -126,7 +126,7 @@ class DatasetBlock(Struct, frozen=True, eq=False):
         return self.inputs.gold.mentions
 
     def counted(self) -> DatasetBlock:
-        """The same without units of tokens: they are many, and once they are counted nobody asks for them."""
+        """The same without units of tokens: they are many, and not needed once they are counted."""
         return replace(self, gold_sides=sides_of_mentions(self.gold_sides))
 
 
@@ -142,9 +142,9 @@ def sides_of(facts: Facts, side: AttributeSide) -> dict[str, BucketedSide]:
     }
 
 
-def _side(found: Values, bucketing: Bucketing) -> BucketedSide:
-    bucket = bucketing.assign(found).astype(np.min_scalar_type(len(bucketing)))
-    return BucketedSide(found.unit_mention, frozen(bucket), found.position)
+def _side(values: Values, bucketing: Bucketing) -> BucketedSide:
+    bucket = bucketing.assign(values).astype(np.min_scalar_type(len(bucketing)))
+    return BucketedSide(values.unit_mention, frozen(bucket), values.position)
 
 
 class BlockContext(Struct, frozen=True, eq=False):
@@ -200,7 +200,7 @@ class BlockContext(Struct, frozen=True, eq=False):
         return toughness(block.corpus, mentions, self.lexicon, side=side, confusable=self.confusable)
 
     def context(self, gold: Annotation) -> Context:
-        """What the mentions of one block are seen in."""
+        """The context of the mentions of one block."""
         return Context(
             corpus=gold.corpus,
             gold=gold.mentions,
@@ -210,7 +210,7 @@ class BlockContext(Struct, frozen=True, eq=False):
         )
 
     def with_attributes(self) -> tuple[BlockContext, dict[str, str]]:
-        """The attributes that can be computed, told by the first block, and why others cannot."""
+        """The attributes that can be computed, according to the first block, and why others cannot."""
         gold = self.source.open(next(self.source.references(gold_only=True)), gold_only=True).gold
         attributes, absent = possible_attributes(self.choices, self.context(gold))
         return replace(self, attributes=attributes), absent
@@ -304,7 +304,7 @@ def fixed(
 
 def _of_kind(attribute: Attribute, looks: Sequence[Look]) -> Attribute:
     """The attribute with the kind that its gold values have in all blocks."""
-    kind: Kind = "category" if any(attribute.name in one.names for one in looks) else "numeric"
+    kind: Kind = "category" if any(attribute.name in look.names for look in looks) else "numeric"
     return attribute if attribute.kind == kind else replace(attribute, kind=kind)
 
 
@@ -313,13 +313,13 @@ def _values(attribute: Attribute, looks: Sequence[Look]) -> Values:
     name = attribute.name
     if attribute.kind == "category":
         counts: dict[str, int] = {}
-        for one in looks:
-            for key, number in one.names.get(name, {}).items():
+        for look in looks:
+            for key, number in look.names.get(name, {}).items():
                 counts[key] = counts.get(key, 0) + number
         keys = tuple(sorted(counts))
         code, times = np.arange(len(keys)), ints([counts[key] for key in keys])
         return Values(code, np.ones(len(code), dtype=bool), name, keys, times=times)
-    parts = [one.numbers[name] for one in looks]
+    parts = [look.numbers[name] for look in looks]
     value = floats(np.concatenate([part[0] for part in parts]))
     return Values(
         value,
@@ -334,25 +334,27 @@ def _values(attribute: Attribute, looks: Sequence[Look]) -> Values:
 def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, Attribute], dict[str, str]]:
     """The attributes asked for that can be computed, and why the others cannot."""
     chosen = _chosen(choices, context)
-    absent = {name: why for name, one in chosen.items() if (why := why_absent(one, context)) is not None}
+    absent = {
+        name: why for name, attribute in chosen.items() if (why := why_absent(attribute, context)) is not None
+    }
     choices.check_crosses(absent)
-    return {name: one for name, one in chosen.items() if name not in absent}, absent
+    return {name: attribute for name, attribute in chosen.items() if name not in absent}, absent
 
 
 def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
-    """The attributes asked for by name, preset or object, and those that buckets were told for."""
+    """The attributes asked for by name, preset or object, and those that buckets were given for."""
     asked, told = choices.attributes, [*choices.buckets, *choices.edges]
     if asked is None:
         default = choose(unless_given("attributes"))
         # Without training data those that need it were not asked for, so nothing is said to be absent.
         if context.lexicon is None:
-            default = [one for one in default if why_absent(one, context) is None]
+            default = [attribute for attribute in default if why_absent(attribute, context) is None]
         listed: list[str | Attribute] = [*default, *told]
     elif isinstance(asked, str | Attribute):
         listed = [*choose([] if asked == "none" else asked), *told]
     else:
-        listed = [*(one for one in asked if one != "none"), *told]
-    return {one.name: one for one in choose(listed)}
+        listed = [*(attribute for attribute in asked if attribute != "none"), *told]
+    return {attribute.name: attribute for attribute in choose(listed)}
 
 
 def _bucketing(attribute: Attribute, gold: Values, choices: Choices) -> tuple[Bucketing, str]:
@@ -378,7 +380,7 @@ def _name(key: str | Attribute) -> str:
 
 
 def unheard(step: str, done: int, total: int) -> None:
-    """Progress that nobody asked for."""
+    """Progress that is not shown."""
 
 
 SPARK = ("pyspark.", "spanwise.engines.spark")  # where the types of Spark, and of our engines on it, live
@@ -413,7 +415,7 @@ class Opened(Struct, frozen=True, eq=False):
 
 
 def of_spark(value: object) -> bool:
-    """Whether a value is Spark's, or our engine on it, told without loading either."""
+    """Whether a value is Spark's, or our engine on it, without loading either."""
     return any(kind.__module__.startswith(SPARK) for kind in type(value).__mro__)
 
 
@@ -423,9 +425,9 @@ def framed(
     """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
     if not of_spark(source):
         return source, systems, None
-    found: tuple[object, object, FrameColumns | None]
-    found = reach("evaluation.spark:framed")(source, gold, systems, reading)
-    return found
+    result: tuple[object, object, FrameColumns | None]
+    result = reach("evaluation.spark:framed")(source, gold, systems, reading)
+    return result
 
 
 def read_by_spark(gold: object, systems: object, train: object, engine: Engine | None) -> bool:
@@ -437,8 +439,8 @@ def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
     """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
     if given.columns is None and not of_spark(given.engine):
         return None
-    found: Opened | None = reach("evaluation.spark:spark_opened")(given, progress)
-    return found
+    opened: Opened | None = reach("evaluation.spark:spark_opened")(given, progress)
+    return opened
 
 
 def opened_elsewhere(
@@ -466,7 +468,7 @@ def opened_elsewhere(
 
 
 def opened_here(given: Unopened, progress: Progress, *, memory: int | None, workers: int) -> Opened:
-    """Sources that this machine reads: in memory as one block, or in parts that need about so much memory."""
+    """Sources that this machine reads: in memory as one block, or in parts of about this much memory."""
     source: BlockSource
     choices, engine, name = given.choices, given.engine, given.name
     where = engine or local_engine(workers)

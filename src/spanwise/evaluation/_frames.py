@@ -54,13 +54,13 @@ class FrameColumns(Struct, frozen=True):
 
 
 def is_frame(given: object) -> bool:
-    """Whether this is a frame of Spark, told without importing it."""
+    """Whether this is a frame of Spark, without importing it."""
     kind = type(given)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 class Sums(Struct, frozen=True, eq=False):
-    """What a first look at a block tells: sizes, a sum of hashes, and how tags stand in each layer."""
+    """What a first look at a block shows: sizes, a sum of hashes, and the situations of tags per layer."""
 
     sentences: int
     tokens: int
@@ -79,7 +79,7 @@ class Sums(Struct, frozen=True, eq=False):
 
 
 class FramePiece(Struct, frozen=True, eq=False):
-    """A block of a frame by its number, and its data where they are at hand."""
+    """A block of a frame by its number, and its data where they are loaded."""
 
     number: int
     data: bytes | None = None
@@ -103,7 +103,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """How errors call it."""
+        """Its name in errors."""
         return PATH
 
     @property
@@ -143,12 +143,12 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions."""
-        found = []
+        rows = []
         for name, column in {"": self.columns.gold, **self.columns.systems}.items():
             role = "predicted" if name else "gold"
             entry = frame_entry(role, column, self, name, sums[name])
-            found.append({**entry, "system": name, "alignment": sums[name].alignment} if name else entry)
-        return found
+            rows.append({**entry, "system": name, "alignment": sums[name].alignment} if name else entry)
+        return rows
 
 
 def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, object]:
@@ -173,7 +173,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
 def opened_frame(
     frame: DataFrame, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
 ) -> tuple[FrameBlocks, FrameEngine]:
-    """Pack a frame into blocks where it lies, and look at all of them once: errors in rows are found here."""
+    """Pack a frame into blocks where its data are, and look at all of them once to find errors in rows."""
     reading = dict(choices.reading)
     packed = Packed.of(_prepared(frame, columns, partitions))
     try:
@@ -181,19 +181,19 @@ def opened_frame(
     except BaseException:
         packed.free()
         raise
-    every = [one for part in parts for one in part]
+    every = [look for part in parts for look in part]
     if not every:
         empty = InputError(at(PATH, None, "the frame has no row.\nGive at least one sentence."))
         raise empty
     total = every[0]
-    for one in every[1:]:
-        total += one
+    for look in every[1:]:
+        total += look
     recognised: dict[str, Recognised] = {}
     for layer, counts in total.situations.items():
         prefer = recognised[""].scheme if layer and "" in recognised else None
         found = recognise_situations(counts, prefer=prefer)
         recognised[layer] = replace(found, scheme=reading.get("scheme") or found.scheme)
-    begins = [0, *accumulate(one.sentences for one in every)][:-1]
+    begins = [0, *accumulate(look.sentences for look in every)][:-1]
     source = FrameBlocks(name, columns, reading, choices.align, begins, total, recognised, packed.first())
     return source, FrameEngine(packed, [len(part) for part in parts])
 
@@ -419,8 +419,8 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
             functions.min(functions.when(where, functions.col(sentence))),
         )
     ]
-    found = list(ours.join(theirs, sentence, "full_outer").agg(*wanted).first())
-    for trouble, number, first in zip(alone, found[::2], found[1::2], strict=True):
+    counts = list(ours.join(theirs, sentence, "full_outer").agg(*wanted).first())
+    for trouble, number, first in zip(alone, counts[::2], counts[1::2], strict=True):
         if number:
             sentences = many(number, "sentence")
             wrong = InputError(

@@ -1,6 +1,7 @@
 """Folders, patterns and addresses that Spark reads (hdfs://, s3a://, files), cut into blocks.
 
-Executors read every file twice: once to look at it, once to cut it into blocks, which then lie in a frame.
+Executors read every file twice: once to look at it, once to cut it into blocks, which are then kept in a
+frame.
 """
 
 from __future__ import annotations
@@ -91,16 +92,16 @@ def any_in_lake(gold: object, systems: object, train: object) -> bool:
 
 
 class LakeFile(Struct, frozen=True, eq=False):
-    """What a first look at one file tells, or at some rows of a Parquet file."""
+    """What a first look at one file shows, or at some rows of a Parquet file."""
 
-    path: str  # of rows with the number of the first behind ROWS_FROM
+    path: str  # of rows with the number of the first after ROWS_FROM
     format: str
     sha256: str
     evidence: str
     sentences: int
     tokens: int
     documents: Ints | None  # the first sentence of each
-    situations: Ints | None  # how its tags stand, where they are in columns
+    situations: Ints | None  # the situations of its tags, where they are in columns
     scheme: str | None
     borders: tuple[str, str] | None = None  # the names of its first and its last document
 
@@ -110,7 +111,7 @@ class LakeFile(Struct, frozen=True, eq=False):
         return self.path.partition(ROWS_FROM)[0]
 
     def follows(self, other: LakeFile) -> bool:
-        """Whether these are rows of the same file, behind others."""
+        """Whether these are rows of the same file, after others."""
         return self.whole == other.whole
 
     def goes_on(self, other: LakeFile) -> bool:
@@ -147,9 +148,9 @@ class Lake(Struct, frozen=True, eq=False):
             begin + (ints([0]) if file.documents is None else file.documents)
             for begin, file in zip(self.begins, self.files, strict=False)
         ]
-        for place, (before, file) in enumerate(pairwise(self.files), start=1):
+        for index, (before, file) in enumerate(pairwise(self.files), start=1):
             if file.goes_on(before):
-                starts[place] = starts[place][1:]
+                starts[index] = starts[index][1:]
         return ints(np.unique(np.concatenate(starts)))
 
     def read(self, path: str, data: bytes) -> Annotation:
@@ -186,11 +187,11 @@ def _read_named(reader: Reader, file: File) -> Annotation:
         return reader.read(file)
     except InputError as error:
         told = str(error)
-        found = re.match(re.escape(path) + r": (?:sentence|row) (\d+)(?:, | has )", told)
-        if found is None or not path.endswith(".parquet"):
+        match = re.match(re.escape(path) + r": (?:sentence|row) (\d+)(?:, | has )", told)
+        if match is None or not path.endswith(".parquet"):
             raise
-        joint = ": " if told[found.end() - 2] == "," else ": the row has "
-        moved = InputError(f"{path}:{found[1]}{joint}{told[found.end() :]}")
+        joint = ": " if told[match.end() - 2] == "," else ": the row has "
+        moved = InputError(f"{path}:{match[1]}{joint}{told[match.end() :]}")
     raise moved
 
 
@@ -198,18 +199,20 @@ def _read_rows(reader: Reader, key: str, table: object) -> Annotation:
     """Some rows of a Parquet file; errors name the row of the file, from 1 on."""
     path, _, first = key.partition(ROWS_FROM)
     try:
-        one = reader.read(table)
+        annotation = reader.read(table)
     except InputError as error:
         told = str(error)
-        found = re.match(r"<Table>: (?:sentence|row) (\d+)(?:, | has )", told)
-        if found is None:
+        match = re.match(r"<Table>: (?:sentence|row) (\d+)(?:, | has )", told)
+        if match is None:
             wrong = InputError(told.replace("<Table>", path, 1))
         else:
-            joint = ": " if told[found.end() - 2] == "," else ": the row has "
-            wrong = InputError(f"{path}:{int(first) + int(found[1])}{joint}{told[found.end() :]}")
+            joint = ": " if told[match.end() - 2] == "," else ": the row has "
+            wrong = InputError(f"{path}:{int(first) + int(match[1])}{joint}{told[match.end() :]}")
         raise wrong from None
     return replace(
-        one, corpus=replace(one.corpus, source=Source(path)), reading=replace(one.reading, path=path)
+        annotation,
+        corpus=replace(annotation.corpus, source=Source(path)),
+        reading=replace(annotation.reading, path=path),
     )
 
 
@@ -304,9 +307,9 @@ def opened_lake(
     declared, words = plain.get("scheme"), files[0].evidence
     scheme = declared
     if counts:
-        found = recognise_situations(ints(np.sum(counts, axis=0)), prefer=prefer)
-        scheme = declared or found.scheme
-        words = f"{words}; {f'{declared}, as declared' if declared else found.evidence}"
+        recognised = recognise_situations(ints(np.sum(counts, axis=0)), prefer=prefer)
+        scheme = declared or recognised.scheme
+        words = f"{words}; {f'{declared}, as declared' if declared else recognised.evidence}"
     elif declared is None:
         schemes = [file.scheme for file in files if file.scheme is not None]
         scheme = max(schemes, key=schemes.count) if schemes else None
@@ -327,11 +330,11 @@ def _looked_at(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
     known = format_of(file, reading.get("format")).name
     digest = sha256(data).hexdigest()
     if known == "conll":
-        one = survey_layers(file, reading, merged=False)
-        documents = None if one.documents is None else ints(one.documents[:-1])
+        survey = survey_layers(file, reading, merged=False)
+        documents = None if survey.documents is None else ints(survey.documents[:-1])
         return LakeFile(
-            path, known, digest, one.evidence, one.sentences, one.tokens, documents,
-            one.situations["only"], one.layers["only"].scheme,
+            path, known, digest, survey.evidence, survey.sentences, survey.tokens, documents,
+            survey.situations["only"], survey.layers["only"].scheme,
         )  # fmt: skip
     whole = _read_named(Reader(**reading), file)
     corpus, told = whole.corpus, whole.reading
@@ -463,9 +466,9 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
         layers = [""] if gold_only else ["", *self.predicted]
         several = {layer: [unpacked(part) for part in parts[layer]] for layer in layers}
-        found = {layer: joined_files(own) for layer, own in several.items()}
-        gold = self._with_documents(reference.number, several[""], found.pop(""))
-        return block_of(gold, found, self.how)
+        annotations = {layer: joined_files(own) for layer, own in several.items()}
+        gold = self._with_documents(reference.number, several[""], annotations.pop(""))
+        return block_of(gold, annotations, self.how)
 
     def _with_documents(self, number: int, parts: Sequence[Annotation], gold: Annotation) -> Annotation:
         """Gold of several parts with the documents that it has in the whole, some of which parts may cut."""
@@ -508,7 +511,7 @@ def lake_blocks(
     if systems is None:
         raise ChoiceError(
             "Spark reads folders, patterns and addresses as gold or as predictions, not as both.\n"
-            "Give gold and predictions apart."
+            "Give gold and predictions separately."
         )
     context = session.sparkContext
     first, contents = opened_lake(session, gold, choices.reading)
@@ -559,7 +562,7 @@ def kept_on_disk_too() -> object:
 
 
 def partition_of(partitions: int, blocks: int, block: int) -> int:
-    """Blocks lie in partitions in their order."""
+    """Blocks are in partitions in order."""
     return block * partitions // blocks
 
 
@@ -567,8 +570,8 @@ def _cuts(gold: Lake) -> list[int]:
     """Before which sentences to cut: at the borders of gold files, and between documents inside of them."""
     cuts = [0]
     documents = gold.documents
-    for place, (begin, end) in enumerate(pairwise(gold.begins)):
-        same = place > 0 and gold.files[place].follows(gold.files[place - 1])
+    for index, (begin, end) in enumerate(pairwise(gold.begins)):
+        same = index > 0 and gold.files[index].follows(gold.files[index - 1])
         if begin > cuts[-1] and not same:
             cuts.append(begin)
         allowed = (
@@ -594,8 +597,8 @@ def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
         inner = cuts[(cuts > begin) & (cuts < begin + file.sentences)]
         held = Held.of({"only": whole}, sentences=(inner - begin).tolist())
         firsts = [begin, *inner.tolist()]
-        for place, at_sentence in enumerate(firsts):
-            part = read_piece(held, PartBytes(place))["only"]
+        for index, at_sentence in enumerate(firsts):
+            part = read_piece(held, PartBytes(index))["only"]
             corpus = part.corpus
             if whole.corpus.ids is None:
                 corpus = replace(corpus, ids=numbers(at_sentence, len(corpus)))

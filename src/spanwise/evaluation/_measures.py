@@ -43,12 +43,12 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def gold_unit(self) -> Ints:
-        """The unit that each gold mention lies in."""
+        """The unit that each gold mention is in."""
         return ints(self.units.of_sentence[self.gold.sentence])
 
     @cached_property
     def predicted_unit(self) -> Ints:
-        """The unit that each predicted mention lies in."""
+        """The unit that each predicted mention is in."""
         return ints(self.units.of_sentence[self.predicted.sentence])
 
     @cached_property
@@ -79,7 +79,7 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def event_unit(self) -> Ints:
-        """The unit that each event lies in."""
+        """The unit that each event is in."""
         events = self.matching.events()
         return _first_there(_at(self.gold_unit, events.gold), _at(self.predicted_unit, events.predicted))
 
@@ -118,7 +118,7 @@ def exact_measures(case: MatchedSystem) -> list[Measure]:
             (case.gold_unit[case.found], case.gold.label[case.found], 2),
         ],
     )
-    found = [
+    measures = [
         Measure(
             MeasureKey("exact"),
             counts,
@@ -131,8 +131,8 @@ def exact_measures(case: MatchedSystem) -> list[Measure]:
     ]
     tokens = _accuracy(case)
     if tokens is not None:
-        found.append(Measure(MeasureKey("accuracy"), tokens, "accuracy", (("exact", "overall"),)))
-    return found
+        measures.append(Measure(MeasureKey("accuracy"), tokens, "accuracy", (("exact", "overall"),)))
+    return measures
 
 
 def fair_measures(
@@ -321,7 +321,7 @@ def _tally(
 
 
 def _in_one_cell(rows: Sequence[tuple[Ints, Column | int]]) -> Groups:
-    """Groups of events, their units and columns, that all lie in the same cell."""
+    """Groups of events, their units and columns, that are all in the same cell."""
     return [(unit, np.zeros(len(unit), dtype=np.int8), column) for unit, column in rows]
 
 
@@ -372,19 +372,19 @@ def same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     """Where two columns of distinct keys hold the same key."""
     order = np.argsort(theirs, kind="stable")
-    place = np.searchsorted(theirs[order], mine)
-    place[place == len(theirs)] = 0
+    position = np.searchsorted(theirs[order], mine)
+    position[position == len(theirs)] = 0
     if len(theirs) == 0:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
-    same = theirs[order][place] == mine
-    return ints(np.flatnonzero(same)), ints(order[place[same]])
+    same = theirs[order][position] == mine
+    return ints(np.flatnonzero(same)), ints(order[position[same]])
 
 
 def _accuracy(case: MatchedSystem) -> Counts | None:
     """Tokens with equal tags, by unit; None where there are no tokens or mentions overlap.
 
-    Encoded as IOB2 the tags of a token follow from the mention it lies in, so only
+    Encoded as IOB2 the tags of a token follow from the mention it is in, so only
     tokens of mentions that are not found exactly can differ.
     """
     corpus = case.corpus

@@ -163,33 +163,33 @@ def _cross(
 
 
 def system_scores(
-    facts: Facts, one: Counted, found: ScoredSystem, crosses: Sequence[tuple[str, str]], mentions: int
+    facts: Facts, counted: Counted, scored: ScoredSystem, crosses: Sequence[tuple[str, str]], mentions: int
 ) -> SystemScores:
     """Everything that the document says of one system; `mentions` is the number of gold ones."""
-    measures = {measure.key: measure for measure in one.measures}
+    measures = {measure.key: measure for measure in counted.measures}
     counts = {key: measure.counts for key, measure in measures.items()}
     exact, fair = counts[MeasureKey("exact")], counts[MeasureKey("fair")]
     share = measures[MeasureKey("fair")].share
     credits = [key.attribute for key in measures if key.kind == "credits"]
     scores = SystemScores(
-        exact=_exact(one.labels, exact, found),
-        fair=_fair(one, fair, exact, found, share),
-        credits={name: _credit(one.labels, found, name) for name in credits},
-        gains=Gains(**{path[1]: Gain(**cell) for path, cell in found.cells.items() if path[0] == "gains"}),
-        relaxed=_relaxed(counts[MeasureKey("relaxed")], found),
-        confusion=_confusion(one.labels, one.tables),
-        tough=_tough(one, counts[MeasureKey("tough")], found) if MeasureKey("tough") in counts else {},
+        exact=_exact(counted.labels, exact, scored),
+        fair=_fair(counted, fair, exact, scored, share),
+        credits={name: _credit(counted.labels, scored, name) for name in credits},
+        gains=Gains(**{path[1]: Gain(**cell) for path, cell in scored.cells.items() if path[0] == "gains"}),
+        relaxed=_relaxed(counts[MeasureKey("relaxed")], scored),
+        confusion=_confusion(counted.labels, counted.tables),
+        tough=_tough(counted, counts[MeasureKey("tough")], scored) if MeasureKey("tough") in counts else {},
         attributes={
-            name: _attribute(facts, one, name, counts[MeasureKey("attribute", name)], found)
+            name: _attribute(facts, counted, name, counts[MeasureKey("attribute", name)], scored)
             for name in facts.bucketings
         },
         cross={
-            ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], found)
+            ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], scored)
             for pair in crosses
         },
         slices=(),
     )
-    return replace(scores, slices=slices(scores, mentions, found.slices))
+    return replace(scores, slices=slices(scores, mentions, scored.slices))
 
 
 def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> Confusion:
@@ -210,33 +210,33 @@ def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, s
     return tuple(sorted(pairs, key=lambda pair: -pair[2]))
 
 
-def _exact(labels: Sequence[str], counts: Counts, found: ScoredSystem) -> Exact:
+def _exact(labels: Sequence[str], counts: Counts, scored: ScoredSystem) -> Exact:
     totals = with_overall(counts.total.astype(np.float64)).astype(np.int64).tolist()
     overall, *cells = (dict(zip(EXACT, row, strict=True)) for row in totals)
     return Exact(
-        overall=ExactScores(**{"accuracy": None, **overall, **found.cells["exact", "overall"]}),
-        macro=_average(counts, found, "macro"),
-        weighted=_average(counts, found, "weighted"),
+        overall=ExactScores(**{"accuracy": None, **overall, **scored.cells["exact", "overall"]}),
+        macro=_average(counts, scored, "macro"),
+        weighted=_average(counts, scored, "weighted"),
         labels={
-            label: ExactScores(**cell, **found.cells["exact", "labels", label])
+            label: ExactScores(**cell, **scored.cells["exact", "labels", label])
             for label, cell in zip(labels, cells, strict=True)
         },
     )
 
 
-def _average(counts: Counts, found: ScoredSystem, name: str) -> MeanScores:
+def _average(counts: Counts, scored: ScoredSystem, name: str) -> MeanScores:
     used = int((counts.total[:, :2].sum(axis=1) > 0).sum())
-    return MeanScores(**found.cells["exact", name], labels=used)
+    return MeanScores(**scored.cells["exact", name], labels=used)
 
 
-def _fair(one: Counted, counts: Counts, exact: Counts, found: ScoredSystem, share: float) -> Fair:
+def _fair(counted: Counted, counts: Counts, exact: Counts, scored: ScoredSystem, share: float) -> Fair:
     overall, *cells = map(_outcomes, with_overall(counts.total.astype(np.float64)) * share)
-    sides = one.tables[MeasureKey("sides")].chosen(one.labels, SIDES)
+    sides = counted.tables[MeasureKey("sides")].chosen(counted.labels, SIDES)
     return Fair(
-        overall=FairScores(**overall, **found.cells["fair", "overall"], sides=_sides(sides.sum(axis=0))),
+        overall=FairScores(**overall, **scored.cells["fair", "overall"], sides=_sides(sides.sum(axis=0))),
         labels={
-            label: FairScores(**cell, **found.cells["fair", "labels", label], sides=_sides(row))
-            for label, cell, row in zip(one.labels, cells, sides, strict=True)
+            label: FairScores(**cell, **scored.cells["fair", "labels", label], sides=_sides(row))
+            for label, cell, row in zip(counted.labels, cells, sides, strict=True)
         },
         shares=_shares(counts, exact, share),
     )
@@ -257,10 +257,10 @@ def _whole(value: Any) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _credit(labels: Sequence[str], found: ScoredSystem, name: str) -> CreditScores:
+def _credit(labels: Sequence[str], scored: ScoredSystem, name: str) -> CreditScores:
     return CreditScores(
-        overall=Rates(**found.cells["credits", name, "overall"]),
-        labels={label: Rates(**found.cells["credits", name, "labels", label]) for label in labels},
+        overall=Rates(**scored.cells["credits", name, "overall"]),
+        labels={label: Rates(**scored.cells["credits", name, "labels", label]) for label in labels},
     )
 
 
@@ -279,29 +279,29 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
     return {name: plain(ratio(number, whole)) for name, number in errors.items()}
 
 
-def _relaxed(counts: Counts, found: ScoredSystem) -> dict[str, RelaxedScores]:
+def _relaxed(counts: Counts, scored: ScoredSystem) -> dict[str, RelaxedScores]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
         named: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
         paired = named["correct"] + named["incorrect"] + named["partial"]
         sizes: dict[str, Any] = {"possible": paired + named["missed"], "actual": paired + named["spurious"]}
-        result[scheme] = RelaxedScores(**named, **sizes, **found.cells["relaxed", scheme])
+        result[scheme] = RelaxedScores(**named, **sizes, **scored.cells["relaxed", scheme])
     return result
 
 
-def _tough(one: Counted, counts: Counts, found: ScoredSystem) -> dict[Subset, SubsetScores]:
-    total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(one.labels) + 1, 2).tolist()
+def _tough(counted: Counted, counts: Counts, scored: ScoredSystem) -> dict[Subset, SubsetScores]:
+    total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(counted.labels) + 1, 2).tolist()
     result: dict[Subset, SubsetScores] = {}
-    outcomes = _named_outcomes(one.tables[MeasureKey("tough")], SUBSETS, "FP")
-    for place, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
-        overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[place])
+    outcomes = _named_outcomes(counted.tables[MeasureKey("tough")], SUBSETS, "FP")
+    for index, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
+        overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[index])
         result[subset] = SubsetScores(
-            overall=SubsetRecall(**overall, **found.cells["tough", subset, "overall"]),
+            overall=SubsetRecall(**overall, **scored.cells["tough", subset, "overall"]),
             labels={
-                label: SubsetRecall(**cell, **found.cells["tough", subset, "labels", label])
-                for label, cell in zip(one.labels, labels, strict=True)
+                label: SubsetRecall(**cell, **scored.cells["tough", subset, "labels", label])
+                for label, cell in zip(counted.labels, labels, strict=True)
             },
-            outcomes=outcomes[place],
+            outcomes=outcomes[index],
         )
     return result
 
@@ -312,19 +312,21 @@ def _named_outcomes(table: CrossTable, columns: Sequence[str], without: str) -> 
     return [dict(zip(names, row, strict=True)) for row in table.chosen(names, columns).T.tolist()]
 
 
-def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: ScoredSystem) -> AttributeScores:
+def _attribute(
+    facts: Facts, counted: Counted, name: str, counts: Counts, scored: ScoredSystem
+) -> AttributeScores:
     attribute, bucketing = facts.attributes[name], facts.bucketings[name]
     names = [bucket.name for bucket in bucketing.buckets]
     of_mentions = attribute.unit == "mention"
-    outcomes = _bucket_outcomes(one, name, names) if of_mentions else [{} for _ in names]
+    outcomes = _bucket_outcomes(counted, name, names) if of_mentions else [{} for _ in names]
     fair: Sequence[FairRates | UnsetType] = (
-        _bucket_fair(one, name, names) if of_mentions else [UNSET for _ in names]
+        _bucket_fair(counted, name, names) if of_mentions else [UNSET for _ in names]
     )
     buckets = tuple(
         BucketScores(
             **bucket.to_dict(),
             **dict(zip(EXACT, numbers, strict=True)),
-            **found.cells["attributes", name, bucket.name],
+            **scored.cells["attributes", name, bucket.name],
             small=numbers[0] < SMALL,
             outcomes=outcomes[at],
             fair=fair[at],
@@ -343,22 +345,22 @@ def _attribute(facts: Facts, one: Counted, name: str, counts: Counts, found: Sco
 
 
 def _bucket_outcomes(
-    one: Counted, attribute: str, buckets: Sequence[str]
+    counted: Counted, attribute: str, buckets: Sequence[str]
 ) -> list[dict[Literal["gold", "predicted"], Mapping[Outcome, int]]]:
     """What became of the gold and of the predicted mentions of every bucket."""
     gold, predicted = (
-        _named_outcomes(one.tables[MeasureKey(f"{side} outcomes", attribute)], buckets, without)
+        _named_outcomes(counted.tables[MeasureKey(f"{side} outcomes", attribute)], buckets, without)
         for side, without in (("gold", "FP"), ("predicted", "FN"))
     )
     return [{"gold": here, "predicted": there} for here, there in zip(gold, predicted, strict=True)]
 
 
-def _bucket_fair(one: Counted, attribute: str, buckets: Sequence[str]) -> list[FairRates]:
+def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> list[FairRates]:
     """Fair scores over events in every bucket: errors that two mentions share count half at each of them."""
     halves = {}
     right = np.zeros(len(buckets), dtype=np.int64)
     for side, alone in (("gold", "FN"), ("predicted", "FP")):
-        tables = [one.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
+        tables = [counted.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
         first, again = (table.chosen(OUTCOMES, buckets) for table in tables)
         named = dict(zip(OUTCOMES, first + again, strict=True))
         right = named["TP"]
@@ -376,13 +378,13 @@ def _bucket_fair(one: Counted, attribute: str, buckets: Sequence[str]) -> list[F
     ]
 
 
-def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, found: ScoredSystem) -> CrossScores:
+def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, scored: ScoredSystem) -> CrossScores:
     first, second = (facts.bucketings[name] for name in pair)
     cells = []
-    for place, both in enumerate(_bucket_pairs(first, second)):
-        row = counts.total[place].tolist()
+    for index, both in enumerate(_bucket_pairs(first, second)):
+        row = counts.total[index].tolist()
         if any(row):
-            scores = found.cells["cross", ",".join(pair), counts.cells[place]]
+            scores = scored.cells["cross", ",".join(pair), counts.cells[index]]
             cells.append(CrossBucket(buckets=both, **dict(zip(EXACT, row, strict=True)), **scores))
     return CrossScores(attributes=pair, cells=tuple(cells))
 

@@ -37,7 +37,7 @@ from spanwise.uncertainty import BLOCK_COUNTS, FEWEST_GROUPS, Flips, Resampling,
 Path = tuple[str, ...]
 Cell = dict[str, Any]
 
-ONE_UNIT = "fewer than two {unit}s hold it"
+ONE_UNIT = "fewer than two {unit}s contain it"
 
 
 class ScoredSystem(Struct, frozen=True, eq=False):
@@ -60,7 +60,9 @@ def tested(
 ) -> tuple[dict[str, ScoredSystem], tuple[Comparison, ...]]:
     """The scores of all systems with their intervals, and the tests of these pairs of systems."""
     if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
-        systems = {name: [one.of_one_unit() for one in measures] for name, measures in systems.items()}
+        systems = {
+            name: [measure.of_one_unit() for measure in measures] for name, measures in systems.items()
+        }
     scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
     if resampling.memory is not None:
         release_freed_memory()
@@ -80,15 +82,15 @@ def _scored(
     cells: dict[Path, Cell] = {}
     bounded = resampling.resamples > 0 and resampling.units > 0
     for measure in measures:
-        found = jackknife(measure) if bounded else {}
+        errors = jackknife(measure) if bounded else {}
         values = measure.values()
-        intervals = {name: one.interval(confidence) for name, one in found.items()}
-        for place, path in enumerate(measure.paths):
+        intervals = {name: one.interval(confidence) for name, one in errors.items()}
+        for index, path in enumerate(measure.paths):
             cell = cells.setdefault(path, {"interval": {}})
             for name, array in values.items():
-                cell[name] = plain(array[place])
+                cell[name] = plain(array[index])
                 if name in intervals and cell[name] is not None:
-                    _bound(cell, name, intervals[name][place], int(found[name].units[place]), unit)
+                    _bound(cell, name, intervals[name][index], int(errors[name].units[index]), unit)
     for cell in cells.values():
         if not cell["interval"]:
             del cell["interval"]
@@ -113,22 +115,22 @@ def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None
 
 def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, GainLead] | None:
     """The kind of error with the largest gain, and its lead over the second: a paired t-test over units."""
-    one = next((measure for measure in measures if measure.scorer == "gains"), None)
-    if one is None:
+    gains = next((measure for measure in measures if measure.scorer == "gains"), None)
+    if gains is None:
         return None
-    values = one.values()["gain"]
+    values = gains.values()["gain"]
     order = np.argsort(-values, kind="stable")
     if np.isnan(values).any() or not values[order[0]] > 0:
         return None
-    found = contrast(one, "gain", int(order[0]), int(order[1]))
-    low, high = found.interval(confidence)[0, 0]
+    difference = contrast(gains, "gain", int(order[0]), int(order[1]))
+    low, high = difference.interval(confidence)[0, 0]
     lead = GainLead(
-        over=one.paths[order[1]][-1],
-        difference=plain(found.value[0, 0]),
+        over=gains.paths[order[1]][-1],
+        difference=plain(difference.value[0, 0]),
         interval=None if np.isnan(low) else (float(low), float(high)),
-        p=plain(found.p()[0, 0]),
+        p=plain(difference.p()[0, 0]),
     )
-    return one.paths[order[0]], lead
+    return gains.paths[order[0]], lead
 
 
 def weak_slices(
@@ -136,7 +138,7 @@ def weak_slices(
 ) -> dict[Path, dict[str, object]]:
     """Which labels, buckets of mentions and tough subsets score lower than the rest, all tested at once.
 
-    Losses of a slice are held against the overall share of losses: of gold and predicted mentions together
+    Losses of a slice are compared with the overall share of losses: of gold and predicted mentions together
     (1 − F1), or of gold mentions for tough subsets (1 − recall). Slices need 50 gold mentions inside and
     outside. p is family-wise over all slices (maxT on sign flips of units, one-sided); the interval holds
     for all slices at once, so that it still holds for the one that is chosen as the worst.
@@ -171,14 +173,14 @@ def weak_slices(
 def _excess_rows(chosen: Sequence[tuple[Measure, int]], whole: Counts, groups: int) -> Floats:
     """By how much each unit's losses in each slice exceed what is expected (slices × units)."""
     overall = _rows(whole, groups)[:, 0]
-    # Of F1 the items are gold and predicted mentions, of recall gold mentions alone.
+    # For F1 the items are gold and predicted mentions, for recall only gold mentions.
     f1 = overall[:, 0] + overall[:, 1] - 2 * overall[:, 2], overall[:, 0] + overall[:, 1]
     recall = overall[:, 0] - overall[:, 2], overall[:, 0]
     rows = np.empty((len(chosen), len(overall)))
     at = 0
-    for one in dict.fromkeys(measure.key for measure, _ in chosen):
-        places = [place for measure, place in chosen if measure.key == one]
-        measure = next(measure for measure, _ in chosen if measure.key == one)
+    for key in dict.fromkeys(measure.key for measure, _ in chosen):
+        places = [place for measure, place in chosen if measure.key == key]
+        measure = next(measure for measure, _ in chosen if measure.key == key)
         counted = _rows(measure.cell_by_cell.counts.of_cells(places), groups)
         if measure.scorer == "recall":
             losses = excess_losses(counted[..., 0] - counted[..., 1], counted[..., 0], *recall)
@@ -263,7 +265,7 @@ def _measure(entry: PackedMeasure) -> Measure:
     rows = _unpack(entry.rows).reshape(-1, width)
     row = _unpack(entry.row)
     if len(row) and not 0 <= int(row.min()) <= int(row.max()) < len(rows):
-        raise ValueError("a unit names a row that is not there")
+        raise ValueError("a unit names a row that does not exist")
     return Measure(
         key=MeasureKey.of_name(entry.name),
         counts=Counts(entry.cells, entry.columns, rows, codes(row)),

@@ -92,7 +92,7 @@ def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
     units = UnitCounts(
         kind=settings.unit,
         number=settings.units,
-        systems={name: _packed_later(one, settings.block or 1) for name, one in kept.counted.items()},
+        systems={name: _packed_later(counted, settings.block or 1) for name, counted in kept.counted.items()},
     )
     codes = kept.codes(settings.block or 1)
     document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)
@@ -104,9 +104,9 @@ def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
 
 
 UNMARKED = (
-    "The data mark no documents, so sentences are taken as independent. Where they come from documents, "
+    "The data mark no documents, so sentences are treated as independent. If they come from documents, "
     "intervals are too narrow and tests reject too often: name the documents ({documents}) "
-    "or take blocks of sentences ({unit})."
+    "or use blocks of sentences ({unit})."
 )
 
 
@@ -128,7 +128,7 @@ def summary_of(
     if size > 1:
         unit, units = "block", -(-units // size)
     measures = {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()}
-    found, comparisons = tested(
+    scored, comparisons = tested(
         measures,
         choices.pairs_of(list(systems)),
         Resampling(units, choices.resamples, choices.seed, memory),
@@ -139,7 +139,7 @@ def summary_of(
     )
     dataset = convert(described, DatasetFacts)
     scores = {
-        name: system_scores(facts, one, found[name], choices.crosses, dataset.mentions)
+        name: system_scores(facts, one, scored[name], choices.crosses, dataset.mentions)
         for name, one in systems.items()
     }
     ranking = {name: one.primary(choices.primary) for name, one in scores.items()}
@@ -170,7 +170,7 @@ def summary_of(
 
 
 def signature(document: Evaluation) -> str:
-    """Every setting that shapes a number, in one line that can stand under a table."""
+    """Every setting that shapes a number, in one line that can be printed under a table."""
     settings, gold = document.settings, document.inputs[0]
     tests = ""
     if settings.resamples and len(document.systems) > 1:

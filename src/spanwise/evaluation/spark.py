@@ -161,7 +161,7 @@ class LakeTraining(Struct, frozen=True, eq=False):
     lakes: tuple[Lake, ...]
 
     def references(self) -> Iterator[Any]:
-        """Files lie with the executors."""
+        """Files are held by the executors."""
         return iter(())
 
     @property

@@ -1,4 +1,4 @@
-"""Files and lists become annotations and back, one module a format; `read` says what it recognised."""
+"""Files and lists become annotations and back, one module per format; `read` says what it recognised."""
 
 from __future__ import annotations
 
@@ -110,17 +110,17 @@ def read(
             records as in lines of JSON, output of a Hugging Face pipeline, or a frame, table or dataset.
         format: The name of the format; recognised from the content without it.
         token_column, tag_column: Columns of a CoNLL file, by number from 0 (-1 is the last) or by name.
-        separator: "tab" or "blank", where it should not be recognised.
+        separator: "tab" or "blank", unless it is to be recognised.
         scheme: The tag scheme; recognised without it.
         prefer: The scheme of the gold file, for predictions.
         repair: What becomes of impossible tags: "conlleval", "discard", or "none" for an error.
         comments: Lines that begin with this are left out.
         duplicates: What to do with a mention that occurs twice: "error" or "drop".
-        labels: The names behind numbers of tags, in their order.
+        labels: The tags that numbers stand for, in order.
         documents: "none" to disregard marks of documents, or the field that names a sentence's document.
         annotator: Whose annotation to read, where several people annotated the same texts.
-        columns, fields: More columns (one value a token) or fields (one value a sentence) to keep, by name.
-        encoding: The encoding of the text, UTF-8 without it.
+        columns, fields: More columns (one value per token) or fields (one value per sentence) to keep, by
+        name. encoding: The encoding of the text, UTF-8 without it.
         tokens: The tokens that lists of tags or spans belong to.
         name: What to call a source that is not a file.
         limits: Higher bounds for odd files: "labels", "nested", "unpacked" (bytes) and "values".
@@ -158,7 +158,7 @@ def side_by_side(
     """Gold and predictions that one object in memory holds: columns of a frame or records, or Examples.
 
     Returns:
-        Gold and the predictions by system, or None where the object holds gold alone.
+        Gold and the predictions by system, or None where the object holds only gold.
     """
     if isinstance(source, str | os.PathLike | Annotation) or not is_source(source):
         return None
@@ -166,7 +166,7 @@ def side_by_side(
 
 
 def read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The annotation of a file, or an error of ours: whatever a file holds is no reason for another one."""
+    """The annotation of a file, or an error of ours: no file content should cause any other."""
     with _of_the_file(known, file):
         read_in = known.read(file, options, words) if known.interning else known.read(file, options)
         return options.limits.check(read_in)
@@ -174,14 +174,14 @@ def read_by(known: Format, file: File, options: Options, words: Interner | None 
 
 @contextmanager
 def _of_the_file(known: Format, file: File) -> Iterator[None]:
-    """Within this, whatever goes wrong is the file's doing, and the error says so."""
+    """Within this, any exception is due to the file, and the error says so."""
     try:
         yield
     except (SpanwiseError, OSError, MemoryError):
         raise
     except RecursionError:
         raise InputError(f"{file.path}: the file is nested too deeply.\nIs it the right file?") from None
-    except Exception as error:  # the last resort: parsers of other packages raise their own
+    except Exception as error:  # last resort: parsers of other packages raise their own errors
         said = str(error).partition("\n")[0][:200]
         raise InputError(
             f"{file.path}: the file cannot be read as {known.name} ({type(error).__name__}: {said}).\n"
@@ -227,7 +227,7 @@ class Reader:
 
 
 def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Options:
-    """The keywords of `read` in the form that formats take; None is as good as not given."""
+    """The keywords of `read` in the form that formats take; None counts as not given."""
     given = {key: value for key, value in options.items() if value is not None}
     return Options(**given, limits=Limits.of(limits or {}))
 
@@ -296,7 +296,7 @@ def _format_of_object(source: object) -> Format | None:
 
 
 class Validation(Struct, frozen=True, eq=False):
-    """What is wrong with a file, and what was read from it in spite of that, if anything could be."""
+    """The problems of a file, and what was read from it despite them, if anything."""
 
     path: str
     problems: tuple[Problem, ...]
@@ -317,17 +317,17 @@ def validate(
         annotation = read_by(chosen, file, choices)
     except InputError as trouble:
         error = trouble
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if chosen.problems is not None:
         try:
             again = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
             with _of_the_file(chosen, again):
-                found = chosen.problems(again, choices)
+                problems = chosen.problems(again, choices)
         except InputError as trouble:
             error = trouble
-    if error is not None and all(problem.repairable for problem in found):
-        found.insert(0, Problem(None, str(error).removeprefix(f"{file.path}: ").replace("\n", " ")))
-    return Validation(file.path, tuple(found), annotation)
+    if error is not None and all(problem.repairable for problem in problems):
+        problems.insert(0, Problem(None, str(error).removeprefix(f"{file.path}: ").replace("\n", " ")))
+    return Validation(file.path, tuple(problems), annotation)
 
 
 def looks_merged(
@@ -385,7 +385,8 @@ def _read_layers(
 def read_annotators(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> dict[str, Annotation] | None:
-    """The annotations of one file by annotator, by the keywords of `read`; None where it tells nobody apart.
+    """The annotations of one file by annotator, by the keywords of `read`; None where it does not tell
+    annotators apart.
 
     Records of Prodigy, doccano and Label Studio name their annotators. Where a CoNLL file has several columns
     of tags, each is an annotator called by its number, unless `tag_column` names one.

@@ -1,9 +1,9 @@
 """Decode a Parquet or Arrow file in a process of its own, which a damaged file may end.
 
 Run as a program: the file on standard input, the checked table as an Arrow stream on standard
-output, or one line on standard error and exit status 3. With a path and a number of rows behind
-the bounds it reads that file instead, and writes some rows at a time: a stream for each, behind its
-length in eight bytes. Standard input then says how many rows belong together, a number on each line;
+output, or one line on standard error and exit status 3. With a path and a number of rows after the bounds
+it reads that file instead, and writes some rows at a time: a stream for each, after its length in eight
+bytes. Standard input then says how many rows belong together, a number on each line;
 where it is empty, at most as many as the argument says and about `BYTES` do. What is read from are
 files, and what is written to, standard output, is the only pipe: nothing waits but for its reader.
 It needs nothing but pyarrow.
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 STEP = 1 << 12  # rows that are decoded together, at most
-BYTES = 1 << 22  # of rows that are decoded together, or written together where nobody says how many, about
+BYTES = 1 << 22  # of rows that are decoded together, or written together where no number is given, about
 
 
 def main() -> int:
@@ -81,9 +81,9 @@ def _check_values(about: Any, most: int) -> None:
 
 
 def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int]) -> None:
-    """Write the rows of a file, as many together as the sizes say, or at most so many where none does."""
+    """Write the rows of a file, as many together as the sizes say, or at most this many without sizes."""
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # where nobody reads any more, there is nothing to say
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # once the reader is gone, there is nothing to say
     with arrow.memory_map(path) as stream:
         schema, batches = _batches(arrow, stream, most, min(max(sizes, default=together), STEP))
         waiting: list[Any] = []
@@ -92,13 +92,13 @@ def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int
         for batch in batches:
             batch.validate(full=True)
             while batch.num_rows:
-                room = size - sum(one.num_rows for one in waiting)
+                room = size - sum(part.num_rows for part in waiting)
                 if not sizes:  # long rows that repeat are few bytes in the file
                     room = min(room, max(1, BYTES * batch.num_rows // max(batch.nbytes, 1)))
                 waiting.append(batch.slice(0, room))
                 batch = batch.slice(room)
                 full = waiting[-1].num_rows == room
-                if full or (not sizes and sum(one.nbytes for one in waiting) >= BYTES):
+                if full or (not sizes and sum(part.nbytes for part in waiting) >= BYTES):
                     _write(arrow, schema, waiting)
                     waiting, size = [], next(due, together)
         if waiting:

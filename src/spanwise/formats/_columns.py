@@ -33,7 +33,7 @@ class Layout(Struct, frozen=True):
     width: int
     first_line: int  # where the width was seen
     wanted: tuple[int, ...]
-    tags: tuple[int, ...] = ()  # those of `wanted` that hold tags: blanks around them are no part of them
+    tags: tuple[int, ...] = ()  # those of `wanted` that hold tags: blanks around them are not part of them
     comments: bytes | None = None
 
     @property
@@ -47,7 +47,7 @@ class Rows(Struct, frozen=True, eq=False):
 
     `begins` are the rows before which a sentence ends (a blank line, a document mark or
     the beginning of the file), `lines` the lines of those rows, `marks` the rows
-    before which a -DOCSTART- stands. `open` says whether the last sentence may go on in
+    before which there is a -DOCSTART-. `open` says whether the last sentence may go on in
     the next piece, whose first line is `line`. `token_lines` is there when comments are left out.
     """
 
@@ -118,9 +118,9 @@ def _coded(words: list[bytes], interner: Interner) -> Codes:
     return interner.codes_of(list(distinct))[local]
 
 
-def wrong_width(layout: Layout, line: int, found: int) -> str:
+def wrong_width(layout: Layout, line: int, columns: int) -> str:
     """The error text for a line with another number of columns."""
-    seen = f"{found} column" + ("s" if found != 1 else "")
+    seen = f"{columns} column" + ("s" if columns != 1 else "")
     return at(
         layout.path,
         line,
@@ -152,7 +152,7 @@ def parse_fast(
             return None
     if not data.endswith(b"\n"):
         data += b"\n"
-    if b"\n\t\n" in data:  # some corpora write a tab where nothing else stands in a line
+    if b"\n\t\n" in data:  # some corpora write a tab on otherwise empty lines
         data = data.replace(b"\n\t\n", b"\n\n")
     if layout.comments is not None and _has_comments(data, layout.comments):
         left_out = lines_with(data, layout.comments)
@@ -210,7 +210,7 @@ class _FieldPlaces(Struct, frozen=True, eq=False):
     buffer: bytes
     begin: Ints
     stop: Ints
-    blanks: Ints  # the blank lines before each row, and those behind the last
+    blanks: Ints  # the blank lines before each row, and those after the last
 
 
 def _found(data: bytes, layout: Layout) -> _FieldPlaces | None:
@@ -230,7 +230,7 @@ def _found(data: bytes, layout: Layout) -> _FieldPlaces | None:
     blanks = np.empty(number + 1, dtype=np.int64)
     blanks[:-1] = begin[:: layout.width]
     blanks[-1] = len(data)
-    blanks[1:] -= last + 1  # what lies between two rows beyond the end of the first
+    blanks[1:] -= last + 1  # what is between two rows beyond the end of the first
     blank = np.count_nonzero(at_newline[1:] & at_newline[:-1])
     if np.count_nonzero(at_newline) - 1 != number + blank or not at_newline[1:][last].all():
         return None
@@ -249,28 +249,28 @@ def _without(size: int, left_out: Ints) -> Ints:
 
 
 def _rows(
-    found: _FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+    places: _FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
     """The rows between separators that have been found to be regular."""
-    number, width = len(found.blanks) - 1, layout.width
-    marks = _document_marks(found.buffer, found.begin[::width], found.stop[::width])
-    breaks = found.blanks > 0  # breaks[i]: a sentence ends before row i
+    number, width = len(places.blanks) - 1, layout.width
+    marks = _document_marks(places.buffer, places.begin[::width], places.stop[::width])
+    breaks = places.blanks > 0  # breaks[i]: a sentence ends before row i
     open = open and not breaks[0]
     breaks[0] = not open
     breaks[marks + 1] = True
     ending = not breaks[number] if number else open
     breaks[marks] = False
     begins = np.flatnonzero(breaks[:number])
-    before = np.cumsum(found.blanks)
+    before = np.cumsum(places.blanks)
     token_lines = None
     if layout.comments is not None:
         token_lines = ints(np.delete(line + np.arange(number) + before[:number], marks))
     columns = []
     kept = _without(number, marks) if len(marks) else slice(None)
     for which, interner in zip(layout.wanted, interners, strict=True):
-        begin, stop = found.begin[which::width][kept], found.stop[which::width][kept]
+        begin, stop = places.begin[which::width][kept], places.stop[which::width][kept]
         coded = _tag_codes if which in layout.tags else Interner.codes
-        columns.append(coded(interner, found.buffer, begin, stop))
+        columns.append(coded(interner, places.buffer, begin, stop))
     return Rows(
         columns=tuple(columns),
         begins=ints(begins - np.searchsorted(marks, begins)),
@@ -303,7 +303,7 @@ def _has_comments(data: bytes, mark: bytes) -> bool:
 
 
 def _has_loose_blanks(data: bytes) -> bool:
-    """Whether a space stands beside a tab or a line end, where it may be no part of a field."""
+    """Whether a space is next to a tab or a line end, where it may not be part of a field."""
     return b" " in data and (b" \n" in data or b"\t " in data or b" \t" in data or b"\n " in data)
 
 
@@ -333,7 +333,7 @@ class KeptRows:
         self._lines: list[Column] = []
 
     def add(self, rows: Rows, strings: Sequence[int]) -> bool:
-        """Keep one more chunk, whose columns have so many strings each; False where there is no room."""
+        """Keep one more chunk, whose columns have these numbers of strings; False where there is no room."""
         if rows.token_lines is not None:
             return False
         begin, end = self._tokens[-1], self._tokens[-1] + len(rows.columns[0])
@@ -356,7 +356,7 @@ class KeptRows:
         return True
 
     def forget(self, token: int) -> None:
-        """Let go of the chunks before a token, when nobody will ask for their rows again."""
+        """Let go of the chunks before a token, when their rows are no longer needed."""
         for number in range(bisect_right(self._tokens, token) - 1):
             self._chunks[number] = ()
             self._firsts[number] = self._lines[number] = np.zeros(0, dtype=np.uint32)
@@ -368,18 +368,18 @@ class KeptRows:
 
     def column(self, place: int, begin: int, end: int) -> Column:
         """A column from token `begin` up to token `end`, or up to the last one."""
-        found = [
+        parts = [
             self._of_chunk(place, number)[max(begin - first, 0) : end - first]
             for number, first in self._among(self._tokens, begin, end)
         ]
-        return np.concatenate(found) if found else np.zeros(0, dtype=np.uint8)
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
 
-    def _of_chunk(self, place: int, number: int) -> Column:
-        column = self._chunks[number][place]
+    def _of_chunk(self, index: int, number: int) -> Column:
+        column = self._chunks[number][index]
         if column is not None:
             return column
         assert self._like is not None
-        return self._like.column(place, self._tokens[number], self._tokens[number + 1])
+        return self._like.column(index, self._tokens[number], self._tokens[number + 1])
 
     def rows(self, tokens: tuple[int, int], sentences: tuple[int, int], line: int) -> Rows:
         """The rows of these tokens and sentences, as if a file that begins at `line` held them alone."""
@@ -395,21 +395,21 @@ class KeptRows:
         )
 
     def _by_sentence(self, column: Sequence[Column], begin: int, end: int) -> Ints:
-        found = [
+        parts = [
             column[number][max(begin - first, 0) : end - first]
             for number, first in self._among(self._sentences, begin, end)
         ]
-        return np.concatenate(found).astype(np.int64)
+        return np.concatenate(parts).astype(np.int64)
 
     @staticmethod
     def _among(starts: Sequence[int], begin: int, end: int) -> list[tuple[int, int]]:
         """The chunks that hold something between two places, and the place of their first."""
         number = max(bisect_right(starts, begin) - 1, 0)
-        found = []
+        chunks = []
         while number < len(starts) - 1 and starts[number] < end:
-            found.append((number, starts[number]))
+            chunks.append((number, starts[number]))
             number += 1
-        return found
+        return chunks
 
 
 FIRST_CHUNK, MOST_CHUNK = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
@@ -456,7 +456,7 @@ def whole(
 
 def no_token(path: str) -> str:
     """The error text for a file without a token."""
-    return at(path, None, "the file holds no token.\nGive a file with a token and a tag in each line.")
+    return at(path, None, "the file has no tokens.\nGive a file with a token and a tag in each line.")
 
 
 def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
@@ -474,7 +474,7 @@ def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
 
 
 def interners_of(layout: Layout, words: Interner | None = None) -> tuple[Interner, ...]:
-    """One list of strings a wanted column, that of the tokens first; tags begin with O, as `parse` expects.
+    """One list of strings per wanted column, that of the tokens first; tags begin with O, as `parse` expects.
 
     `words` knows tokens already, those of other files.
     """
@@ -514,7 +514,7 @@ def check_utf8(file: File, chunk: bytes, line: int) -> None:
 
 
 def without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
-    """The chunk behind its first `skipped` lines, and the line it begins with."""
+    """The chunk after its first `skipped` lines, and the line it begins with."""
     begin = 0
     for _ in range(skipped):
         begin = chunk.find(b"\n", begin) + 1
@@ -580,10 +580,10 @@ def _last_but(score: int, tags: list[int]) -> list[int]:
 def filled_lines(chunk: bytes, line: int) -> Iterator[tuple[int, bytes]]:
     """The lines that are not empty, with their numbers from `line` on; empty ones may be as many as bytes."""
     before = 0
-    for found in re.finditer(rb"[^\n]+", chunk):
-        line += chunk.count(b"\n", before, found.start())
-        before = found.start()
-        yield line, found[0]
+    for match in re.finditer(rb"[^\n]+", chunk):
+        line += chunk.count(b"\n", before, match.start())
+        before = match.start()
+        yield line, match[0]
 
 
 def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> None:
@@ -635,15 +635,15 @@ def _place(column: int | str, width: int, names: list[str], path: str, line: int
         if column not in names:
             raise ChoiceError(
                 at(path, None, f"{unknown('column', column, names)}\n"
-                   "These stand in the first line; without such names, give a column by its number, from 0.")
+                   "They are in the first line; without such names, give a column by its number, from 0.")
             )  # fmt: skip
-        place = names.index(str(column))
-        if place >= width:
+        index = names.index(str(column))
+        if index >= width:
             raise InputError(
                 at(path, line, f"the line has {width} columns, but the first line names {len(names)}, and "
-                   f"{column!r} is number {place + 1} of them.\nComplete the line, or correct the names.")
+                   f"{column!r} is number {index + 1} of them.\nComplete the line, or correct the names.")
             )  # fmt: skip
-        return place
+        return index
     return numbered_column(int(column), width, path, line)
 
 
@@ -676,9 +676,9 @@ def corpus_of(columns: CodedColumns, options: Options, file: File) -> Corpus:
     sentences = columns.offsets()
     first_extra = len(columns.strings) - len(options.columns)
     extra: dict[str, Column] = {}
-    for place, name in enumerate(options.columns, start=first_extra):
-        strings = np.array(columns.strings[place], dtype=object)
-        extra[name] = frozen(strings[rows.columns[place]])
+    for index, name in enumerate(options.columns, start=first_extra):
+        strings = np.array(columns.strings[index], dtype=object)
+        extra[name] = frozen(strings[rows.columns[index]])
     return Corpus(
         tokens=rows.columns[0],
         vocabulary=columns.strings[0],

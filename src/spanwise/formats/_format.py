@@ -1,4 +1,4 @@
-"""What a format is, which there are, what a reader may choose, and how columns of tags become annotations."""
+"""What a format is, the list of formats, the choices of a reader, and tag columns as annotations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ReadKeywords: TypeAlias = Mapping[str, Any]  # the keywords of `read`, as they w
 
 
 class Limits(Struct, frozen=True):
-    """What a file may ask for: bounds that no ordinary file reaches, and that a call can raise."""
+    """Limits on input files that no ordinary file reaches, and that a call can raise."""
 
     labels: int = 1_000  # different ones; results hold a table of all pairs
     nested: int = 3_000  # mentions over one position; all pairs of those that overlap are compared
@@ -53,21 +53,23 @@ class Limits(Struct, frozen=True):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Limits:
-        """The bounds, with those that were given in place of ours."""
+        """The limits, with those given in place of the defaults."""
         for name, value in given.items():
             if name not in cls.__struct_fields__:
                 raise unknown("limit", name, cls.__struct_fields__)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ChoiceError(f"the limit {name!r} is {value!r}, but must be a whole number from 1 on.")
+                raise ChoiceError(
+                    f"the limit {name!r} is {value!r}, but must be a whole number of 1 or more."
+                )
         return cls(**given)
 
     def check(self, annotation: Annotation) -> Annotation:
-        """The annotation, unless it exceeds a bound or holds something that is not text."""
+        """The annotation, unless it exceeds a limit or holds something that is not text."""
         path, mentions = annotation.reading.path, annotation.mentions
         if len(mentions.labels) > self.labels:
             raise InputError(self.passed(path, f"there are {len(mentions.labels):,} labels", "labels"))
         if (deepest := _deepest(mentions, self.nested)) > self.nested:
-            raise InputError(self.passed(path, f"{deepest:,} mentions lie over one position", "nested"))
+            raise InputError(self.passed(path, f"{deepest:,} mentions cover one position", "nested"))
         if (half := _half_character(annotation)) is not None:
             raise InputError(
                 at(path, None, f"{half!r} holds half of a surrogate pair, which is not a character.\n"
@@ -76,13 +78,13 @@ class Limits(Struct, frozen=True):
         return annotation
 
     def passed(self, path: str, what: str, name: str) -> str:
-        """The error text for a bound that a file passes."""
+        """The error text for a limit that a file exceeds."""
         bound = getattr(self, name)
         return at(
             path,
             None,
-            f"{what}, more than the {bound:,} that are read.\n"
-            f"If that is meant, raise the bound with limits={{{name!r}: …}}.",
+            f"{what}, more than the {bound:,} that are accepted.\n"
+            f"If this is intended, raise the limit with limits={{{name!r}: …}}.",
         )
 
 
@@ -170,7 +172,7 @@ class Problem(Struct, frozen=True):
 
 
 def whole(value: object) -> int:
-    """A number that counts something; a ValueError where it is none, or has a fraction."""
+    """A whole number; a ValueError where it is not one."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -185,7 +187,7 @@ def brief(value: object) -> str:
 
 
 def problem_at(path: str, line: int, text: str) -> Problem:
-    """The problem that an error text tells, in one line and without its place."""
+    """The problem that an error text describes, in one line and without its place."""
     return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
 
 
@@ -298,11 +300,11 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     place = partial(_place, corpus)
     tags = options.spelled(tags)
     checked(tags, place=place)
-    found = recognise(tags, prefer=options.prefer)
+    recognised = recognise(tags, prefer=options.prefer)
     if options.declared is not None:
         scheme, evidence = options.declared, f"{options.scheme}, as declared"
     else:
-        scheme, evidence = found.scheme, found.evidence
+        scheme, evidence = recognised.scheme, recognised.evidence
     decoded = decode(tags, scheme, repair=options.repair, place=place)
     return Annotation(
         corpus,
@@ -313,7 +315,7 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
             evidence="; ".join(part for part in (reading.evidence, evidence) if part),
             repair=options.repair,
             repairs=decoded.repairs,
-            tags_fit=found.fitting,
+            tags_fit=recognised.fitting,
             notes=(*reading.notes, *label_notes(decoded.mentions)),
         ),
     )
@@ -326,7 +328,7 @@ def _place(corpus: Corpus, sentence: int, token: int) -> str:
 
 
 def label_notes(mentions: Mentions) -> list[str]:
-    """A sentence for each label that differs from another by white space or case alone."""
+    """A sentence for each label that differs from another only by white space or case."""
     notes = []
     plain: dict[str, str] = {}
     for label in sorted(mentions.labels, key=lambda name: (len(name), name)):
@@ -344,19 +346,19 @@ def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int
     """The impossible tags as problems, each with the tag that conlleval's reading would write there."""
     tags = options.spelled(tags)
     scheme = options.declared or recognise(tags, prefer=options.prefer).scheme
-    found = impossible(tags, scheme)
-    if not found:
+    listed = impossible(tags, scheme)
+    if not listed:
         return []
     lengths = ints(np.diff(tags.sentences))
     fixed: Tags | None = None
     if scheme != "IO":  # which cannot write all that conlleval reads
         fixed = encode(decode(tags, scheme).mentions, lengths, scheme)
     problems = []
-    for sentence, token, tag, reason in found:
+    for sentence, token, tag, reason in listed:
         advice = ""
         if fixed is not None:
             better = fixed.names[fixed.codes[tags.sentences[sentence] + token]]
-            advice = f" Write {better!r}." if better != tag else " Write the tag before it anew."
+            advice = f" Write {better!r}." if better != tag else " Rewrite the tag before it."
         problems.append(
             Problem(
                 line(sentence, token), f"the tag {tag!r} is impossible in {scheme}: {reason}.{advice}", True
@@ -375,7 +377,8 @@ def in_tokens(annotation: Annotation) -> Annotation:
         return annotation
     if corpus.token_start is None or corpus.token_end is None or mentions.parts is not None:
         raise InputError(
-            f"{annotation.reading.path}: some mentions are in pieces, which cannot be written by tokens.\n"
+            f"{annotation.reading.path}: some mentions are discontinuous, which cannot be written by "
+            "tokens.\n"
             "Write jsonl instead."
         )
     # Sentences are told apart by a stride longer than every text, so that one search serves all.
@@ -431,8 +434,8 @@ class _Formats(Registry[Format]):
     def find(self, name: str | Format) -> Format:
         """The format called `name`; the common ones are imported alone."""
         if name in ("conll", "jsonl", "spans") and not self._complete:
-            found: Format = reach(f"formats.{name}:FORMAT")
-            return found
+            form: Format = reach(f"formats.{name}:FORMAT")
+            return form
         return super().find(name)
 
 
@@ -463,8 +466,8 @@ def _recognised(file: File) -> Format:
     spans = FORMATS.find("spans")
     if file.suffix in spans.suffixes and spans.recognise(file) is not None:
         return spans
-    # Columns are what is left when nobody else, other packages included, knows the file.
+    # Columns are what is left when no other format, of other packages included, recognises the file.
     for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
         if known.recognise(file) is not None:
             return known
-    raise InputError(file.no_file())  # only a folder is no file of columns either
+    raise InputError(file.no_file())  # only a folder is not a file of columns either

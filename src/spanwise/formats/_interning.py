@@ -28,15 +28,15 @@ class _CodeTable:
     def find(self, keys: Words) -> Codes:
         """The code of each key, -1 where it is new."""
         slot = self._slots(keys)
-        found = self.codes[slot]
+        code = self.codes[slot]
         astray = np.flatnonzero(self.keys[slot] != keys)
-        astray = astray[found[astray] >= 0]
+        astray = astray[code[astray] >= 0]
         while len(astray):
             slot[astray] = (slot[astray] + 1) & self._mask
             at = slot[astray]
-            found[astray] = self.codes[at]
-            astray = astray[(self.keys[at] != keys[astray]) & (found[astray] >= 0)]
-        return found
+            code[astray] = self.codes[at]
+            astray = astray[(self.keys[at] != keys[astray]) & (code[astray] >= 0)]
+        return code
 
     def add(self, keys: Words, codes: Codes) -> None:
         """Store new keys, all different, with their codes."""
@@ -65,7 +65,7 @@ class _CodeTable:
 class Interner:
     """Distinct words numbered in the order in which they first occur.
 
-    Words of up to eight bytes are their own key, zeros behind (no word holds a NUL),
+    Words of up to eight bytes are their own key, padded with zeros (no word holds a NUL),
     and so cannot be confused. Longer ones are found by a hash of all their bytes and
     then compared with the word that was stored, byte by byte; should two ever share a
     hash, the second is kept in a plain dictionary, as are words of absurd length.
@@ -188,7 +188,7 @@ class Interner:
 
 
 def _in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
-    """The bytes of words one after the other, each with a line end behind it, which no word holds."""
+    """The bytes of words one after the other, each with a line end after it, which no word holds."""
     until = np.cumsum(size + 1)
     place = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])
     letters: npt.NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8)[place]

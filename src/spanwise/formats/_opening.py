@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanwise.formats._format import Format
 
 BOM = b"\xef\xbb\xbf"
-PACKED = (".gz", ".xz", ".zst")  # the suffixes of packed files
+PACKED = (".gz", ".xz", ".zst")  # the suffixes of compressed files
 UTF8 = (None, "utf-8", "utf8", "UTF-8")  # the encodings that need no conversion
 MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF": "a PDF document"}
@@ -79,13 +79,13 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's name without folder and without the suffix of its packing."""
+        """The file's name without folder and without the suffix of its compression."""
         path = Path(self.path)
         return path.stem if path.suffix in PACKED else path.name
 
     @cached_property
     def suffix(self) -> str:
-        """The last suffix before the one of the packing, in small letters."""
+        """The last suffix before that of the compression, in lower case."""
         return Path(self.name).suffix.lower()
 
     @property
@@ -109,7 +109,7 @@ class File:
 
     @cached_property
     def stored(self) -> bytes:
-        """All bytes as they are stored, for formats that are no text."""
+        """All bytes as they are stored, for formats that are not text."""
         if self.is_folder:
             raise InputError(self.no_file())
         try:
@@ -235,11 +235,11 @@ class File:
             raise
 
     def _check_unpacked(self, size: int) -> None:
-        """Refuse a packed file that grows without end, as a few bytes can."""
+        """Refuse a compressed file that grows without bound, as a few bytes can."""
         if size > self._most and size > 100 * self._stored_size():
             raise InputError(
                 at(self.path, None, f"the file unpacks to more than {self._most:,} bytes, over a hundred "
-                   "times its own size.\nIf that is meant, raise the bound with limits={'unpacked': …}.")
+                   "times its own size.\nIf this is intended, raise the limit with limits={'unpacked': …}.")
             )  # fmt: skip
 
     def _stored_size(self) -> int:
@@ -276,7 +276,7 @@ class File:
                 at(
                     self.path,
                     None,
-                    f"the file is not written in {self.encoding}: {error}.\nName another encoding.",
+                    f"the file is not in {self.encoding}: {error}.\nName another encoding.",
                 )
             ) from None
 
@@ -287,7 +287,7 @@ class File:
         for mark, kind in _WIDE.items():
             if head.startswith(mark):
                 raise InputError(
-                    at(self.path, 1, f"the file is written in {kind}, but UTF-8 is read.\n"
+                    at(self.path, 1, f"the file is in {kind}, but UTF-8 is expected.\n"
                        'Convert it, or pass encoding="utf-16".')
                 )  # fmt: skip
 
@@ -303,11 +303,11 @@ class File:
 
     def _unreadable(self, error: Exception) -> str:
         if isinstance(error, PermissionError):
-            return at(self.path, None, "you may not read this file.\nChange its permissions.")
+            return at(self.path, None, "there is no permission to read this file.\nChange its permissions.")
         return at(
             self.path,
             None,
-            f"the file cannot be read to its end ({error}).\nIs it complete? Copy or pack it again.",
+            f"the file cannot be read to its end ({error}).\nIs it complete? Copy or compress it again.",
         )
 
     def not_utf8(self, data: bytes, error: UnicodeDecodeError, first_line: int) -> str:
@@ -386,7 +386,7 @@ def _zstd(stream: IO[bytes]) -> IO[bytes]:
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:
-    """The name of a file without its folder, its last suffix and the suffix of its packing.
+    """The name of a file without its folder, its last suffix and the suffix of its compression.
 
     Examples:
         >>> stem_of("runs/bert.conll.gz"), stem_of("crf.txt")
@@ -420,7 +420,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
     """Write `data`, at once or piece by piece, beside `path` and rename it: the file is whole or not there.
 
     A path that ends in .gz or .xz is packed. A link is followed, and a pipe or a device (such as
-    /dev/stdout) is written to as it is: a file in its place would be the end of it.
+    /dev/stdout) is written to as it is: a file in its place would destroy it.
     """
     target = Path(path)
     import tempfile
@@ -476,7 +476,7 @@ def _unwritable(path: Path, error: OSError, what: str = "file") -> InputError:
 
 
 def _packed(data: bytes | str | Iterable[str], suffix: str) -> Iterable[bytes]:
-    """The bytes to write, packed where the suffix asks for it."""
+    """The bytes to write, compressed where the suffix asks for it."""
     if suffix not in (".gz", ".xz") and not isinstance(data, bytes | str):
         return (piece.encode("utf-8") for piece in data)
     whole = data if isinstance(data, bytes | str) else "".join(data)

@@ -24,10 +24,10 @@ _RUNS = re.compile(r"\w+|[^\w\s]")
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text lie: runs of word characters, marks included, and other characters alone.
+    """Where the tokens of a text are: runs of word characters, marks included, and other characters alone.
 
-    A combining mark (a vowel sign of Devanagari, an accent of its own) is no letter to
-    Python, yet it belongs to the word it stands in.
+    A combining mark (a vowel sign of Devanagari, an accent of its own) is not a letter to Python,
+    yet it belongs to the word it occurs in.
 
     Examples:
         >>> words("U.S. sanctions")
@@ -35,12 +35,12 @@ def words(text: str) -> list[tuple[int, int]]:
         >>> words("हिन्दी")
         [(0, 6)]
     """
-    found = [match.span() for match in _RUNS.finditer(text)]
+    spans = [match.span() for match in _RUNS.finditer(text)]
     if text.isascii():
-        return found
+        return spans
     joined: list[tuple[int, int]] = []
     in_word = False
-    for start, end in found:
+    for start, end in spans:
         mark = unicodedata.category(text[start]).startswith("M")
         wordlike = mark or _is_word(text[start])
         if joined and in_word and wordlike and joined[-1][1] == start:
@@ -139,7 +139,7 @@ def score_of(span: Any, place: str) -> float:
 def is_spans(record: object) -> bool:
     """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
     return isinstance(record, list | tuple) and all(
-        isinstance(one, Mapping) and "end" in one and any(key in one for key in LABELS) for one in record
+        isinstance(span, Mapping) and "end" in span and any(key in span for key in LABELS) for span in record
     )
 
 
@@ -156,19 +156,19 @@ def is_records(given: object) -> bool:
     """
     if not isinstance(given, list | tuple) or not given:
         return False
-    if all(isinstance(one, Mapping) for one in given) or all(map(_is_pair, given)):
+    if all(isinstance(item, Mapping) for item in given) or all(map(_is_pair, given)):
         return True
-    spans = [span for one in given if is_spans(one) for span in one]
+    spans = [span for item in given if is_spans(item) for span in item]
     return all(map(is_spans, given)) and any(map(_is_of_pipeline, spans))
 
 
-def _is_pair(one: object) -> bool:
+def _is_pair(item: object) -> bool:
     """Whether this is spaCy's old form of a record: the text and {"entities": …}."""
     return (
-        isinstance(one, list | tuple)
-        and len(one) == 2
-        and isinstance(one[0], str)
-        and isinstance(one[1], Mapping)
+        isinstance(item, list | tuple)
+        and len(item) == 2
+        and isinstance(item[0], str)
+        and isinstance(item[1], Mapping)
     )
 
 
@@ -217,9 +217,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, str | int | float) or value is None:
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value
 
 
@@ -250,10 +250,10 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     Neighbours with the same `document` make a document; a text without one is its own.
     """
     if not units:
-        raise InputError(at(origin.path, None, "there is no sentence and no text in it.\nIs it complete?"))
+        raise InputError(at(origin.path, None, "the file has neither sentences nor text.\nIs it complete?"))
     whole = isinstance(units[0].body, str)
     lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
-    # A text lies on one line of its file, so its characters have none of their own.
+    # A text is on one line of its file, so its characters have no lines of their own.
     source = Source(origin.path, lines=None if whole else lines)
     corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
     if options.documents != "none":
@@ -279,7 +279,7 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
 
 
 def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
-    """Mentions of lists of (pieces, label), one list a sentence; pieces that touch are joined."""
+    """Mentions of lists of (pieces, label), one list per sentence; pieces that touch are joined."""
     labels = tuple(sorted({label for sentence in sentences for _, label in sentence}))
     code = {label: number for number, label in enumerate(labels)}
     rows = [
@@ -421,7 +421,7 @@ def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple
     """The span of a mention in a format that has no discontinuous ones."""
     if len(pieces) > 1:
         raise InputError(
-            f"the mention {label} of document {unit.id!r} lies in {len(pieces)} pieces, which {format} "
+            f"the mention {label} of document {unit.id!r} has {len(pieces)} pieces, which {format} "
             "cannot hold.\nWrite it as brat or w2ner."
         )
     return pieces[0]
@@ -462,16 +462,16 @@ def check_labels(annotation: Annotation, forbidden: str, format: str) -> None:
 def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: str, format: str) -> None:
     """An InputError where a string holds a character that would end it in the file."""
     for string in strings:
-        found = next((character for character in string if character in forbidden), None)
-        if found is not None:
+        offending = next((character for character in string if character in forbidden), None)
+        if offending is not None:
             raise InputError(
-                at(path, None, f"the {kind} {string!r} holds {found!r}, which {format} cannot hold.\n"
+                at(path, None, f"the {kind} {string!r} holds {offending!r}, which {format} cannot hold.\n"
                    "Write it as jsonl.")
             )  # fmt: skip
 
 
 def json_of(file: File) -> object:
-    """The JSON document in a file; what is none is an InputError with its line."""
+    """The JSON document in a file; anything else is an InputError with its line."""
     import json
 
     try:

@@ -56,7 +56,7 @@ class Survey(CutSource, Struct, frozen=True, eq=False):
     comments: int
     options: Options  # with columns by number and the separator named
     layers: Mapping[str, Recognised]
-    situations: Mapping[str, Ints]  # how the tags of each layer stand
+    situations: Mapping[str, Ints]  # the situations of the tags of each layer
     columns: Mapping[str, int]
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None  # offsets into the sentences, where documents are marked
@@ -133,8 +133,8 @@ class _Looker:
                 rows = parse(chunk, self._layout, self._interners, open=open_, line=line)
                 self._take(rows, chunk, line, byte - len(chunk))
                 open_, line = rows.open, rows.line
-        for place, name in enumerate(self._columns):
-            self._count_one(name, place, self._held[place])
+        for index, name in enumerate(self._columns):
+            self._count_one(name, index, self._held[index])
         for wrong in self._wrong:
             if wrong.number:
                 raise wrong_tags(wrong.where, wrong.trouble, wrong.number)
@@ -143,7 +143,7 @@ class _Looker:
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
 
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
-        """Find the layout in the first lines; the chunk behind the header, and its line."""
+        """Find the layout in the first lines; the chunk after the header, and its line."""
         names = tuple(self._columns.values())
         layout, skipped = layout_of(self._file.path, chunk, self._options, names, line)
         if layout is None:
@@ -195,43 +195,43 @@ class _Looker:
 
     def _check_tags(self, rows: Rows, line: int) -> None:
         """Note tokens whose tags belong to no scheme; the piece begins at `line`."""
-        for place, wrong in enumerate(self._wrong):
-            strings = self._interners[1 + place].strings
+        for index, wrong in enumerate(self._wrong):
+            strings = self._interners[1 + index].strings
             written = (spelled(tag, self._options.spelling) for tag in strings)
             troubles = {code: text for code, tag in enumerate(written) if (text := malformed(tag))}
             if not troubles:
                 continue
-            bad = np.flatnonzero(np.isin(rows.columns[1 + place], list(troubles)))
+            bad = np.flatnonzero(np.isin(rows.columns[1 + index], list(troubles)))
             if len(bad) and not wrong.number:
                 wrong.where = f"{self._file.path}:{_line(rows, int(bad[0]), line)}"
-                wrong.trouble = troubles[int(rows.columns[1 + place][bad[0]])]
+                wrong.trouble = troubles[int(rows.columns[1 + index][bad[0]])]
             wrong.number += len(bad)
 
     def _count_tags(self, rows: Rows) -> None:
         """Count the tags of whole sentences; those of the last one wait, as it may go on."""
         begins = rows.begins
-        for place, name in enumerate(self._columns):
-            tags = rows.columns[1 + place]
+        for index, name in enumerate(self._columns):
+            tags = rows.columns[1 + index]
             if len(begins):
-                self._count_one(name, place, [*self._held[place], tags[: begins[0]]])
-                self._count(name, place, tags[begins[0] : begins[-1]], ints(begins - begins[0]))
-                self._held[place] = [tags[begins[-1] :]]
+                self._count_one(name, index, [*self._held[index], tags[: begins[0]]])
+                self._count(name, index, tags[begins[0] : begins[-1]], ints(begins - begins[0]))
+                self._held[index] = [tags[begins[-1] :]]
             else:
-                self._held[place].append(tags)
+                self._held[index].append(tags)
 
-    def _count_one(self, name: str, place: int, tags: Sequence[Codes]) -> None:
+    def _count_one(self, name: str, index: int, tags: Sequence[Codes]) -> None:
         """Add the situations of the tags of one sentence, which may have come in several pieces."""
         whole = np.concatenate(tags) if tags else np.zeros(0, dtype=np.int32)
-        self._count(name, place, whole, ints([0, len(whole)]))
+        self._count(name, index, whole, ints([0, len(whole)]))
 
-    def _count(self, name: str, place: int, tags: Codes, sentences: Ints) -> None:
+    def _count(self, name: str, index: int, tags: Codes, sentences: Ints) -> None:
         """Add the situations of the tags of whole sentences."""
         if not len(tags):
             return
-        strings = tuple(self._interners[1 + place].strings)
-        found = situations(self._options.spelled(Tags(codes(tags), strings, sentences)))
+        strings = tuple(self._interners[1 + index].strings)
+        counts = situations(self._options.spelled(Tags(codes(tags), strings, sentences)))
         known = self._situations.get(name)
-        self._situations[name] = found if known is None else ints(known + found)
+        self._situations[name] = counts if known is None else ints(known + counts)
 
     def _survey(self, layout: Layout, end: Cut) -> Survey:
         names = list(self._columns)
@@ -284,7 +284,7 @@ def _line(rows: Rows, row: int, first: int) -> int:
 
 
 def spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
-    """Those of the allowed sentences before which to cut, so that a part has at least so many tokens."""
+    """Those of the allowed sentences before which to cut, so that a part has at least this many tokens."""
     chosen: list[int] = []
     while True:
         place = int(np.searchsorted(token[allowed], after + least, side="left"))
@@ -377,35 +377,35 @@ class _Look:
             if line == 1 and chunk.lstrip()[:1] == b"[":
                 return False
             part = File.of_bytes(self._file.path, chunk, first_line=line)
-            found = gathered(part.path, records(part), self._options, self._kind)
-            self._kind = found.kind
-            if found.refused or (found.lines and not self._take(found, chunk, line, byte)):
+            batch = gathered(part.path, records(part), self._options, self._kind)
+            self._kind = batch.kind
+            if batch.refused or (batch.lines and not self._take(batch, chunk, line, byte)):
                 return False
             line += chunk.count(b"\n")
             byte += len(chunk)
         self._end = (line, byte)
         return bool(self._number)
 
-    def _take(self, found: Gathered, chunk: bytes, line: int, byte: int) -> bool:
-        if found.kind not in _KINDS or names_annotators(found.records):
+    def _take(self, batch: Gathered, chunk: bytes, line: int, byte: int) -> bool:
+        if batch.kind not in _KINDS or names_annotators(batch.records):
             return False
-        if found.kind == "tokens with tags":
-            if any(malformed(tag) for tag in {tag for tags in found.tags for tag in tags}):
+        if batch.kind == "tokens with tags":
+            if any(malformed(tag) for tag in {tag for tags in batch.tags for tag in tags}):
                 return False
-            counts = situations(Tags.of(found.tags))
+            counts = situations(Tags.of(batch.tags))
             self._situations = counts if self._situations is None else ints(self._situations + counts)
-        self._labels |= {label for *_, label in found.spans}
+        self._labels |= {label for *_, label in batch.spans}
         if len(self._labels) > self._options.limits.labels:
             return False
         ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
         begins = np.concatenate([[0], ends + 1])
-        self._lines.append(ints(found.lines))
-        self._bytes.append(ints(byte + begins[np.array(found.lines) - line]))
-        self._sizes.append(ints([len(tokens) for tokens in found.tokens or found.places]))
-        self._ids &= all(isinstance(record.get("id"), str | int) for record in found.records)
+        self._lines.append(ints(batch.lines))
+        self._bytes.append(ints(byte + begins[np.array(batch.lines) - line]))
+        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.places]))
+        self._ids &= all(isinstance(record.get("id"), str | int) for record in batch.records)
         for key in list(self._starts):
-            self._note(key, found.records)
-        self._number += len(found.lines)
+            self._note(key, batch.records)
+        self._number += len(batch.lines)
         return True
 
     def _note(self, key: str, some: Sequence[Any]) -> None:

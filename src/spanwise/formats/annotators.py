@@ -25,7 +25,7 @@ Units = dict[str, dict[str, Standoff]]  # by annotator and text
 
 
 def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
-    """The annotation of each annotator of a JSON file or a project; None where nobody is told apart."""
+    """The annotation of each annotator of a JSON file or a project; None where it names no annotators."""
     file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
     for known in FORMATS:
         if known.read_annotators is not None and known.recognise(file) is not None:
@@ -43,7 +43,7 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
             read(units, number, record)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(
-                at(file.path, None, f"record {number} is not built as {kind} builds it "
+                at(file.path, None, f"record {number} does not have the structure of {kind} exports "
                    f"({type(error).__name__}: {error}).\nExport the project again.")
             ) from None  # fmt: skip
     return {
@@ -103,13 +103,13 @@ def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
 
 
 def chosen_records(records: Sequence[object], annotator: str) -> list[Any]:
-    """The records of one annotator, or with this annotator's spans alone."""
+    """The records of one annotator, or with only this annotator's spans."""
     kept: list[object] = []
     known: set[str] = set()
     for record in records:
         if isinstance(record, Mapping) and (key := _signed(record)) is not None:
-            known.update(str(one.get("user")) for one in record[key])
-            own = [one for one in record[key] if str(one.get("user")) == annotator]
+            known.update(str(span.get("user")) for span in record[key])
+            own = [span for span in record[key] if str(span.get("user")) == annotator]
             kept.append({**record, key: own})
         elif isinstance(record, Mapping) and (who := _who(record)) is not None:
             known.add(who)
@@ -125,19 +125,19 @@ def check_annotator(annotator: str, known: Collection[str]) -> None:
 
 
 def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
-    """The last columns of a CoNLL file that all hold tags, by their numbers; one where there is one alone."""
+    """The last columns of a CoNLL file that all hold tags, by their numbers; one where there is only one."""
     file = File(path, encoding=options.encoding)
     rows = [line.split() for line in file.head.split(b"\n")[:-1]]
     mark = None if options.comments is None else options.comments.encode()
     rows = [row for row in rows if row and row[0] != DOCSTART and not (mark and row[0].startswith(mark))]
     width = min(map(len, rows), default=0)
-    found: list[int] = []
+    columns: list[int] = []
     for column in range(width - 1, 0, -1):
         values = {row[column].decode("utf-8", "replace") for row in rows}
         if any(malformed(value) for value in values) or not any(value == "O" for value in values):
             break
-        found.append(column)
-    return found[::-1]
+        columns.append(column)
+    return columns[::-1]
 
 
 def _records(file: File) -> Iterator[object]:
@@ -185,18 +185,18 @@ def _signed(record: Mapping[str, object]) -> str | None:
     """The key of the spans that name their users; None where there are none."""
     for key in ("annotations", *_SPANS):
         listed = record.get(key)
-        if isinstance(listed, list) and any(isinstance(one, Mapping) and "user" in one for one in listed):
+        if isinstance(listed, list) and any(isinstance(span, Mapping) and "user" in span for span in listed):
             return key
     return None
 
 
 def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
-    """The last word of an annotator on a text counts, as it does in the tools."""
+    """The last version of an annotator on a text counts, as it does in the tools."""
     units.setdefault(who, {})[key] = unit
 
 
 def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
-    """One record is the work of one annotator on one text; rejected and ignored ones are none."""
+    """One record is the work of one annotator on one text; rejected and ignored ones are left out."""
     who = _who(record)
     if who is None or refused(record):
         return
@@ -207,12 +207,12 @@ def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
 
 
 def _doccano(units: Units, number: int, record: JsonRecord) -> None:
-    """The annotations of a text name their users; whoever has none there is taken not to have it."""
+    """The annotations of a text name their users; a user without spans there is taken not to have it."""
     text, name = record["text"], str(record.get("id", number))
     users: dict[str, list[tuple[Pieces, str]]] = {}
     key = _signed(record)
-    for one in record[key] if key is not None else ():
-        users.setdefault(str(one["user"]), []).append(_span(one))
+    for span in record[key] if key is not None else ():
+        users.setdefault(str(span["user"]), []).append(_span(span))
     for who, spans in users.items():
         _add(units, who, name, Standoff(text, spans, name))
 
@@ -232,10 +232,10 @@ def _span(span: Any) -> tuple[Pieces, str]:
 def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
     """Each annotation of a task that was not cancelled is the work of whoever completed it."""
     name = str(task.get("id", number))
-    for place, one in enumerate(task.get("annotations") or (), start=1):
-        if one.get("was_cancelled"):
+    for index, work in enumerate(task.get("annotations") or (), start=1):
+        if work.get("was_cancelled"):
             continue
-        results = [result.get("value", {}) for result in one.get("result", [])]
+        results = [result.get("value", {}) for result in work.get("result", [])]
         labeled = [value for value in results if "labels" in value]
         spans = [
             (((int(value["start"]), int(value["end"])),), str(label))
@@ -243,15 +243,15 @@ def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
             for label in value["labels"]
         ]
         text = _text(task["data"], labeled)
-        _add(units, completed_by(one, place), name, Standoff(text, spans, name))
+        _add(units, completed_by(work, index), name, Standoff(text, spans, name))
 
 
-def completed_by(one: Mapping[str, object], place: int) -> str:
+def completed_by(annotation: Mapping[str, object], index: int) -> str:
     """Who completed an annotation of Label Studio; where nobody is named, its number in its task."""
-    who = one.get("completed_by")
+    who = annotation.get("completed_by")
     if isinstance(who, Mapping):
         who = who.get("email") or who.get("username") or who.get("id")
-    return f"annotation {place}" if who is None else str(who)
+    return f"annotation {index}" if who is None else str(who)
 
 
 def _text(data: JsonRecord, spans: Sequence[JsonRecord]) -> str:

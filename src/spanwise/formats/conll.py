@@ -1,4 +1,4 @@
-"""CoNLL columns: a token a line, its tag in one of the columns, a blank line behind each sentence."""
+"""CoNLL columns: one token per line, its tag in one of the columns, a blank line after each sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(file: File, options: Options, words: Interner | None = None) -> Annotat
 def read_layers(file: File, options: Options, words: Interner | None = None) -> dict[str, Annotation]:
     """Gold and predicted annotation of a file whose last two columns are their tags.
 
-    With `tag_column` the gold tags stand there, and the predicted ones in the next column.
+    With `tag_column` the gold tags are in that column, and the predicted ones in the next.
     """
     return _layers(file, options, tag_columns(options, merged=True), words)
 
@@ -93,8 +93,8 @@ def _layers(
     )
     sentences = columns.offsets()
     result: dict[str, Annotation] = {}
-    for place, name in enumerate(where, start=1):
-        tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], sentences)
+    for index, name in enumerate(where, start=1):
+        tags = Tags(codes(columns.rows.columns[index]), columns.strings[index], sentences)
         if result and options.prefer is None:
             options = replace(options, prefer=next(iter(result.values())).reading.scheme)
         result[name] = annotated(corpus, tags, options, reading)
@@ -107,8 +107,8 @@ def problems(file: File, options: Options) -> list[Problem]:
     data = file.data
     layout, skipped = layout_of(file.path, data, options, where, 1)
     if layout is None:
-        return [Problem(None, "the file holds no token. Give a file with a token and a tag in each line.")]
-    found: list[Problem] = []
+        return [Problem(None, "the file has no tokens. Give a file with a token and a tag in each line.")]
+    problems: list[Problem] = []
     tags: list[list[str]] = [[]]
     lines: list[list[int]] = [[]]
     last = skipped
@@ -125,11 +125,11 @@ def problems(file: File, options: Options) -> list[Problem]:
             continue
         tag, problem = _checked_line(file, line, text, fields, layout, options.spelling)
         if problem is not None:
-            found.append(problem)
+            problems.append(problem)
         tags[-1].append(tag)
         lines[-1].append(line)
-    found += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence][token])
-    return sorted(found, key=lambda problem: problem.line or 0)
+    problems += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence][token])
+    return sorted(problems, key=lambda problem: problem.line or 0)
 
 
 def _checked_line(
@@ -219,7 +219,8 @@ def _check_writable(annotation: Annotation) -> None:
     if not corpus.lengths.all():
         empty = int((corpus.lengths == 0).argmax())
         raise InputError(
-            f"{corpus.place(empty)}: sentence {empty + 1} has no token, which blank lines cannot show.\n"
+            f"{corpus.place(empty)}: sentence {empty + 1} has no tokens, which blank lines cannot "
+            "represent.\n"
             "Write jsonl instead, or leave the sentence out."
         )
 
@@ -235,7 +236,7 @@ def survey(file: File, options: Options, cutting: Cutting) -> CutSource:
 
 FORMAT = Format(
     name="conll",
-    summary="columns separated by blanks or tabs, a token a line, a blank line behind each sentence",
+    summary="columns separated by blanks or tabs, one token per line, a blank line after each sentence",
     read=read,
     read_layers=read_layers,
     write=write,

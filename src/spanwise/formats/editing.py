@@ -125,7 +125,7 @@ def _with_spans(text: str, change: Change, place: str) -> str:
 
 
 def _members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
-    """The keys of an object and where their values stand."""
+    """The keys of an object and where their values are."""
     at_ = _skip(text, begin + 1)
     while text[at_] == '"':
         key, at_ = _DECODER.raw_decode(text, at_)
@@ -137,7 +137,7 @@ def _members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _items(text: str, begin: int) -> Iterator[tuple[int, int]]:
-    """Where the items of a list stand."""
+    """Where the items of a list are."""
     at_ = _skip(text, begin + 1)
     while text[at_] != "]":
         end = _DECODER.raw_decode(text, at_)[1]
@@ -146,9 +146,9 @@ def _items(text: str, begin: int) -> Iterator[tuple[int, int]]:
         at_ = _skip(text, at_ + 1) if text[at_] == "," else at_
 
 
-def _skip(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return place if found is None else found.end()
+def _skip(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return position if match is None else match.end()
 
 
 def _are_spans(text: str, member: tuple[str, int, int]) -> bool:
@@ -243,7 +243,7 @@ _FIELD = re.compile(rb"[^ \t]+")
 def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
     """The bytes of the CoNLL, JSON-lines or span file that `annotation` was read from, with other mentions.
 
-    Only tags or records that change are written anew, in the scheme of the file; line ends, separators,
+    Only tags or records that change are rewritten, in the scheme of the file; line ends, separators,
     other columns and fields, and comments stay as they are.
     """
     path, kind = annotation.reading.path, annotation.reading.format
@@ -254,7 +254,7 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
         )
     raw = Path(path).read_bytes()
     if raw.startswith(tuple(MAGIC)) or b"\x00" in raw:
-        raise InputError(f"{path}: a packed file cannot be changed in place.\nUnpack it first.")
+        raise InputError(f"{path}: a compressed file cannot be changed in place.\nUnpack it first.")
     if kind != "conll":
         if annotation.reading.scheme is not None:
             return edited_tags(annotation, _changes(annotation, mentions), reading.get("labels"), raw)
@@ -280,7 +280,7 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
 def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int], str]:
     """The tokens whose tags differ between both sets of mentions, with their new tags.
 
-    Tags beside a change that were repaired on the way in are written as they were understood, since a
+    Tags beside a change that were repaired on reading are written as they were understood, since a
     changed neighbour might give them another meaning.
     """
     corpus, scheme = annotation.corpus, annotation.reading.scheme or "IOB2"
@@ -321,12 +321,12 @@ def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
         bare = held.strip(b" ")
         fields[column] = held.replace(bare, tag, 1) if bare else tag
         return b"\t".join(fields) + line[len(body) :]
-    found = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
-    return line[: found.start()] + tag + line[found.end() :]
+    field = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
+    return line[: field.start()] + tag + line[field.end() :]
 
 
 def excerpt(parts: Sequence[tuple[Annotation, Ints]], **reading: Any) -> tuple[bytes, Annotation] | None:
-    """Some sentences of CoNLL files, line by line as they stand there, and what is read from these lines.
+    """Some sentences of CoNLL files, line by line as they are, and what is read from these lines.
 
     The lines before a sentence, such as comments and the mark of a document, come with it. None where an
     annotation was not read from the lines of a CoNLL file.

@@ -104,7 +104,7 @@ def _sentences_of(file: File, layer: _Layer) -> list[Standoff]:
         if len(fields) < 3 or not re.match(r"\d+-\d+", fields[0]):
             raise InputError(
                 at(file.path, number, f"{line[:60]!r} is not a token.\n"
-                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as WebAnno TSV 3 has it.")
+                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as in WebAnno TSV 3.")
             )  # fmt: skip
         if "." not in fields[0]:
             if not tokens:
@@ -140,26 +140,26 @@ def _layer(path: str, lines: Sequence[str], options: Options) -> _Layer:
 def _layers(lines: Sequence[str]) -> list[_Layer]:
     """Every feature of every span layer, with its column; other layers take columns too."""
     column = 3
-    found: list[_Layer] = []
+    layers: list[_Layer] = []
     for line in lines:
         if not line.startswith("#T_"):
             continue
         name, *features = line.partition("=")[2].split("|")
-        for place, feature in enumerate(features or [""]):
+        for index, feature in enumerate(features or [""]):
             if line.startswith("#T_SP"):
-                found.append(_Layer(name, feature or "value", column + place))
+                layers.append(_Layer(name, feature or "value", column + index))
         column += max(len(features), 1)
-    return found
+    return layers
 
 
 def _values(field: str) -> list[tuple[str, str | None]]:
-    """The labels of a field with their numbers; `_` is none, `*` a mention without a label."""
+    """The labels of a field with their numbers; `_` means none, `*` a mention without a label."""
     if field == "_":
         return []
     result: list[tuple[str, str | None]] = []
     for part in _SPLIT.split(field):
-        found = _NUMBERED.match(part)
-        label, identity = (found[1], found[2]) if found else (part, None)
+        match = _NUMBERED.match(part)
+        label, identity = (match[1], match[2]) if match else (part, None)
         result.append(("*" if label in ("*", "_") else _plain(label), identity))
     return result
 
@@ -167,8 +167,8 @@ def _values(field: str) -> list[tuple[str, str | None]]:
 def _mentions(marks: Sequence[tuple[int, str, str | None]]) -> list[tuple[Pieces, str]]:
     """A mention for every number, and one for every mark without a number, in order of their first token."""
     tokens: dict[tuple[str, str], list[int]] = {}
-    for place, (token, label, identity) in enumerate(marks):
-        key = identity if identity is not None else f"single {place}"
+    for index, (token, label, identity) in enumerate(marks):
+        key = identity if identity is not None else f"single {index}"
         tokens.setdefault((key, label), []).append(token)
     return [
         (tuple((token, token + 1) for token in sorted(set(where))), label)
@@ -201,11 +201,11 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             for token in tokens:
                 labels[token].append(mark)
         out.append(f"\n#Text={' '.join(words)}\n")
-        for place, (word, here) in enumerate(zip(words, labels, strict=True), start=1):
+        for index, (word, here) in enumerate(zip(words, labels, strict=True), start=1):
             value = "|".join(here) or "_"
             empty = "|".join(re.sub(r"^.*?(\[\d+\])?$", r"*\1", mark) for mark in here) or "_"
             out.append(
-                f"{number + 1}-{place}\t{position}-{position + len(word)}\t"
+                f"{number + 1}-{index}\t{position}-{position + len(word)}\t"
                 f"{_escaped(word)}\t{empty}\t{value}\t\n"
             )
             position += len(word) + 1
@@ -263,8 +263,8 @@ def read_xmi(file: File, options: Options) -> Annotation:
 
 def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
     """The text of a document with its mentions, and what kind of document it is."""
-    found = _parsed(file)
-    text = "".join(found.text) if found.gate else next(iter(found.texts.values()), None)
+    xml = _parsed(file)
+    text = "".join(xml.text) if xml.gate else next(iter(xml.texts.values()), None)
     if text is None:
         raise InputError(
             at(file.path, None, "the file has no text: neither a Sofa with a sofaString nor TextWithNodes.\n"
@@ -272,22 +272,22 @@ def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
         )  # fmt: skip
     place = _from_utf16(text)
     mentions: list[tuple[Pieces, str]] = []
-    for label, attributes, line in _chosen(found, options, file.path):
+    for label, attributes, line in _chosen(xml, options, file.path):
         try:
-            start, end = _offsets(attributes, found)
+            start, end = _offsets(attributes, xml)
             mentions.append((((place(start), place(end)),), label))
         except (KeyError, ValueError):
             raise InputError(
                 at(file.path, line, f"the annotation of {label} has no valid offsets: {attributes!r}.\n"
                    "Expected begin and end, or StartNode and EndNode.")
             ) from None  # fmt: skip
-    evidence = "a GATE document" if found.gate else "a UIMA CAS in XMI"
+    evidence = "a GATE document" if xml.gate else "a UIMA CAS in XMI"
     return Standoff(text, mentions, file.name.rpartition(".")[0]), evidence
 
 
-def _offsets(attributes: Mapping[str, str], found: _ParsedXml) -> tuple[int, int]:
-    if found.gate:
-        return found.nodes[attributes["StartNode"]], found.nodes[attributes["EndNode"]]
+def _offsets(attributes: Mapping[str, str], xml: _ParsedXml) -> tuple[int, int]:
+    if xml.gate:
+        return xml.nodes[attributes["StartNode"]], xml.nodes[attributes["EndNode"]]
     return _position(attributes["begin"]), _position(attributes["end"])
 
 
@@ -297,11 +297,11 @@ def _position(text: str) -> int:
     return int(text)
 
 
-def _chosen(found: _ParsedXml, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
+def _chosen(xml: _ParsedXml, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
     """The annotations that are mentions, with their label in place of the type."""
-    kinds = Counter(kind for kind, _, _ in found.annotations if kind not in _NO_MENTIONS)
+    kinds = Counter(kind for kind, _, _ in xml.annotations if kind not in _NO_MENTIONS)
     wanted, _, feature = str(options.tag_column or "").partition(".")
-    if not wanted and not found.gate:
+    if not wanted and not xml.gate:
         wanted = "NamedEntity" if "NamedEntity" in kinds or len(kinds) != 1 else next(iter(kinds))
     if wanted and wanted not in kinds:
         known = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items())) or "none"
@@ -313,9 +313,9 @@ def _chosen(found: _ParsedXml, options: Options, path: str) -> list[tuple[str, d
             )
         )
     result = []
-    for kind, attributes, line in found.annotations:
+    for kind, attributes, line in xml.annotations:
         if kind == wanted or (not wanted and kind not in _NO_MENTIONS):
-            names = (feature,) if feature else () if found.gate else _FEATURES
+            names = (feature,) if feature else () if xml.gate else _FEATURES
             label = next((attributes[name] for name in names if attributes.get(name)), kind)
             result.append((label, attributes, line))
     return result
@@ -329,7 +329,7 @@ def _from_utf16(text: str) -> Any:
 
 
 def _parsed(file: File) -> _ParsedXml:
-    found = _ParsedXml()
+    xml = _ParsedXml()
     parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
     state = {"nodes": False, "feature": "", "part": ""}
 
@@ -343,16 +343,16 @@ def _parsed(file: File) -> _ParsedXml:
         kind = name.rpartition(" ")[2]
         line = parser.CurrentLineNumber
         if kind == "TextWithNodes":
-            found.gate, state["nodes"] = True, True
+            xml.gate, state["nodes"] = True, True
         elif kind == "Node" and state["nodes"]:
-            found.nodes[attributes.get("id", "")] = found.units
+            xml.nodes[attributes.get("id", "")] = xml.units
         elif kind == "Annotation" and "StartNode" in attributes:
-            found.annotations.append((attributes.get("Type", ""), dict(attributes), line))
+            xml.annotations.append((attributes.get("Type", ""), dict(attributes), line))
         elif kind == "Sofa":
             if "sofaString" in attributes:
-                found.texts[attributes.get("sofaNum", "1")] = attributes["sofaString"]
+                xml.texts[attributes.get("sofaNum", "1")] = attributes["sofaString"]
         elif "begin" in attributes and "end" in attributes:
-            found.annotations.append((kind, dict(attributes), line))
+            xml.annotations.append((kind, dict(attributes), line))
         elif kind in ("Name", "Value"):
             state["part"] = kind
 
@@ -363,13 +363,13 @@ def _parsed(file: File) -> _ParsedXml:
 
     def characters(data: str) -> None:
         if state["nodes"]:
-            found.text.append(data)
-            found.units += len(data.encode("utf-16-le")) // 2
+            xml.text.append(data)
+            xml.units += len(data.encode("utf-16-le")) // 2
         elif state["part"] == "Name":
             state["feature"] = data
-        elif state["part"] == "Value" and found.annotations:
-            # GATE keeps the features of an annotation as elements behind it.
-            found.annotations[-1][1].setdefault(str(state["feature"]), data)
+        elif state["part"] == "Value" and xml.annotations:
+            # GATE keeps the features of an annotation as elements after it.
+            xml.annotations[-1][1].setdefault(str(state["feature"]), data)
 
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse
@@ -391,7 +391,7 @@ def _parsed(file: File) -> _ParsedXml:
                 f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?",
             )
         ) from None
-    return found
+    return xml
 
 
 def recognise_xmi(file: File) -> str | None:
@@ -443,7 +443,7 @@ def read_project(file: File, options: Options) -> Annotation:
 
 
 def by_annotator(file: File, options: Options) -> dict[str, Annotation]:
-    """The work of every annotator of a project; the curator, who decided between them, is none of them."""
+    """The work of every annotator of a project; the curator, who decided between them, is not one of them."""
     work = _work(file, options)
     people = {who: own for who, own in sorted(work.items()) if who != _CURATOR}
     return {who: _whole(file, own, options) for who, own in people.items()}
@@ -484,8 +484,8 @@ def _work(file: File, options: Options) -> Work:
         work.setdefault(who, {})[document] = part
     if not work:
         raise InputError(
-            at(file.path, None, "nobody has annotated a document of this project as TSV or XMI.\n"
-               "Export it with the format WebAnno TSV 3 or UIMA CAS XMI.")
+            at(file.path, None, "the project has no annotated document in TSV or XMI.\n"
+               "Export it in the format WebAnno TSV 3 or UIMA CAS XMI.")
         )  # fmt: skip
     return work
 
@@ -513,7 +513,7 @@ def _is_work(name: str) -> bool:
 
 
 def _packed(part: File, path: str, options: Options) -> File:
-    """The document in an archive of its own, in which XMI stands beside its type system."""
+    """The document in an archive of its own, in which XMI comes with its type system."""
     with _archive(part.stored, path) as archive:
         for entry in archive.infolist():
             if entry.filename.lower().endswith((".tsv", ".xmi")):
@@ -535,7 +535,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, optio
         raise InputError(
             at(path, None, f"{entry.filename} unpacks to more than {options.limits.unpacked:,} bytes, over a "
                "hundred times its own size.\n"
-               "If that is meant, raise the bound with limits={'unpacked': …}.")
+               "If this is intended, raise the limit with limits={'unpacked': …}.")
         )  # fmt: skip
     try:
         return archive.read(entry)

@@ -122,28 +122,28 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
     """
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
-    found = gathered(path, _listed(path, source) if file is None else records(file), options)
-    if not found.lines and found.refused:
+    content = gathered(path, _listed(path, source) if file is None else records(file), options)
+    if not content.lines and content.refused:
         raise InputError(
-            at(path, None, f"{found.notes[0]}, and none is left.\nExport records that were accepted.")
+            at(path, None, f"{content.notes[0]}, and none is left.\nExport records that were accepted.")
         )
-    if not found.lines:
-        raise InputError(at(path, None, "the file holds no record.\nGive a JSON object in each line."))
-    if options.annotator is None and found.kind == "text with spans of characters":
-        refuse_several(path, found.records)
-    return annotation_of(found, options, None if file is None else file.sha256)
+    if not content.lines:
+        raise InputError(at(path, None, "the file has no records.\nGive a JSON object in each line."))
+    if options.annotator is None and content.kind == "text with spans of characters":
+        refuse_several(path, content.records)
+    return annotation_of(content, options, None if file is None else file.sha256)
 
 
-def annotation_of(found: Gathered, options: Options, digest: str | None = None) -> Annotation:
+def annotation_of(content: Gathered, options: Options, digest: str | None = None) -> Annotation:
     """The annotation of what was gathered."""
-    corpus, path = _corpus(found, options), found.path
-    notes = tuple(found.notes)
-    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=found.kind, notes=notes)
-    if found.kind == "tokens with tags":
-        return annotated(corpus, Tags.of(found.tags), options, reading)
-    mentions = _mentions(found).sole(
+    corpus, path = _corpus(content, options), content.path
+    notes = tuple(content.notes)
+    reading = Reading(path=path, sha256=digest, format="jsonl", evidence=content.kind, notes=notes)
+    if content.kind == "tokens with tags":
+        return annotated(corpus, Tags.of(content.tags), options, reading)
+    mentions = _mentions(content).sole(
         duplicates=options.duplicates,
-        place=lambda row: f"{path}:{found.lines[found.spans[row][0]]}",
+        place=lambda row: f"{path}:{content.lines[content.spans[row][0]]}",
     )
     return Annotation(corpus, mentions, replace(reading, notes=(*notes, *label_notes(mentions))))
 
@@ -152,13 +152,13 @@ def gathered(
     path: str, pairs: Iterable[tuple[int, JsonRecord]], options: Options, kind: str = ""
 ) -> Gathered:
     """What records hold; those of a part of a file are of the kind of the whole."""
-    found = Gathered(path, kind)
+    content = Gathered(path, kind)
     for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
         if (answer := refused(record)) is not None:
-            found.refused[answer] += 1
+            content.refused[answer] += 1
             continue
-        _gather(found, line, record, options)
-    return found
+        _gather(content, line, record, options)
+    return content
 
 
 def _of(annotator: str, pairs: Iterable[tuple[int, JsonRecord]]) -> Iterator[tuple[int, JsonRecord]]:
@@ -172,9 +172,11 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold and predictions that every record holds side by side, such as "tags" and "predicted"."""
     from spanwise.formats.memory import annotated_columns
 
-    found = annotated_columns([record for _, record in records(file)], None, None, options, name=file.path)
-    assert found is not None
-    gold, systems = found
+    annotations = annotated_columns(
+        [record for _, record in records(file)], None, None, options, name=file.path
+    )
+    assert annotations is not None
+    gold, systems = annotations
     if len(systems) > 1:
         raise InputError(
             at(file.path, None, f"the records hold predictions of several systems: {', '.join(systems)}.\n"
@@ -183,8 +185,8 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     digest = file.sha256
     layers = {"gold": gold, "predicted": next(iter(systems.values()))}
     return {
-        name: replace(one, reading=replace(one.reading, path=file.path, sha256=digest))
-        for name, one in layers.items()
+        name: replace(layer, reading=replace(layer.reading, path=file.path, sha256=digest))
+        for name, layer in layers.items()
     }
 
 
@@ -208,7 +210,7 @@ def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
 
 
 def _list_of(file: File, text: str) -> list[object] | None:
-    """The items, where the whole file is one list and not a list a line."""
+    """The items, where the whole file is one list and not a list per line."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError as error:
@@ -292,19 +294,19 @@ def tags_key(record: Mapping[str, object]) -> str | None:
     return None
 
 
-def _gather(found: Gathered, line: int, record: Mapping[str, object], options: Options) -> None:
+def _gather(content: Gathered, line: int, record: Mapping[str, object], options: Options) -> None:
     kind = _kind(record)
-    found.kind = found.kind or kind
-    if not found.kind or (kind != found.kind and not _fits(record, found.kind)):
-        raise InputError(at(found.path, line, _wanted(record, found.kind)))
-    found.lines.append(line)
-    found.records.append(record)
-    if found.kind == "text with spans of characters":
-        _gather_text(found, line, record)
-    elif found.kind == "spans without text":
-        _gather_spans(found, line, record, None)
+    content.kind = content.kind or kind
+    if not content.kind or (kind != content.kind and not _fits(record, content.kind)):
+        raise InputError(at(content.path, line, _wanted(record, content.kind)))
+    content.lines.append(line)
+    content.records.append(record)
+    if content.kind == "text with spans of characters":
+        _gather_text(content, line, record)
+    elif content.kind == "spans without text":
+        _gather_spans(content, line, record, None)
     else:
-        _gather_tokens(found, line, record, options)
+        _gather_tokens(content, line, record, options)
 
 
 def _fits(record: Mapping[str, object], kind: str) -> bool:
@@ -325,25 +327,29 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
     return f"the record needs {wanted}; its keys are: {keys}.\n{advice}"
 
 
-def _gather_tokens(found: Gathered, line: int, record: JsonRecord, options: Options) -> None:
+def _gather_tokens(content: Gathered, line: int, record: JsonRecord, options: Options) -> None:
     tokens = _first(record, _TOKENS, list)
     strings: list[Any] = [token.get("text") if isinstance(token, Mapping) else token for token in tokens]
     if not all(isinstance(token, str) for token in strings):
         bad = next(token for token in strings if not isinstance(token, str))
         raise InputError(
-            at(found.path, line, f"the token {bad!r} is not a string.\nGive the tokens as a list of strings.")
+            at(
+                content.path,
+                line,
+                f"the token {bad!r} is not a string.\nGive the tokens as a list of strings.",
+            )
         )
-    found.tokens.append(strings)
-    if found.kind == "tokens with spans":
-        _gather_spans(found, line, record, len(strings))
+    content.tokens.append(strings)
+    if content.kind == "tokens with spans":
+        _gather_spans(content, line, record, len(strings))
         return
     tags = _tags(record) or []
     if len(tags) != len(strings):
         raise InputError(
-            at(found.path, line, f"the record has {many(len(tags), 'tag')}, but "
+            at(content.path, line, f"the record has {many(len(tags), 'tag')}, but "
                f"{many(len(strings), 'token')}.\nGive one tag for each token.")
         )  # fmt: skip
-    found.tags.append([_tag_name(found.path, line, tag, options) for tag in tags])
+    content.tags.append([_tag_name(content.path, line, tag, options) for tag in tags])
 
 
 def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
@@ -352,47 +358,47 @@ def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
     if options.labels is None:
         raise InputError(
             at(path, line, f"the tag {tag!r} is a number.\nSay what the numbers mean with labels=, "
-               "the list of tags in their order.")
+               "the list of tags in order.")
         )  # fmt: skip
     if not 0 <= tag < len(options.labels):
         raise InputError(
             at(path, line, f"the tag {tag!r} is outside the {len(options.labels)} labels that were given.\n"
-               "Give all of them, in their order.")
+               "Give all of them, in order.")
         )  # fmt: skip
     return options.labels[tag]
 
 
-def _gather_text(found: Gathered, line: int, record: JsonRecord) -> None:
+def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
     text = record["text"]
-    found.texts.append(text)
+    content.texts.append(text)
     listed = _first(record, _TOKENS, list)
     places = words(text)
     if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
         places = [(token["start"], token["end"]) for token in listed]
         if not all(_is_place(a) and _is_place(b) and 0 <= a <= b <= len(text) for a, b in places):
             raise InputError(
-                at(found.path, line, "a token ends after the text, which has "
+                at(content.path, line, "a token ends after the text, which has "
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
-        # Tokens of white space are no tokens here: a mention would touch them and gain nothing.
+        # Tokens of white space do not count as tokens: a mention would touch them and gain nothing.
         places = [place for place in places if text[slice(*place)].strip()]
-    found.places.append(places)
-    _gather_spans(found, line, record, len(text))
+    content.places.append(places)
+    _gather_spans(content, line, record, len(text))
 
 
-def _gather_spans(found: Gathered, line: int, record: JsonRecord, size: int | None) -> None:
-    sentence = len(found.lines) - 1
+def _gather_spans(content: Gathered, line: int, record: JsonRecord, size: int | None) -> None:
+    sentence = len(content.lines) - 1
     for span in whole_spans(_first(record, SPANS, list) or []):
-        start, end, label, pieces = _span(found.path, line, span)
+        start, end, label, pieces = _span(content.path, line, span)
         if size is not None and end > size:
-            what = "character" if found.texts else "token"
+            what = "character" if content.texts else "token"
             raise InputError(
-                at(found.path, line, f"the mention {label} [{start}, {end}) ends after the sentence, "
+                at(content.path, line, f"the mention {label} [{start}, {end}) ends after the sentence, "
                    f"which has {many(size, what)}.\nPositions are half-open and count {what}s from 0.")
             )  # fmt: skip
-        found.spans.append((sentence, start, end, label))
-        found.pieces.append(pieces)
-        found.scores.append(score_of(span, f"{found.path}:{line}"))
+        content.spans.append((sentence, start, end, label))
+        content.pieces.append(pieces)
+        content.scores.append(score_of(span, f"{content.path}:{line}"))
 
 
 def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
@@ -431,90 +437,92 @@ def _is_place(value: object) -> bool:
 
 def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
     """The pieces of a mention, in order and within its borders; None where they are not."""
-    if not isinstance(listed, list) or not all(isinstance(one, list) and len(one) == 2 for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
         return None
-    places = [place for one in listed for place in one]
+    places = [place for pair in listed for place in pair]
     if places and (not all(map(_is_place, places)) or (places[0], places[-1]) != (start, end)):
         return None
     ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
     return [(a, b) for a, b in listed] if ordered else None
 
 
-def _mentions(found: Gathered) -> Mentions:
-    known = not all(isnan(score) for score in found.scores)
-    mentions = Mentions.of(found.spans, score=found.scores if known else None)
-    if all(len(pieces) == 1 for pieces in found.pieces):
+def _mentions(content: Gathered) -> Mentions:
+    known = not all(isnan(score) for score in content.scores)
+    mentions = Mentions.of(content.spans, score=content.scores if known else None)
+    if all(len(pieces) == 1 for pieces in content.pieces):
         return mentions
-    return replace(mentions, parts=Parts.of(found.pieces))
+    return replace(mentions, parts=Parts.of(content.pieces))
 
 
-def _corpus(found: Gathered, options: Options) -> Corpus:
-    source = Source(found.path, ints(found.lines), _token_lines(found))
+def _corpus(content: Gathered, options: Options) -> Corpus:
+    source = Source(content.path, ints(content.lines), _token_lines(content))
     more: dict[str, Any] = {
-        **_documents(found, options),
-        "ids": _ids(found),
-        "fields": {name: _field(found, key) for name, key in options.fields.items()},
+        **_documents(content, options),
+        "ids": _ids(content),
+        "fields": {name: _field(content, key) for name, key in options.fields.items()},
         "source": source,
     }
-    if found.kind == "spans without text":
-        sentences = offsets(np.zeros(len(found.lines), dtype=np.int64))
-        characters = any(record.get("unit") == "character" for record in found.records)
+    if content.kind == "spans without text":
+        sentences = offsets(np.zeros(len(content.lines), dtype=np.int64))
+        characters = any(record.get("unit") == "character" for record in content.records)
         unit: Unit = "character" if characters else "token"
         return Corpus(np.zeros(0, dtype=np.int32), (), sentences, unit=unit, without_text=True, **more)
-    if found.kind != "text with spans of characters":
-        plain = Corpus.of(found.tokens)
+    if content.kind != "text with spans of characters":
+        plain = Corpus.of(content.tokens)
         return Corpus(plain.tokens, plain.vocabulary, plain.sentences, **more)
-    strings = [[text[a:b] for a, b in places] for text, places in zip(found.texts, found.places, strict=True)]
+    strings = [
+        [text[a:b] for a, b in places] for text, places in zip(content.texts, content.places, strict=True)
+    ]
     plain = Corpus.of(strings)
-    flat = [place for places in found.places for place in places]
+    flat = [place for places in content.places for place in places]
     return Corpus(
         plain.tokens,
         plain.vocabulary,
         plain.sentences,
         unit="character",
-        texts=tuple(found.texts),
+        texts=tuple(content.texts),
         token_start=ints([place[0] for place in flat]),
         token_end=ints([place[1] for place in flat]),
         **more,
     )
 
 
-def _token_lines(found: Gathered) -> Ints | None:
+def _token_lines(content: Gathered) -> Ints | None:
     """The line of every token: that of its record."""
-    sizes = [len(tokens) for tokens in (found.tokens or found.places)]
-    return ints(np.repeat(found.lines, sizes)) if sizes else None
+    sizes = [len(tokens) for tokens in (content.tokens or content.places)]
+    return ints(np.repeat(content.lines, sizes)) if sizes else None
 
 
-def _ids(found: Gathered) -> tuple[str, ...] | None:
-    if not all(isinstance(record.get("id"), (str, int)) for record in found.records):
+def _ids(content: Gathered) -> tuple[str, ...] | None:
+    if not all(isinstance(record.get("id"), (str, int)) for record in content.records):
         return None
-    return tuple(str(record["id"]) for record in found.records)
+    return tuple(str(record["id"]) for record in content.records)
 
 
-def _field(found: Gathered, key: str) -> Column:
+def _field(content: Gathered, key: str) -> Column:
     """A field of every record, also inside "meta"; None where it is missing."""
-    values = np.empty(len(found.records), dtype=object)
-    for number, record in enumerate(found.records):
+    values = np.empty(len(content.records), dtype=object)
+    for number, record in enumerate(content.records):
         meta = record.get("meta")
         values[number] = record.get(key, meta.get(key) if isinstance(meta, Mapping) else None)
     if all(value is None for value in values):
         raise InputError(
-            at(found.path, found.lines[0], f"no record has a field {key!r}.\n"
-               f"There are: {', '.join(sorted(found.records[0]))}.")
+            at(content.path, content.lines[0], f"no record has a field {key!r}.\n"
+               f"There are: {', '.join(sorted(content.records[0]))}.")
         )  # fmt: skip
     return values
 
 
-def _documents(found: Gathered, options: Options) -> dict[str, object]:
+def _documents(content: Gathered, options: Options) -> dict[str, object]:
     """Offsets and names of documents: neighbouring records with the same value of the field are one."""
     key = options.documents
     if key == "none":
         return {}
     if key is None:
-        key = next((name for name in DOCUMENTS if all(name in record for record in found.records)), None)
+        key = next((name for name in DOCUMENTS if all(name in record for record in content.records)), None)
         if key is None:
             return {}
-    given = _field(found, key)
+    given = _field(content, key)
     values = [json.dumps(value, sort_keys=True, default=str) for value in given]
     starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
     return {
@@ -525,27 +533,29 @@ def _documents(found: Gathered, options: Options) -> dict[str, object]:
 
 def problems(file: File, options: Options) -> list[Problem]:
     """Every record that is wrong and every impossible tag."""
-    found: list[Problem] = []
+    listed: list[Problem] = []
     kind = ""
     tags: list[list[str]] = []
     lines: list[int] = []
     rows = enumerate(file.text.split("\n"), start=1)
     for line, row in ((line, row) for line, row in rows if row.strip()):
-        one = Gathered(file.path, kind)
+        content = Gathered(file.path, kind)
         try:
-            _gather(one, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
-            _mentions(one).sole(duplicates=options.duplicates, place=partial("{}:{}".format, file.path, line))
+            _gather(content, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
+            _mentions(content).sole(
+                duplicates=options.duplicates, place=partial("{}:{}".format, file.path, line)
+            )
         except InputError as error:
-            found.append(problem_at(file.path, line, str(error)))
+            listed.append(problem_at(file.path, line, str(error)))
             continue
-        kind = one.kind
-        for sentence in one.tags:
+        kind = content.kind
+        for sentence in content.tags:
             troubles = [malformed(spelled(tag, options.spelling)) for tag in sentence]
-            found += [Problem(line, trouble) for trouble in troubles if trouble]
+            listed += [Problem(line, trouble) for trouble in troubles if trouble]
             tags.append(["O" if wrong else tag for tag, wrong in zip(sentence, troubles, strict=True)])
             lines.append(line)
-    found += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence])
-    return sorted(found, key=lambda problem: problem.line or 0)
+    listed += impossible_tags(Tags.of(tags), options, lambda sentence, token: lines[sentence])
+    return sorted(listed, key=lambda problem: problem.line or 0)
 
 
 def recognise(file: File) -> str | None:
@@ -568,7 +578,8 @@ def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
 
 FORMAT = Format(
     name="jsonl",
-    summary="a JSON object a line: tokens with tags or spans, or text with spans (Prodigy, doccano, spaCy)",
+    summary="one JSON object per line: tokens with tags or spans, or text with spans (Prodigy, doccano, "
+    "spaCy)",
     read=read,
     write=write,
     write_scored=write,

@@ -25,7 +25,9 @@ def read(file: File, options: Options) -> Annotation:
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold from `annotations`, predicted from `predictions`."""
     tasks = json_of(file)
-    if isinstance(tasks, list) and not any(isinstance(one, dict) and one.get("predictions") for one in tasks):
+    if isinstance(tasks, list) and not any(
+        isinstance(task, dict) and task.get("predictions") for task in tasks
+    ):
         raise InputError(
             at(file.path, None, "no task has predictions.\nExport them with the project, or give the "
                "predictions as another file.")
@@ -46,11 +48,11 @@ def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotatio
     for number, task in enumerate(tasks, start=1):
         try:
             done = _done(task, layer)
-            for place, one in enumerate(done, start=1):
-                whose.setdefault(_who(one, place, layer), []).append(str(task.get("id", number)))
+            for index, one in enumerate(done, start=1):
+                whose.setdefault(_who(one, index, layer), []).append(str(task.get("id", number)))
             if layer == "annotations" and options.annotator is not None:
                 done = [
-                    one for place, one in enumerate(done, 1) if _who(one, place, layer) == options.annotator
+                    one for index, one in enumerate(done, 1) if _who(one, index, layer) == options.annotator
                 ]
             units.append(_task(task, number, file.path, done))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -58,7 +60,7 @@ def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotatio
                 at(
                     file.path,
                     None,
-                    f"task {number} is not built as Label Studio builds it "
+                    f"task {number} does not have the structure of Label Studio's exports "
                     f"({type(error).__name__}: {error}).\n"
                     "Export the project as JSON or JSON-MIN.",
                 )
@@ -74,14 +76,14 @@ def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotatio
 
 
 def _done(task: JsonRecord, layer: str) -> list[Mapping[str, object]]:
-    return [one for one in task.get(layer) or () if not one.get("was_cancelled")]
+    return [annotation for annotation in task.get(layer) or () if not annotation.get("was_cancelled")]
 
 
-def _who(one: Mapping[str, object], place: int, layer: str) -> str:
+def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
     """Whose work this is: an annotator's, or a version's of a model."""
     if layer == "annotations":
-        return completed_by(one, place)
-    return str(one.get("model_version") or f"prediction {place}")
+        return completed_by(annotation, index)
+    return str(annotation.get("model_version") or f"prediction {index}")
 
 
 def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
@@ -105,18 +107,18 @@ def _task(task: Any, number: int, path: str, done: Sequence[JsonRecord]) -> Stan
 
 
 def _are_spans(value: Sequence[object]) -> bool:
-    return bool(value) and all(isinstance(one, dict) and "start" in one and "end" in one for one in value)
+    return bool(value) and all(isinstance(span, dict) and "start" in span and "end" in span for span in value)
 
 
 def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> str:
-    """The field that the mentions are on: `text`, or the only string in which their quotations stand."""
+    """The field that the mentions are on: `text`, or the only string that contains their quotations."""
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     if "text" in strings:
         return strings["text"]
     quoted = [result.get("value", {}) for result in results]
     for value in strings.values():
-        spans = [one for one in quoted if "text" in one]
-        if spans and all(value[one["start"] : one["end"]] == one["text"] for one in spans):
+        spans = [span for span in quoted if "text" in span]
+        if spans and all(value[span["start"] : span["end"]] == span["text"] for span in spans):
             return value
     if len(strings) == 1:
         return next(iter(strings.values()))
@@ -130,15 +132,15 @@ def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> s
 
 
 def _mentions(results: Sequence[Any]) -> list[tuple[Pieces, str]]:
-    found: list[tuple[Pieces, str]] = []
+    mentions: list[tuple[Pieces, str]] = []
     for result in results:
         value = result.get("value", {})
         labels = value.get("labels")
         if labels is None:
-            continue  # relations, choices and other results are no mentions
+            continue  # relations, choices and other results are not mentions
         span = (whole(value["start"]), whole(value["end"]))
-        found.extend(((span,), str(label)) for label in labels)
-    return found
+        mentions.extend(((span,), str(label)) for label in labels)
+    return mentions
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:

@@ -31,7 +31,7 @@ def from_tags(
     documents: Sequence[int] | None = None,
     name: str = "<tags>",
 ) -> Annotation:
-    """The annotation that lists of tags stand for, one list a sentence.
+    """The annotation that lists of tags stand for, one list per sentence.
 
     Without `tokens` the sentences have their lengths but no text.
 
@@ -57,7 +57,7 @@ def from_spans(
     documents: Sequence[int] | None = None,
     name: str = "<spans>",
 ) -> Annotation:
-    """The annotation of lists of spans, one list a sentence: (start, end, label), half-open, or dicts.
+    """The annotation of lists of spans, one list per sentence: (start, end, label), half-open, or dicts.
 
     Without `tokens` the sentences have no text.
 
@@ -155,7 +155,7 @@ def from_lists(source: object, options: Options, tokens: Any, name: str | None) 
     if listed and isinstance(listed[0], str):
         raise InputError(
             f"{name or '<tags>'}: there is one list of strings, beginning with {listed[0]!r}.\n"
-            "Give a list for each sentence, even for one alone: [[…]]."
+            "Give a list for each sentence, even if there is only one: [[…]]."
         )
     first = next((item for sentence in listed for item in sentence), None)
     if isinstance(first, Integral):
@@ -174,8 +174,7 @@ def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) ->
     """Lists of tags from lists of their numbers."""
     if options.labels is None:
         raise InputError(
-            f"{name}: the tags are numbers.\n"
-            "Say what they mean with labels=, the list of tags in their order."
+            f"{name}: the tags are numbers.\nSay what they mean with labels=, the list of tags in order."
         )
     known = len(options.labels)
     for number, sentence in enumerate(listed, start=1):
@@ -183,7 +182,7 @@ def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) ->
             if not 0 <= tag < known:
                 raise InputError(
                     f"{name}: sentence {number}: the tag {tag!r} is outside the {known} labels that were "
-                    "given.\nGive all of them, in their order."
+                    "given.\nGive all of them, in order."
                 )
     return [[options.labels[tag] for tag in sentence] for sentence in listed]
 
@@ -206,7 +205,7 @@ class Layered(Struct, frozen=True):
     records: bool
     evidence: str
     format: str
-    names: Sequence[str] | None = None  # behind numbers of tags
+    names: Sequence[str] | None = None  # the tags that numbers stand for
 
     def column(self, wanted: str) -> str:
         """The column of this name, or the error that lists those there are."""
@@ -298,7 +297,7 @@ def layered(source: Any, name: str | None = None) -> Layered:
 def annotated_columns(
     source: object, gold: str | None, systems: object, options: Options, *, name: str | None = None
 ) -> tuple[Any, Any] | None:
-    """Gold and predictions that one object holds side by side; None where it holds gold alone.
+    """Gold and predictions that one object holds side by side; None where it holds only gold.
 
     Args:
         gold: the column of gold, unless it is to be found by its name.
@@ -336,15 +335,17 @@ def _columns_named(systems: object, table: Layered) -> dict[str, str] | None:
         systems = [systems]
     if isinstance(systems, Mapping):
         named = dict(systems)
-    elif isinstance(systems, list | tuple) and all(isinstance(one, str) for one in systems):
-        named = {one: one for one in systems}
+    elif isinstance(systems, list | tuple) and all(isinstance(column, str) for column in systems):
+        named = {column: column for column in systems}
     else:
         return None
-    columns = [one for one in named.values() if isinstance(one, str) and one in table.columns]
+    columns = [column for column in named.values() if isinstance(column, str) and column in table.columns]
     if not columns:
         return None
     if len(columns) < len(named):
-        other = next(one for one in named.values() if not (isinstance(one, str) and one in table.columns))
+        other = next(
+            column for column in named.values() if not (isinstance(column, str) and column in table.columns)
+        )
         if isinstance(other, str):
             raise unknown("column", other, table.columns)
         return None

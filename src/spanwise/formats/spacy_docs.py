@@ -21,16 +21,16 @@ from spanwise.formats._sentences import (
 
 
 def accepts(source: object) -> bool:
-    """Whether the object is a Doc, a DocBin, an Example or a list of them, told without importing spaCy."""
+    """Whether the object is a Doc, a DocBin, an Example or a list of them, without importing spaCy."""
     if isinstance(source, (list, tuple)):
-        return bool(source) and all(_kind(one) in ("Doc", "Example") for one in source)
+        return bool(source) and all(_kind(item) in ("Doc", "Example") for item in source)
     return _kind(source) in ("Doc", "DocBin", "Example")
 
 
 def are_examples(source: object) -> bool:
     """Whether the object is an Example, which holds gold and predictions, or a list of them."""
     listed = source if isinstance(source, list | tuple) else [source]
-    return bool(listed) and all(_kind(one) == "Example" for one in listed)
+    return bool(listed) and all(_kind(item) == "Example" for item in listed)
 
 
 def _kind(source: object) -> str | None:
@@ -98,11 +98,11 @@ def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
     if _kind(source) == "DocBin":
         return list(source.get_docs(_spacy().vocab.Vocab()))
     listed = source if isinstance(source, (list, tuple)) else [source]
-    return [getattr(one, side) if _kind(one) == "Example" else one for one in listed]
+    return [getattr(item, side) if _kind(item) == "Example" else item for item in listed]
 
 
 def _check_size(stored: bytes, path: str, limits: Limits) -> None:
-    """Refuse a file that unpacks without end; spaCy would unpack it whole."""
+    """Refuse a file that unpacks without bound; spaCy would unpack it whole."""
     import zlib
 
     unpacking, size, rest = zlib.decompressobj(), 0, stored
@@ -182,7 +182,7 @@ def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """A DocBin with a Doc a document (or a sentence); entities, or the group "sc" where some overlap."""
+    """A DocBin with one Doc per document (or a sentence); entities, or the group "sc" where some overlap."""
     annotation = tokens_for(annotation, "spacy", empty=False)
     spacy = _spacy()
     vocab = spacy.vocab.Vocab()

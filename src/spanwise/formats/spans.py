@@ -24,7 +24,7 @@ _LOW = np.array([256**size - 1 for size in range(_WORD + 1)], dtype=np.uint64)  
 _LABEL = 32  # bytes of the longest label that is read here
 _DIGITS = 5  # of the largest position that is: a text of all positions up to it is held to compare with
 _BLOCK = 1 << 18  # bytes that are read together: a large file needs hardly more memory than a small one
-_PADDING = b"\n" * (_LABEL + _WORD)  # behind a block, so that words can be read from any place in it
+_PADDING = b"\n" * (_LABEL + _WORD)  # after a block, so that words can be read from any place in it
 
 _Bytes = npt.NDArray[np.uint8]
 
@@ -101,8 +101,8 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
     size *= plain
     width = max(-(-int(size.max(initial=0)) // _WORD), 1)
     words: Words = np.empty((len(size), width), dtype=np.uint64)
-    for place in range(width):
-        words[:, place] = _words(data)[begin + place * _WORD] & _low(size - place * _WORD)
+    for position in range(width):
+        words[:, position] = _words(data)[begin + position * _WORD] & _low(size - position * _WORD)
     one, number = numbered(words)
     borders = zip(begin[one].tolist(), (begin + size)[one].tolist(), strict=True)
     names = [data[first:last].decode("utf-8") for first, last in borders]
@@ -110,7 +110,7 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
 
 
 def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
-    """Starts and ends of plain lines, 0 of others; lines whose positions are no span are not plain."""
+    """Starts and ends of plain lines, 0 of others; lines whose positions are not a span are not plain."""
     stop = borders[1:]
     size = stop - borders[:-1] - 1
     size *= plain
@@ -172,7 +172,7 @@ def _same(words: Words, begin: Ints, others: Words, first: Ints, size: Ints) -> 
 
 
 def _low(size: Ints) -> Words:
-    """Masks of the first bytes of a word: so many, none where the number is negative, at most all."""
+    """Masks of the first bytes of a word: none where the number is negative, at most all."""
     return np.asarray(_LOW[np.minimum(np.maximum(size, 0), _WORD)])
 
 
@@ -206,7 +206,7 @@ def read(file: File, options: Options) -> Annotation:
             at(
                 file.path,
                 None,
-                "the file holds no span.\nA sentence without spans is a row that begins with NONE.",
+                "the file has no spans.\nA sentence without spans is a row that begins with NONE.",
             )
         )
     begins = np.ones(len(rows.line), dtype=bool)
@@ -332,7 +332,7 @@ def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
 
 def problems(file: File, options: Options) -> list[Problem]:
     """Every row that is wrong."""
-    found: list[Problem] = []
+    listed: list[Problem] = []
     for line, text in enumerate(file.text.split("\n"), start=1):
         fields = _fields(text)
         if fields == [""] or fields[0] in _EMPTY:
@@ -340,8 +340,8 @@ def problems(file: File, options: Options) -> list[Problem]:
         try:
             _span(file.path, line, fields)
         except InputError as error:
-            found.append(problem_at(file.path, line, str(error)))
-    return found
+            listed.append(problem_at(file.path, line, str(error)))
+    return listed
 
 
 def recognise(file: File) -> str | None:
@@ -369,7 +369,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         if start < 0:
             raise InputError(
                 at(annotation.reading.path, None, f"a mention {label} of sentence {sentence + 1} has no "
-                   "place in the text.\nSpan files need one; align it first.")
+                   "position in the text.\nSpan files need one; align it first.")
             )  # fmt: skip
         row = f"{label}\t{start + 1}\t{end}"
         if len(pieces) > 1 or end - start <= _LISTED:

@@ -171,8 +171,8 @@ _KINDS = {"R": "relations", "E": "events", "A": "attributes", "M": "attributes",
 
 
 def _mention(line: str, text: str, path: str, number: int, differing: list[str]) -> tuple[Pieces, str]:
-    found = _LINE.match(line)
-    if found is None:
+    match = _LINE.match(line)
+    if match is None:
         raise InputError(
             at(
                 path,
@@ -180,7 +180,7 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
                 f"{line!r} is not a mention.\nExpected 'T1<tab>Label 0 5<tab>text', pieces separated by ';'.",
             )
         )
-    label, offsets, quoted = found.groups()
+    label, offsets, quoted = match.groups()
     numbers = [piece.split(" ") for piece in offsets.split(";")]
     pieces = tuple((int(start), int(end)) for start, end in numbers)
     if max(end for _, end in pieces) > len(text) or any(start >= end for start, end in pieces):
@@ -341,7 +341,7 @@ def _articles(file: File) -> tuple[list[Standoff], int]:
 
 
 def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
-    """The passages on lines of their own; an empty abstract is no line, unless a mention reaches into it."""
+    """The passages on lines of their own; an empty abstract has none unless a mention reaches into it."""
     text = "\n".join(passages)
     reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
@@ -350,8 +350,8 @@ def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
 def _check_article(given: str, name: str, begun: bool, path: str, number: int) -> None:
     if not begun or given != name:
         raise InputError(
-            at(path, number, f"this mention of the article {given!r} does not stand behind its passages.\n"
-               "Put each article's mentions behind its title and abstract.")
+            at(path, number, f"this mention of the article {given!r} does not follow its passages.\n"
+               "Put each article's mentions after its title and abstract.")
         )  # fmt: skip
 
 

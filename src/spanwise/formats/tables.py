@@ -76,9 +76,9 @@ def units_annotation(units: Units, reading: Reading, options: Options) -> Annota
 
 
 def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) -> int | None:
-    """How many of the first rows of a table are whole sentences, whatever rows come behind them.
+    """How many of the first rows of a table are whole sentences, whatever rows come after them.
 
-    None where a token is missing: what a row is cannot be told from it.
+    None where a token is missing: the kind of rows cannot be recognised from it.
     """
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
@@ -166,7 +166,7 @@ def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: s
     if names is None:
         raise InputError(
             at(path, None, "the tags are numbers.\n"
-               "Say what they mean with labels=, the list of tags in their order.")
+               "Say what they mean with labels=, the list of tags in order.")
         )  # fmt: skip
     try:
         numbers = [whole(tag) for tag in tags]
@@ -176,7 +176,7 @@ def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: s
         if not 0 <= number < len(names):
             raise InputError(
                 at(path, None, f"{place}: the tag {number} is outside the {len(names)} labels that were "
-                   "given.\nGive all of them, in their order.")
+                   "given.\nGive all of them, in order.")
             )  # fmt: skip
     return [names[number] for number in numbers]
 
@@ -200,7 +200,7 @@ def _gathered(
     labels: Sequence[str] | None,
     path: str,
 ) -> list[TaggedSentence]:
-    """Rows of tokens with the same sentence, and the same document, put together; they stand side by side."""
+    """Rows of tokens with the same sentence, and the same document, put together; they must be adjacent."""
     documents = _of(table, columns, _DOCUMENTS)
     tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
     result: list[tuple[list[str], list[str], str, str | None]] = []
@@ -256,7 +256,7 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
 
 
 def accepts_frame(source: object) -> bool:
-    """Whether the object is a frame of pandas or polars, told without importing either."""
+    """Whether the object is a frame of pandas or polars, without importing either."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in ("pandas", "polars")
 
@@ -301,7 +301,7 @@ _SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
 def accepts_arrow(source: object) -> bool:
-    """Whether the object is a pyarrow Table or a Hugging Face Dataset, told without importing either."""
+    """Whether the object is a pyarrow Table or a Hugging Face Dataset, without importing either."""
     kind = type(source)
     package = kind.__module__.partition(".")[0]
     return (package, kind.__name__) in {
@@ -357,7 +357,7 @@ def _streamed(arrow: Any, data: bytes) -> Table:
 
 
 def _child(limits: Limits, size: int) -> list[str]:
-    """The command that decodes a file of so many bytes."""
+    """The command that decodes a file of this many bytes."""
     most = max(limits.values, 50 * size)
     memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
     return [sys.executable, str(Path(__file__).with_name("_arrow_child.py")), str(most), str(memory)]
@@ -437,10 +437,10 @@ def class_names(schema: Schema) -> list[str] | None:
         return None
     try:
         features = json.loads(raw)["info"]["features"]
-        found = [names for feature in features.values() if (names := _names_in(feature))]
+        listed = [names for feature in features.values() if (names := _names_in(feature))]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None  # metadata of somebody else's
-    return found[0] if found else None
+        return None  # metadata of another program
+    return listed[0] if listed else None
 
 
 def _names_in(feature: object) -> list[str] | None:
@@ -483,7 +483,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
     if annotation.mentions.parts is not None:
         raise InputError(
-            f"{annotation.reading.path}: a mention lies in several pieces, which Parquet cannot hold.\n"
+            f"{annotation.reading.path}: a mention is discontinuous, which Parquet cannot hold.\n"
             "Write it as w2ner or brat."
         )
     return [

@@ -210,7 +210,7 @@ def read_flair(file: File, options: Options) -> Annotation:
     """The predicted tags, or with `tag_column="gold"` the gold ones."""
     wanted = options.tag_column if options.tag_column is not None else "predicted"
     if wanted not in _LAYERS:
-        raise ChoiceError(f"a file of flair has no column {wanted!r}.\nThere are: gold, predicted.")
+        raise ChoiceError(f"a flair file has no column {wanted!r}.\nThere are: gold, predicted.")
     return read_layers(file, options)[str(wanted)]
 
 
@@ -431,8 +431,8 @@ def write_hipe(annotation: Annotation, scheme: str | None) -> bytes:
             document = sentence.document
             out.append(f"# document_id = {document}\n")
         last = len(sentence.tokens) - 1
-        for place, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True)):
-            misc = "EndOfSentence" if place == last else "_"
+        for index, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True)):
+            misc = "EndOfSentence" if index == last else "_"
             out.append("\t".join([token, tag, *"OOOOO", "_", "_", misc]) + "\n")
     return "".join(out).encode("utf-8")
 
@@ -666,8 +666,8 @@ def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
             document = sentence.document
             out.append(f"# newdoc id = {document}\n")
         out.append(f"# sent_id = {sentence.id or number}\n")
-        for place, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True), start=1):
-            out.append("\t".join([str(place), token, *"_______", f"NER={tag}"]) + "\n")
+        for index, (token, tag) in enumerate(zip(sentence.tokens, sentence.tags, strict=True), start=1):
+            out.append("\t".join([str(index), token, *"_______", f"NER={tag}"]) + "\n")
         out.append("\n")
     return "".join(out).encode("utf-8")
 

@@ -34,8 +34,8 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
     place = f"sentence {number}"
     try:
         tokens = row["sentence"] if "sentence" in row else row["tokens"]
-        found = row["ner"] if "ner" in row else row["entities"]
-        mentions = [_mention(mention) for mention in found]
+        entities = row["ner"] if "ner" in row else row["entities"]
+        mentions = [_mention(mention) for mention in entities]
         words = [str(token) for token in tokens]
         name = str(row.get("orig_id", ""))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -61,7 +61,7 @@ def _mention(mention: JsonRecord) -> tuple[Pieces, str]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """W2NER's form, a sentence a line."""
+    """W2NER's form, one sentence per line."""
     annotation = tokens_for(annotation, "w2ner")
     rows = []
     for number, mentions in enumerate(by_sentence(annotation)):

@@ -52,7 +52,7 @@ def write(
     if not isinstance(annotation, Annotation):
         raise ChoiceError(
             f"{annotation!r} is not an annotation that can be written.\n"
-            "Give what spanwise.read gives, then the path."
+            "Pass what spanwise.read returns, then the path."
         )
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
     if scores:
@@ -68,7 +68,7 @@ def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | Non
     """Raise ChoiceError where a file has no place for the scores of mentions."""
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
     if chosen.write_scored is None:
-        names = " or ".join(one.name for one in FORMATS if one.write_scored is not None)
+        names = " or ".join(form.name for form in FORMATS if form.write_scored is not None)
         raise ChoiceError(
             f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
         )
@@ -130,7 +130,7 @@ def _format_for(path: Path) -> Format:
         if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
             return known
     names = ", ".join(known.name for known in FORMATS if known.write is not None)
-    raise ChoiceError(f"the suffix of {str(path)!r} names no format to write.\nName one: {names}.")
+    raise ChoiceError(f"the suffix of {str(path)!r} does not name a format to write.\nName one: {names}.")
 
 
 # ---- what a written file would lose ----
@@ -192,14 +192,14 @@ def losses(annotation: Annotation, again: Annotation) -> list[str]:
         kept_bodies, kept_rows = _content(again, again.corpus)
     except InputError as error:
         return [str(error).partition("\n")[0]]
-    found = []
+    changes = []
     if len(bodies) != len(kept_bodies):
         what = "text" if again.corpus.unit == "character" else "sentence"
-        found.append(f"{many(len(bodies), what)} would become {len(kept_bodies):,}")
+        changes.append(f"{many(len(bodies), what)} would become {len(kept_bodies):,}")
     else:
         changed = [i for i, (one, other) in enumerate(zip(bodies, kept_bodies, strict=True)) if one != other]
         if changed:
-            found.append(
+            changes.append(
                 f"the words of {many(len(changed), 'sentence')} would change, "
                 f"first {_short(bodies[changed[0]])} to {_short(kept_bodies[changed[0]])}"
             )
@@ -207,12 +207,12 @@ def losses(annotation: Annotation, again: Annotation) -> list[str]:
     lost, gained = missing - more, more - missing
     if lost:
         first = next(row for row in rows if row in lost)
-        found.append(
+        changes.append(
             f"{lost.total():,} of {many(len(rows), 'mention')} cannot be kept, first {_named(first)}"
         )
-    if gained and not found:
-        found.append(f"{many(gained.total(), 'mention')} would be added")
-    return found
+    if gained and not changes:
+        changes.append(f"{many(gained.total(), 'mention')} would be added")
+    return changes
 
 
 def _content(annotation: Annotation, like: Corpus) -> tuple[Sequence[object], list[_Row]]:
@@ -278,10 +278,10 @@ def _flat(mentions: Mentions) -> list[int]:
     for row in order.tolist():
         sentence, start, end = spans[row]
         own = taken.setdefault(sentence, [])
-        place = bisect(own, (start, end))
-        before = place == 0 or own[place - 1][1] <= start
-        if start >= 0 and before and (place == len(own) or end <= own[place][0]):
-            own.insert(place, (start, end))
+        index = bisect(own, (start, end))
+        before = index == 0 or own[index - 1][1] <= start
+        if start >= 0 and before and (index == len(own) or end <= own[index][0]):
+            own.insert(index, (start, end))
             chosen.append(row)
     return sorted(chosen)
 

@@ -1,4 +1,4 @@
-"""Pairs gold and predicted mentions and names what happened to each of them: exact, fair or by overlap."""
+"""Pair gold and predicted mentions and name what happened to each of them: exact, fair or by overlap."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def distinct_mentions(parties: Sequence[Mentions]) -> DistinctMentions:
 def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
     """Ortmann's Algorithm 2.
 
-    1. Equal span and label: TP. Then equal span: LE. Both mentions leave the game.
-    2. Same label and a shared token: BE (BEs: the predicted mention lies inside the gold one,
+    1. Equal span and label: TP. Then equal span: LE. Both mentions are then used up.
+    2. Same label and a shared token: BE (BEs: the predicted mention is inside the gold one,
        BEl: it contains it, BEo: they cross). Shortest gold mentions choose first.
        Afterwards each gold mention left over may join a predicted one that is matched already,
        then each predicted one a gold one, as long as they share a token that no
@@ -120,7 +120,7 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
     4. What is left is FN or FP.
 
     The best partner shares most remaining tokens, then differs in fewest, then is shortest,
-    then first in the input. Where the `ground` of both is known already, it need not be made anew.
+    then first in the input. Where the `ground` of both is known already, it need not be made again.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC"), (1, 0, 1, "PER")])
@@ -221,7 +221,7 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
     shared tokens, fewer differing ones, then gold start, end and label, then predicted
     start, end and label. So the result does not depend on the order of the input.
     Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
-    Where the `ground` of both is known already, it need not be made anew.
+    Where the `ground` of both is known already, it need not be made again.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 4, "PER")])
@@ -335,7 +335,7 @@ def relaxed_scores(categories: Column) -> dict[str, Floats]:
 def relaxed(gold: Mentions, predicted: Mentions) -> dict[str, dict[str, float]]:
     """The four schemes of SemEval-2013 task 9.1 over all mentions.
 
-    strict: span and label; exact: the span alone (boundaries); partial: the span, and half
+    strict: span and label; exact: only the span (boundaries); partial: the span, and half
     for an overlap, whatever the label; type: the label with any overlap.
 
     Examples:
@@ -380,7 +380,7 @@ MATCHERS.add(
 MATCHERS.add(
     Matcher(
         "overlap",
-        "one to one, the pairs that overlap best first; the relaxed scores rest on it",
+        "one to one, the pairs that overlap best first; used for the relaxed scores",
         match_overlap,
         "Segura-Bedmar, Martínez and Herrero-Zazo (2013), SemEval-2013 task 9",
     )
@@ -405,7 +405,7 @@ def match(gold: Mentions, predicted: Mentions, *, matcher: str | Matcher = "fair
 
 
 def fair_and_overlap(gold: Mentions, predicted: Mentions) -> tuple[Matching, Matching]:
-    """The matchings that fair and relaxed scores rest on; what they have in common is found once.
+    """The matchings for fair and relaxed scores; their common part is computed once.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER")])

@@ -62,7 +62,7 @@ def _extent(side: FreeSide) -> int:
 
 
 def _first(side: FreeSide, after: int = 0) -> Ints:
-    """Where the intervals of each mention begin, or those of the mention so many places after it."""
+    """Where the intervals of each mention begin, or those of the mention this many places after it."""
     numbers = np.arange(len(side)) + after
     return numbers if side.contiguous else np.searchsorted(side.owner, numbers)
 
@@ -230,7 +230,7 @@ def _remove(borders: list[int], start: int, end: int) -> None:
 
 
 _DEGREE = 64  # overlaps a mention, above which rows of arrays are cheaper than lists of pairs
-_SMALL = 200_000  # pairs that are listed without a second thought
+_SMALL = 200_000  # pairs that are always listed
 
 
 def crowded(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:

@@ -77,7 +77,7 @@ def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> SpanL
 
 
 def packed(*columns: tuple[Column, Column]) -> tuple[Ints, Ints]:
-    """One number a row for several columns of both sides, equal where all columns are equal.
+    """One number per row for several columns of both sides, equal where all columns are equal.
 
     Where the packed number would not fit, a column's values are replaced by their ranks.
     """
@@ -134,7 +134,7 @@ def _equal_in_order(order: Ints, follows: Ints, split: int, rank: Column | None)
     start = offsets(size)[:-1]
     if rank is not None:
         row = row[np.lexsort((rank[row], row >= split, np.repeat(start, size)))]
-    gold = np.add.reduceat(row < split, start, dtype=np.int64)  # they stand before the predicted rows
+    gold = np.add.reduceat(row < split, start, dtype=np.int64)  # they come before the predicted rows
     pairs = np.minimum(gold, size - gold)
     return row[run_positions(start, pairs)], row[run_positions(start + gold, pairs)] - split
 
@@ -225,7 +225,7 @@ def small(values: object) -> Small:
 
 
 class Events(Struct, frozen=True, eq=False):
-    """One row for everything that is counted: a pair of mentions, or one that stands alone (-1).
+    """One row for everything that is counted: a pair of mentions, or one without a partner (-1).
 
     `turn` is the pass of Ortmann's algorithm that made the pair: 1 where both mentions
     were free (label errors too), 2 where the predicted mention belonged to an earlier
@@ -275,7 +275,7 @@ class Matching(Struct, frozen=True, eq=False, dict=True):
             force_setattr(self, f"{side}_partner", ints(getattr(self, f"{side}_partner")))
 
     def events(self) -> Events:
-        """Events that consume a gold mention, in gold order, then those of predicted mentions alone."""
+        """Events that consume a gold mention, in gold order, then those of only predicted mentions."""
         return self._events
 
     @cached_property
@@ -310,7 +310,7 @@ class Pairing(Struct, frozen=True, eq=False):
 
     @classmethod
     def none(cls, gold: int, predicted: int) -> Pairing:
-        """No pair yet among so many mentions."""
+        """No pair yet among this many mentions."""
         return cls(
             np.full(gold, FN, np.int8),
             np.full(gold, -1, np.int64),
@@ -452,7 +452,7 @@ class Reach(Struct, frozen=True, eq=False):
 
 
 def _expanded(low: Ints, size: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Each row as often as its run is long, and what stands at the places of its run."""
+    """Each row as often as its run is long, and the values at the places of its run."""
     return np.repeat(np.arange(len(size)), size), order[run_positions(low, size)]
 
 

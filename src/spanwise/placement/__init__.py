@@ -1,4 +1,4 @@
-"""Answers without offsets are placed on the gold text by a stated rule, and scored under every other one."""
+"""Answers without offsets are placed on the gold text by a given rule, and scored under all rules."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class PlacementChoices(Struct, frozen=True):
         """The same choices, where they give mentions with places.
 
         Raises:
-            ChoiceError: the rule compares strings alone.
+            ChoiceError: the rule only compares strings.
         """
         if self.rule is None:
             return self
@@ -330,19 +330,19 @@ def _presets(
 def _answer_counts(given: Given, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
     sheet = laid.sheet
     asked = sheet.asked
-    placed, found = sheet.placed(choices.policy), asked.number > 0
-    levels = np.bincount(sheet.level[found], minlength=len(LEVELS)).tolist()
+    placed, matched = sheet.placed(choices.policy), asked.number > 0
+    levels = np.bincount(sheet.level[matched], minlength=len(LEVELS)).tolist()
     markup = [parsed.markup for parsed in given.units]
     return AnswerCounts(
         given=len(asked),
         placed=int(placed.sum()),
         ambiguous=int((asked.number > 1).sum()),
-        hallucinated=int((~found).sum()),
-        repeats=int((found & ~placed).sum()),
+        hallucinated=int((~matched).sum()),
+        repeats=int((matched & ~placed).sum()),
         levels=LevelCounts(**dict(zip(LEVELS, levels, strict=True))),
         unknown_labels=laid.unknown,
         dropped=laid.dropped,
-        beyond=int(((asked.occurrence != 0) & found & ~asked.fixed).sum()),
+        beyond=int(((asked.occurrence != 0) & matched & ~asked.fixed).sum()),
         markup_by_position=markup.count("positions"),
         markup_as_texts=markup.count("texts"),
     )
@@ -478,7 +478,7 @@ def place(
         unknown: whether answers with a label that gold does not have are kept or dropped.
         prompt_unit: what one record is about: "sentence" or "document".
         response: the field with the raw response of the model.
-        sample: the sample to place, where units have several.
+        sample: the sample to place, if units have several.
         reading: how to read the gold file, as `spanwise.read` takes it.
 
     Returns:
@@ -559,8 +559,8 @@ def place_systems(
                 f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
                 "Choose one with sample=, or score all of them as runs of a study."
             )
-        found = placement(annotation, source, choices)
-        placed[name], documents[name] = found.annotation, found.document
+        document = placement(annotation, source, choices)
+        placed[name], documents[name] = document.annotation, document.document
     return PlacedSystems(annotation, placed, documents)
 
 

@@ -62,7 +62,7 @@ def bare(text: str) -> str:
 
 
 def without_article(text: str) -> str:
-    """The text behind a leading a, an or the; empty where it has none, or nothing else.
+    """The text after a leading a, an or the; empty where it has none, or nothing else.
 
     Examples:
         >>> without_article("The Hague"), without_article("Rome")
@@ -440,7 +440,7 @@ def _lacks(record: Record, path: str, what: str, value: Mapping[str, Json]) -> s
     keys = ", ".join(map(repr, sorted(map(str, value))[:12])) or "none"
     return at(
         path, record.line, f"the record has {what}; its keys are: {keys}.\n"
-        "Call it 'answers', or name the field with the model's response by response=."
+        "Call it 'answers', or name the field with the model's response: response=."
     )  # fmt: skip
 
 
@@ -482,7 +482,7 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
             raise InputError(
                 at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) has "
                    f"the id {name!r}{_and_others(unknown - 1)}.\n"
-                   f"Ids are {_examples(own)}; records of other text must be left out.")
+                   f"Ids are {_examples(own)}; leave out records about other text.")
             )  # fmt: skip
         unit = own[name]
         if unit in seen:
@@ -490,7 +490,7 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
             before = "an earlier record" if line is None or line == record.line else f"line {line}"
             raise InputError(
                 at(path, record.line, f"the id {name!r} was used by {before} already.\n"
-                   "Remove one of the records, or number several samples of a unit by a field 'sample'.")
+                   "Remove one of the records, or number the samples of a unit in a field 'sample'.")
             )  # fmt: skip
         seen[unit] = record
         joined.append(unit)
@@ -498,7 +498,7 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
 
 
 def _and_others(number: int) -> str:
-    return f", nor have {many(number, 'other')} of the records" if number else ""
+    return f", and the same is true of {many(number, 'other record')}" if number else ""
 
 
 def _examples(own: Mapping[str, int]) -> str:
@@ -526,7 +526,7 @@ def _by_text(records: Sequence[Record], texts: Sequence[str | None], units: Unit
     for record, text in zip(records, texts, strict=True):
         left = places.get(text or "")
         if not left:
-            what = "has this text" if left is None else "with this text is left: it stands here too often"
+            what = "has this text" if left is None else "with this text is left: it occurs here too often"
             raise InputError(
                 at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) {what}"
                    f": {_shown(record.value)}.\nGive every record the 'id' of its unit.")

@@ -1,4 +1,4 @@
-"""Where an answer may stand: runs of tokens found by levels, from its exact text to similar ones."""
+"""Where an answer may be: runs of tokens found by levels, from its exact text to similar ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def characters(text: str) -> list[int]:
 
 
 class Stream(Struct, frozen=True, eq=False):
-    """The tokens of a corpus as symbols (words or characters), with a border behind every sentence.
+    """The tokens of a corpus as symbols (words or characters), with a border after every sentence.
 
     Token `i` has the symbols `begin[i]` … `end[i] - 1`; it may have none.
     """
@@ -42,7 +42,7 @@ class Stream(Struct, frozen=True, eq=False):
         """The stream of a corpus, given how each word of its vocabulary is spelled.
 
         Args:
-            border: the symbol behind each sentence.
+            border: the symbol after each sentence.
             blank: the symbol between two tokens with white space between them; None: nothing.
         """
         sizes = np.fromiter(map(len, spelled), np.int64, len(spelled))
@@ -62,7 +62,7 @@ class Stream(Struct, frozen=True, eq=False):
 
 
 def _spaced(corpus: Corpus) -> Bools:
-    """Behind which tokens there is white space: all, unless the text itself says otherwise."""
+    """After which tokens there is white space: all, unless the text itself says otherwise."""
     if corpus.token_start is None or corpus.token_end is None:
         return np.ones(len(corpus.tokens), dtype=bool)
     spaced = np.zeros(len(corpus.tokens), dtype=bool)
@@ -71,7 +71,7 @@ def _spaced(corpus: Corpus) -> Bools:
 
 
 class Found(Struct, frozen=True, eq=False):
-    """Runs of tokens that spell a pattern: the number of the pattern, first token, one behind the last."""
+    """Runs of tokens that spell a pattern: the number of the pattern, first token, one after the last."""
 
     pattern: Ints
     start: Ints
@@ -102,7 +102,7 @@ def find_everywhere(symbols: Codes, patterns: Sequence[Sequence[int]], size: int
 def _walk(
     symbols: Codes, places: Ints, patterns: Sequence[Sequence[int]], size: int, may_end: Bools
 ) -> tuple[Ints, Ints, Ints]:
-    """Which patterns begin at which of the places, and the position behind their last symbol.
+    """Which patterns begin at which of the places, and the position after their last symbol.
 
     All places are walked at once through the tree of the patterns' beginnings, one symbol per step, and
     drop out where no pattern goes on, so that the cost is that of reading the text, whatever the
@@ -114,7 +114,7 @@ def _walk(
     origin, place = np.arange(len(places)), np.asarray(places)
     node = np.zeros(len(places), dtype=np.int64)
     rest, own = np.arange(len(patterns)), np.zeros(len(patterns), dtype=np.int64)
-    found: list[tuple[Ints, Ints, Ints]] = [(ints([]), ints([]), ints([]))]
+    matches: list[tuple[Ints, Ints, Ints]] = [(ints([]), ints([]), ints([]))]
     for depth in range(int(lengths.max(initial=0))):
         longer = lengths[rest] > depth
         rest = rest[longer]
@@ -130,8 +130,8 @@ def _walk(
         ending = lengths[rest] == depth + 1
         complete[own[ending]] = rest[ending]
         at_end = (complete[node] >= 0) & may_end[place]
-        found.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(place[at_end])))
-    pattern, begun, behind = (ints(np.concatenate([one[i] for one in found])) for i in range(3))
+        matches.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(place[at_end])))
+    pattern, begun, behind = (ints(np.concatenate([one[i] for one in matches])) for i in range(3))
     return pattern, begun, behind
 
 
@@ -208,9 +208,9 @@ def fuzzy_candidates(
     surroundings of such pieces are compared.
 
     Returns:
-        For each run the number of its text, its first token, and the one behind its last.
+        For each run the number of its text, its first token, and the one after its last.
     """
-    found: list[_Runs] = []
+    runs: list[_Runs] = []
     text = _Text(stream, units)
     for first in range(0, len(texts), _BATCH):
         part = slice(first, first + _BATCH)
@@ -219,8 +219,8 @@ def fuzzy_candidates(
         edits = np.floor((1 - threshold) / threshold * length + _EPSILON).astype(np.int64)
         queries = _Queries(ints(unit[part]), some, ints(length), ints(edits))
         best = _best(text, queries, _possible(text, queries, threshold), threshold)
-        found.append(_Runs(ints(best.query + first), best.start, best.end))
-    columns = [[one.query for one in found], [one.start for one in found], [one.end for one in found]]
+        runs.append(_Runs(ints(best.query + first), best.start, best.end))
+    columns = [[one.query for one in runs], [one.start for one in runs], [one.end for one in runs]]
     query, start, end = (ints(np.concatenate(column)) for column in columns)
     return query, start, end
 
@@ -257,7 +257,7 @@ def _unit_of(units: Units, token: Ints) -> Ints:
 
 
 def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
-    """Where a query may begin, give or take its edits: a piece of it stands unchanged behind that place."""
+    """Where a query may begin, give or take its edits: a piece of it follows that place unchanged."""
     string, borders = text.string, text.borders
     query: list[int] = []
     around: list[int] = []
@@ -305,7 +305,7 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
     query, offset = ints([one[0] for one in pieces]), ints([one[1] for one in pieces])
     key = queries.unit[query] * len(numbers) + of_piece
     order = np.argsort(key, kind="stable")
-    found: list[tuple[Ints, Ints]] = []
+    anchors: list[tuple[Ints, Ints]] = []
     spelled = [[*map(ord, piece)] for piece in numbers]
     for unit in np.unique(queries.unit[query]).tolist():
         low, high = text.borders[unit], text.borders[unit + 1]
@@ -314,8 +314,10 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
         first = np.searchsorted(key[order], run_key, side="left")
         size = np.searchsorted(key[order], run_key, side="right") - first
         which = order[run_positions(first, size)]
-        found.append((query[which], ints(np.repeat(place + low, size) - offset[which])))
-    return ints(np.concatenate([one[0] for one in found])), ints(np.concatenate([one[1] for one in found]))
+        anchors.append((query[which], ints(np.repeat(place + low, size) - offset[which])))
+    return ints(np.concatenate([one[0] for one in anchors])), ints(
+        np.concatenate([one[1] for one in anchors])
+    )
 
 
 def _best(text: _Text, queries: _Queries, runs: _Runs, threshold: float) -> _Runs:
@@ -396,7 +398,7 @@ def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: I
     column = np.full(CHARACTERS, len(alphabet), dtype=np.int32)
     column[alphabet] = np.arange(len(alphabet))
     for step in range(int(size.max(initial=0))):
-        live = int(np.searchsorted(-size, -step, side="left"))  # runs longer than `step` stand in front
+        live = int(np.searchsorted(-size, -step, side="left"))  # runs longer than `step` come first
         pv, mv, high = up[:live], down[:live], last[:live]
         equal = masks[row[:live], column[stream.symbols[begin[:live] + step]]]
         xv = equal | mv
@@ -486,7 +488,7 @@ class Searcher(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def by_characters(self) -> bool:
-        """Whether tokens may touch, so that words of an answer are no runs of tokens."""
+        """Whether tokens may touch, so that words of an answer are not runs of tokens."""
         return self.corpus.token_start is not None
 
     @cached_property
@@ -569,8 +571,8 @@ def candidates(
         shortened = {row: text for row in hits.open().tolist() if (text := without_article(texts[row]))}
         for name in plain:
             rows = ints([row for row in hits.open().tolist() if row in shortened])
-            found = _search(getattr(searcher, name), searcher.units, unit, shortened, rows)
-            hits.add(LEVELS.index("article"), rows, *found)
+            matches = _search(getattr(searcher, name), searcher.units, unit, shortened, rows)
+            hits.add(LEVELS.index("article"), rows, *matches)
     if last >= LEVELS.index("fuzzy"):
         folded = {row: text for row in hits.open().tolist() if bare(text := fold(texts[row]))}
         rows = ints(list(folded))
@@ -620,14 +622,14 @@ def _search(
             possible = symbols and -1 not in symbols
             spelled[text] = numbers.setdefault(symbols, len(numbers)) if possible else -1
         pattern[place] = spelled[text]
-    found = find(search.stream, list(numbers), search.size)
+    runs = find(search.stream, list(numbers), search.size)
     # A run belongs to every question of its unit with its pattern.
     asked = np.flatnonzero(pattern >= 0)
     key = unit[rows[asked]] * max(len(numbers), 1) + pattern[asked]
     order = np.argsort(key, kind="stable")
-    run_unit = units.of_sentence[units.sentence_of_token[found.start]] if len(found.start) else found.start
-    run_key = run_unit * max(len(numbers), 1) + found.pattern
+    run_unit = units.of_sentence[units.sentence_of_token[runs.start]] if len(runs.start) else runs.start
+    run_key = run_unit * max(len(numbers), 1) + runs.pattern
     first = np.searchsorted(key[order], run_key, side="left")
     number = np.searchsorted(key[order], run_key, side="right") - first
     which = asked[order[run_positions(first, number)]] if len(order) else ints([])
-    return ints(which), ints(np.repeat(found.start, number)), ints(np.repeat(found.end, number))
+    return ints(which), ints(np.repeat(runs.start, number)), ints(np.repeat(runs.end, number))

@@ -1,4 +1,4 @@
-"""What models write becomes answers: JSON of several shapes, fenced, cut off or in prose, and markup."""
+"""Parse model responses into answers: JSON of several shapes, fenced, truncated or in prose, and markup."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
 _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
-_TRIES = 100  # opening brackets of a response that are tried in vain as the beginning of JSON
+_TRIES = 100  # opening brackets of a response that are tried as the beginning of JSON before giving up
 _CUTS = 64  # places at the end of truncated JSON where it may be closed
 
 
 class Answer(Struct, frozen=True):
-    """What a model said: a text and its label, perhaps a score and which occurrence is meant (from 1).
+    """An answer of a model: a text and its label, perhaps a score and which occurrence is meant (from 1).
 
-    `pieces` are the texts of a discontinuous mention, `place` is the first token and the one behind
+    `pieces` are the texts of a discontinuous mention, `place` is the first token and the one after
     the last in the unit, where the answer shows them.
     """
 
@@ -119,8 +119,8 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
         return repaired
     if marked:
         spans = sorted(span for mark in marked for span in mark.marks)
-        found = [Answer(_without(text, mark, spans), mark.label) for mark in marked]
-        return _valid(found, markup="texts")
+        answers = [Answer(_without(text, mark, spans), mark.label) for mark in marked]
+        return _valid(answers, markup="texts")
     return Parsed("failed", why=why)
 
 
@@ -146,8 +146,8 @@ def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
             continue
         return Parsed("repaired", tuple(answers), why="code fence stripped")
     for part in [*fenced, text]:
-        if (found := _embedded(part, label, labels)) is not None:
-            return found
+        if (embedded := _embedded(part, label, labels)) is not None:
+            return embedded
     return None
 
 
@@ -190,7 +190,7 @@ def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
 def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) -> tuple[list[Answer], int]:
     """The answers before the point where JSON breaks off, and how many characters were looked at.
 
-    Its brackets are closed behind the last element that is complete and leaves whole answers.
+    Its brackets are closed after the last element that is complete and leaves whole answers.
     """
     cuts: deque[tuple[int, str]] = deque(maxlen=_CUTS)
     open_brackets: list[str] = []
@@ -210,11 +210,11 @@ def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) ->
         cuts.append((last, "".join(reversed(open_brackets[-_TRIES:]))))
     for end, closing in reversed(cuts):
         try:
-            found = answers_of(loaded(text[begin:end] + closing), label, labels)
+            answers = answers_of(loaded(text[begin:end] + closing), label, labels)
         except ValueError:
             continue
-        if found:
-            return found, last - begin
+        if answers:
+            return answers, last - begin
     return [], last - begin
 
 
@@ -282,7 +282,7 @@ def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
     if key is None or not isinstance(named, str):
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
-    score = next((found for one in _SCORES if (found := _score(item.get(one))) is not None), None)
+    score = next((number for one in _SCORES if (number := _score(item.get(one))) is not None), None)
     return Answer(text, named, score, _occurrence(item.get("occurrence")), pieces)
 
 
@@ -339,20 +339,20 @@ def markup_of(text: str, label: str | None) -> list[AnswerMark]:
 
     `<PER>…</PER>` may nest; a mark without its partner is text. `@@…##` names no label, so one must be given.
     """
-    found: list[AnswerMark] = []
+    marks: list[AnswerMark] = []
     waiting: dict[str, list[re.Match[str]]] = {}
     for match in _TAG.finditer(text):
         if not match[1]:
             waiting.setdefault(match[2], []).append(match)
         elif waiting.get(match[2]):
             first = waiting[match[2]].pop()
-            found.append(AnswerMark(first.end(), match.start(), first[2], (first.span(), match.span())))
+            marks.append(AnswerMark(first.end(), match.start(), first[2], (first.span(), match.span())))
     for match in _BRACKETED.finditer(text):
         if name := match[2].strip():
-            found.append(_enclosed(match, name))
+            marks.append(_enclosed(match, name))
     if label is not None:
-        found += [_enclosed(match, label) for match in _AT_SIGNS.finditer(text)]
-    return sorted(found, key=lambda mark: (mark.begin, -mark.end))
+        marks += [_enclosed(match, label) for match in _AT_SIGNS.finditer(text)]
+    return sorted(marks, key=lambda mark: (mark.begin, -mark.end))
 
 
 def _enclosed(match: re.Match[str], label: str) -> AnswerMark:
@@ -395,7 +395,7 @@ def _on_tokens(text: str, marked: list[AnswerMark], words: list[str]) -> list[An
 
 
 def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    """How many characters, white space and marks left out, stand before each place of the text."""
+    """How many characters, white space and marks left out, come before each place of the text."""
     marks = set[int]()
     for begin, end in spans:
         marks.update(range(begin, end))

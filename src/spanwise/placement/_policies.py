@@ -19,7 +19,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 class PolicyOptions(Struct, frozen=True, eq=False):
-    """The candidates that each question has: where they lie, their tokens, and the number of their place.
+    """The candidates that each question has: where they are, their tokens, and the number of their place.
 
     Question `i` has the candidates `at[i]` … `at[i + 1] - 1` in ascending order. Equal places have
     equal numbers, whatever the question.
@@ -91,7 +91,7 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def contested(self) -> Bools:
         """Which answers are in a unit where answers with one label and different texts share candidates,
-        or where an occurrence number was given: there places must be given away one by one.
+        or where an occurrence number was given: there places must be assigned one by one.
         """
         _, one = np.unique(self.pair, return_index=True)
         owner = np.repeat(one, self.number[one])
@@ -166,7 +166,7 @@ def _out_of_order(asked: Asked, chosen: Ints) -> Bools:
 
 
 class _Unit:
-    """The answers of one unit while places are given away one by one."""
+    """The answers of one unit while places are assigned one by one."""
 
     def __init__(self, asked: Asked, rows: Sequence[int]) -> None:
         self.asked = asked
@@ -335,8 +335,8 @@ def bounds(asked: Asked, gold: Ints) -> Bounds:
 
     Of the largest sets of answers the one with the earlier answers is taken; which it is changes neither
     bound. Gold places that can be covered stay covered when more answers are placed, so that
-    the most is what can be covered of the gold places alone, and the fewest is what the other places,
-    covered first, leave over.
+    the most is what can be covered of the gold places alone, and the fewest is what remains when the other
+    places are covered first.
 
     Args:
         gold: the claims (see `Asked.claim`) that are gold mentions, in ascending order.

@@ -82,7 +82,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         return repeated
 
     def unplaced_predictions(self, placed: Bools, *, keep: bool) -> Bools:
-        """Which answers without a place are predictions all the same, and wrong ones."""
+        """Which answers without a place still count as (wrong) predictions."""
         return np.asarray(~placed if keep else ~placed & ~self.given_before)
 
     def counted(self, policy: Policy, *, keep: bool) -> Counted:
@@ -95,13 +95,13 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
 
     def bounds(self, *, keep: bool) -> tuple[Counted, Counted]:
         """The counts of the worst and of the best one-to-one placement."""
-        found = bounds(self.asked, self.claims)
-        wrong = int(self.unplaced_predictions(found.placed, keep=keep).sum())
-        taken = self.asked.fixed & found.placed
+        limits = bounds(self.asked, self.claims)
+        wrong = int(self.unplaced_predictions(limits.placed, keep=keep).sum())
+        taken = self.asked.fixed & limits.placed
         fixed = self.asked.first[taken] + self.asked.occurrence[taken] - 1
         doubled = len(fixed) - len(np.unique(self.asked.claim(ints(fixed), self.asked.label[taken])))
-        predicted = int(found.placed.sum()) - doubled + wrong
-        return (len(self.gold), predicted, found.worst), (len(self.gold), predicted, found.best)
+        predicted = int(limits.placed.sum()) - doubled + wrong
+        return (len(self.gold), predicted, limits.worst), (len(self.gold), predicted, limits.best)
 
     @cached_property
     def _ordered(self) -> Ints:
@@ -176,12 +176,12 @@ def sheet_of(
     units = searcher.units
     asking = _Questions(units)
     question = ints([asking.number(one, answer) for one, answer in zip(unit, answers, strict=True)])
-    found = asking.candidates(searcher, level, threshold)
+    spans = asking.candidates(searcher, level, threshold)
     question = ints(np.where(question >= 0, question, len(asking.texts) - 1 - question))
-    sentence, start, end = units.positions(found.runs.start, found.runs.end)
-    pieces = {candidate: _in_mentions(units, run) for candidate, run in found.gapped.items()}
-    tokens = found.runs.end - found.runs.start
-    for candidate, run in found.gapped.items():
+    sentence, start, end = units.positions(spans.runs.start, spans.runs.end)
+    pieces = {candidate: _in_mentions(units, run) for candidate, run in spans.gapped.items()}
+    tokens = spans.runs.end - spans.runs.start
+    for candidate, run in spans.gapped.items():
         tokens[candidate] = sum(high - low for low, high in run)
     place = _places(gold, sentence, start, end, pieces)
     labels = tuple(sorted({*gold.names(), *(answer.label for answer in answers)}))
@@ -193,12 +193,12 @@ def sheet_of(
         question=question,
         occurrence=ints([answer.occurrence or 0 for answer in answers]),
         options=PolicyOptions(
-            found.runs.at, found.runs.start, found.runs.end, ints(tokens), ints(place[: len(start)])
+            spans.runs.at, spans.runs.start, spans.runs.end, ints(tokens), ints(place[: len(start)])
         ),
     )
     gold_label = codes([number[name] for name in gold.names()])
     claims = np.unique(place[len(start) :] * asked.labels + gold_label)
-    level_of_answer = found.runs.level[question]
+    level_of_answer = spans.runs.level[question]
     return Sheet(
         units, gold, answers, labels, asked, level_of_answer, sentence, start, end, pieces, ints(claims)
     )
@@ -211,7 +211,7 @@ def _in_mentions(units: Units, run: Pieces) -> Pieces:
 
 
 def _places(gold: Mentions, sentence: Ints, start: Ints, end: Ints, pieces: dict[int, Pieces]) -> Ints:
-    """Equal numbers for equal places of candidates and of gold mentions, which stand behind them."""
+    """Equal numbers for equal places of candidates and of gold mentions, which come after them."""
     shape = np.zeros(len(sentence) + len(gold), dtype=np.int64)
     shapes: dict[Pieces, int] = {}
     for candidate, parts in pieces.items():
@@ -259,7 +259,7 @@ class _Questions:
         return self._search(unit, answer.text)
 
     def _run(self, unit: int, place: tuple[int, int]) -> tuple[int, int] | None:
-        """The tokens of the whole corpus that a place stands for, if they lie in one sentence."""
+        """The tokens of the whole corpus that a place stands for, if they are in one sentence."""
         first = int(self.units.tokens[unit])
         start, end = first + place[0], first + place[1]
         sentence = self.units.sentence_of_token
@@ -282,18 +282,18 @@ class _Questions:
         return number
 
     def candidates(self, searcher: Searcher, level: Level, threshold: float) -> _Found:
-        """The candidates of all questions, those that are not searched for behind the others."""
-        found = candidates(searcher, ints(self.unit), self.texts, level=level, threshold=threshold)
+        """The candidates of all questions, those that are not searched for after the others."""
+        spans = candidates(searcher, ints(self.unit), self.texts, level=level, threshold=threshold)
         gapped: dict[int, Pieces] = {}
         if not self.special:
-            return _Found(found, gapped)
-        sizes, levels = [np.diff(found.at)], [found.level]
+            return _Found(spans, gapped)
+        sizes, levels = [np.diff(spans.at)], [spans.level]
         more: list[Pieces] = []
         for special in self.special:
-            runs, at_level = self._runs_of(special, found)
+            runs, at_level = self._runs_of(special, spans)
             for run in runs:
                 if len(run) > 1:
-                    gapped[len(found.start) + len(more)] = run
+                    gapped[len(spans.start) + len(more)] = run
                 more.append(run)
             sizes.append(ints([len(runs)]))
             levels.append(np.array([at_level], dtype=np.int8))
@@ -301,23 +301,25 @@ class _Questions:
             SpanCandidates(
                 np.concatenate(levels),
                 offsets(np.concatenate(sizes)),
-                ints(np.append(found.start, [run[0][0] for run in more]).astype(np.int64)),
-                ints(np.append(found.end, [run[-1][1] for run in more]).astype(np.int64)),
+                ints(np.append(spans.start, [run[0][0] for run in more]).astype(np.int64)),
+                ints(np.append(spans.end, [run[-1][1] for run in more]).astype(np.int64)),
             ),
             gapped,
         )
 
-    def _runs_of(self, special: _Special, found: SpanCandidates) -> tuple[list[Pieces], int]:
+    def _runs_of(self, special: _Special, candidates: SpanCandidates) -> tuple[list[Pieces], int]:
         """The pieces of each candidate, and the level: that of the piece that is hardest to find.
 
-        Every candidate of the first text begins one; each further text takes its first candidate behind
+        Every candidate of the first text begins one; each further text takes its first candidate after
         the text before it, in the same sentence.
         """
         if special.run is not None:
             return [(special.run,)], LEVELS.index("exact")
         spans = [
-            list(zip(found.start[low:high].tolist(), found.end[low:high].tolist(), strict=True))
-            for low, high in ((int(found.at[part]), int(found.at[part + 1])) for part in special.parts)
+            list(zip(candidates.start[low:high].tolist(), candidates.end[low:high].tolist(), strict=True))
+            for low, high in (
+                (int(candidates.at[part]), int(candidates.at[part + 1])) for part in special.parts
+            )
         ]
         sentence = self.units.sentence_of_token
         runs: list[Pieces] = []
@@ -330,7 +332,7 @@ class _Questions:
                 run.append(listed[after])
             else:
                 runs.append(joined_pieces(run))
-        return (runs, max(int(found.level[part]) for part in special.parts)) if runs else ([], -1)
+        return (runs, max(int(candidates.level[part]) for part in special.parts)) if runs else ([], -1)
 
 
 def gold_sheet(searcher: Searcher, gold: Annotation, *, level: Level, threshold: float) -> Sheet:
@@ -380,7 +382,7 @@ class StringCounts(Struct, frozen=True):
 def string_counts(
     sheet: Sheet, texts: Texts, normalise: Callable[[str], str], inside: Bools | None = None
 ) -> StringCounts:
-    """The pairs of normalised text and label of answers and of gold that agree, wherever they stand.
+    """The pairs of normalised text and label of answers and of gold that agree, wherever they occur.
 
     Args:
         inside: the gold mentions that count; by default all.

@@ -1,4 +1,4 @@
-"""What is made from a result document alone: screens, pages, figures, tables and files for other tools."""
+"""What is made only from a result document: screens, pages, figures, tables and files for other tools."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     """A function of a module that is imported when it is first called: most reports need heavy packages."""
 
     def call(document: DocumentLike, **choices: Any) -> str | bytes:
-        found: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
-        return found(document, **choices)
+        report: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
+        return report(document, **choices)
 
     return call
 

@@ -168,7 +168,7 @@ def common_letters(
 ) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """One letter per system for a whole table of datasets, and whom each beats in each of them.
 
-    A study letters its systems anew in every dataset, by score; a table of all datasets needs
+    A study letters its systems afresh in every dataset, by score; a table of all datasets needs
     one letter per row.
     """
     own = {system: letter(rank) for rank, system in enumerate(holistic)}

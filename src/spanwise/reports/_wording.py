@@ -71,9 +71,9 @@ MOST_DRIFT = 12  # labels whose shares are compared
 
 
 def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
-    """What is compared, in the training data and in the test set, and how far the two lie apart.
+    """What is compared, in the training data and in the test set, and how far apart the two are.
 
-    Labels stand with the largest difference first.
+    Labels are listed with the largest difference first.
     """
     rows = []
     if drift.unknown_tokens is not None:
@@ -232,7 +232,7 @@ def correlation(value: float | None) -> str:
 
 
 def plain(value: float | None) -> str:
-    """A number that is no score, with about three significant digits.
+    """A number that is not a score, with about three significant digits.
 
     Examples:
         >>> plain(1.875), plain(0.00042), plain(24.31), plain(3120.0)
@@ -303,7 +303,7 @@ def bucket(edges: BucketEdges) -> str:
 
 
 def upper_bound(held: str) -> str:
-    """What a bucket holds behind those of lower values: of an interval its upper end alone.
+    """What a bucket holds after those of lower values: of an interval only its upper end.
 
     Examples:
         >>> upper_bound("(0, 0.67]"), upper_bound("(0.67, 1)")
@@ -355,7 +355,7 @@ def held_by_buckets(systems: Iterable[SystemScores]) -> dict[tuple[str, str], st
 
 
 def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None = None) -> str:
-    """Where in the document a score stands, in words; with `held` a bucket is named by what it holds.
+    """Where in the document a score is, in words; with `held` a bucket is named by what it holds.
 
     Examples:
         >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
@@ -390,10 +390,10 @@ def slice_score(row: WeakSlice, system: SystemScores) -> str:
     return score if table is None or table.unit == "mention" else f"{table.unit} {score}"
 
 
-def finding(found: Finding) -> str:
+def finding(one: Finding) -> str:
     """One finding as a sentence with its number and its count."""
-    headline, rest = finding_parts(found)
-    return f"{headline}: {rest}{agreement(found)}."
+    headline, rest = finding_parts(one)
+    return f"{headline}: {rest}{agreement(one)}."
 
 
 def agreement(found: Finding) -> str:
@@ -410,7 +410,7 @@ def agreement(found: Finding) -> str:
     return f" (in {showing} of {runs} runs; these are the numbers of run {visible(found.run)})"
 
 
-def finding_parts(found: Finding) -> tuple[str, str]:
+def finding_parts(finding: Finding) -> tuple[str, str]:
     """A finding as a headline and the numbers behind it.
 
     Examples:
@@ -418,25 +418,27 @@ def finding_parts(found: Finding) -> tuple[str, str]:
         ...     path=("gains", "LE", "gain"), filter={}))
         ('wrong labels cost crf the most', '2.8 F1 in 148 errors')
     """
-    system = visible(found.system or "")
-    match found.kind:
+    system = visible(finding.system or "")
+    match finding.kind:
         case "gain":
-            kind = _COSTLY.get(found.path[1], "errors")
-            errors = plural(int(found.count or 0), "error")
-            if found.tied:
-                kind += f" or {costly(found.tied)}"
-            return f"{kind} cost {system} the most", f"{points(found.value)} F1 in {errors}"
+            kind = _COSTLY.get(finding.path[1], "errors")
+            errors = plural(int(finding.count or 0), "error")
+            if finding.tied:
+                kind += f" or {costly(finding.tied)}"
+            return f"{kind} cost {system} the most", f"{points(finding.value)} F1 in {errors}"
         case "tough":
-            name = found.path[1]
-            return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(found, "on seen ones")
+            name = finding.path[1]
+            return f"{_HARD.get(name, visible(name))} are hard for {system}", _against(
+                finding, "on seen ones"
+            )
         case "slice":
-            among = given(found.among)
+            among = given(finding.among)
             worst = "" if among is None else f"; the costliest of {plural(among, 'slice')} tested"
-            return f"{system} is weak where {_weak_part(found)}", _against(found, "overall") + worst
+            return f"{system} is weak where {_weak_part(finding)}", _against(finding, "overall") + worst
         case "lead":
-            return _lead(found)
+            return _lead(finding)
         case "data":
-            return "check the data", _odd(found)
+            return "check the data", _odd(finding)
 
 
 _HARD = {"UNSEEN-ANY": "mentions unseen with their label", "UNSEEN-TOKENS": "mentions never seen in training"}
@@ -455,34 +457,36 @@ def costly(kind: object) -> str:
     return _COSTLY.get(str(kind), "other errors")
 
 
-def _against(found: Finding, what: str) -> str:
-    words = f"{SCORES.get(str(found.score), visible(found.score))} {points(found.value)}"
-    if defined(found.against):
-        words += f", against {points(given(found.against))} {what}"
-    number = given(found.mentions) if found.mentions is not UNSET else found.count
+def _against(finding: Finding, what: str) -> str:
+    words = f"{SCORES.get(str(finding.score), visible(finding.score))} {points(finding.value)}"
+    if defined(finding.against):
+        words += f", against {points(given(finding.against))} {what}"
+    number = given(finding.mentions) if finding.mentions is not UNSET else finding.count
     return words + (f" ({plural(number, 'mention')})" if isinstance(number, int) else "")
 
 
-def _lead(found: Finding) -> tuple[str, str]:
-    leader, other = visible(found.system), visible(found.other or "the next")
-    overall, score = given(found.overall), SCORED[found.primary or "f1"]
-    margin, p = points(found.value if overall is None else overall), p_value(given(found.p))
+def _lead(finding: Finding) -> tuple[str, str]:
+    leader, other = visible(finding.system), visible(finding.other or "the next")
+    overall, score = given(finding.overall), SCORED[finding.primary or "f1"]
+    margin, p = points(finding.value if overall is None else overall), p_value(given(finding.p))
     chance = f"p {p}" if p.startswith("<") else f"p = {p}"
-    if not found.significant:
+    if not finding.significant:
         return f"{leader}'s lead over {other} may be chance", f"{margin} {score}, {chance}"
     words = f"{margin} {score}, {chance}"
-    path = found.path
-    if found.even:
-        gain = f"{signed(found.value)} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
-        loss = f"{signed(given(found.loss))} {SCORES.get(found.loses[-1], found.loses[-1])}"
+    path = finding.path
+    if finding.even:
+        gain = f"{signed(finding.value)} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
+        loss = f"{signed(given(finding.loss))} {SCORES.get(finding.loses[-1], finding.loses[-1])}"
         return (
             f"{leader} and {other} are even overall but differ on parts of the data",
-            f"{leader} has {gain}, {loss} on {_mentions(found.loses)}",
+            f"{leader} has {gain}, {loss} on {_mentions(finding.loses)}",
         )
     if path and path not in PRIMARY.values():
-        words += f"; most of it on {_mentions(path)}, {signed(found.value)} {SCORES.get(path[-1], path[-1])}"
-    if found.loses:
-        words += f"; {other} is ahead on {_mentions(found.loses)}"
+        words += (
+            f"; most of it on {_mentions(path)}, {signed(finding.value)} {SCORES.get(path[-1], path[-1])}"
+        )
+    if finding.loses:
+        words += f"; {other} is ahead on {_mentions(finding.loses)}"
     return f"{leader} leads {other}", words
 
 
@@ -512,23 +516,23 @@ _ODD_WHAT = {
 }
 
 
-def _odd(found: Finding) -> str:
+def _odd(finding: Finding) -> str:
     parts = [
         f"{plural(number, _ODD.get(key, key))} {_ODD_WHAT.get(key, '')}".strip()
-        for key, number in (found.of or {}).items()
+        for key, number in (finding.of or {}).items()
     ]
-    units = given(found.few_units)
+    units = given(finding.few_units)
     if units is not None:
-        parts.append(f"only {plural(units, 'unit')}, so intervals rest on little")
-    return ", ".join(parts) or count(found.value)
+        parts.append(f"only {plural(units, 'unit')}, so intervals are unreliable")
+    return ", ".join(parts) or count(finding.value)
 
 
-def _weak_part(found: Finding) -> str:
-    chosen = found.filter
+def _weak_part(finding: Finding) -> str:
+    chosen = finding.filter
     if "gold" in chosen:
         return f"the label is {visible(chosen['gold'])}"
-    if found.title:
-        return _spoken(found.title)
+    if finding.title:
+        return _spoken(finding.title)
     if "attribute" in chosen and "bucket" in chosen:
         return f"{attribute(chosen['attribute'])} is {visible(chosen['bucket'])}"
     return "it is measured"

@@ -72,7 +72,7 @@ def error_table(
         "tough": tough, "where": where, "over": over,
     }  # fmt: skip
     document = replace(result, examples=UNSET, units=UNSET, mentions=UNSET, sentences=())
-    listing(document, **asked)  # refuses what there is not
+    listing(document, **asked)  # refuses unknown names
     frames = [
         place.rows(_rows, blocks, _Choosing(own, document, asked), SCHEMA)
         for own, blocks in shared.portions(shared.source.references())

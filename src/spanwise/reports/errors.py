@@ -45,7 +45,7 @@ AGREEING: tuple[Agreeing, ...] = ("all", "some")
 
 
 class Listed(Struct, frozen=True):
-    """One error: what it is, the mentions it concerns and the sentence they stand in.
+    """One error: what it is, the mentions it concerns and the sentence they are in.
 
     `turn` is 2 where the predicted mention belongs to an earlier error too, 3 where the
     gold one belongs to another match too, else 1, or 0 for FN and FP. `runs` are those of the system that
@@ -367,7 +367,7 @@ def _pieces(mention: ShownMention) -> Sequence[tuple[int, int]]:
 
 
 def _words(sentence: Sentence, mention: ShownMention) -> str | None:
-    """The words of a mention, or what was said of one without a place; None where there is no text."""
+    """The words of a mention, or what was predicted, for one without a place; None where there is no text."""
     if mention.start < 0:
         return given(mention.answer) if isinstance(mention, PredictedMention) else None
     if sentence.tokens is not UNSET:
@@ -537,11 +537,11 @@ def _rows(
     sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
     first = max(min(mention.start for _, mention in drawn), 0)
     last = min(max(mention.end for _, mention in drawn), len(units))
-    # The marks carry the label behind them, which needs room there, though none behind the sentence.
+    # The marks are followed by the label, which needs room there, though none after the sentence.
     label = max(cell_len(f"{side} {say.visible(mention.label)}") for side, mention in drawn)
     if sum(sizes) <= width and sum(sizes[:last]) + label <= width:
         return [(0, len(units))]
-    room = width - 4  # dots stand where the sentence goes on
+    room = width - 4  # dots show that the sentence goes on
     used = marked = sum(sizes[first:last])
     if marked + label > room:
         return _broken(sizes, first, last, max(room - label, 20))

@@ -134,7 +134,7 @@ COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value",
 
 
 def rows(document: DocumentLike) -> list[ScoreRow]:
-    """One row a score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
+    """One row per score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
 
     `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
     the tough subset or the attribute; `part` the bucket or, of tough mentions, the label. `low` and
@@ -249,7 +249,7 @@ def _cells(scored: SystemScores) -> _Cells:
 
 
 class Checked(Protocol):
-    """A threshold that was looked at, as `spanwise.gates` gives it."""
+    """A threshold that was checked, as `spanwise.gates` gives it."""
 
     @property
     def name(self) -> str: ...
@@ -299,7 +299,7 @@ def junit(
 
 
 class ChangedScore(Protocol):
-    """What became of a system since an earlier result, as `spanwise.gates` gives it."""
+    """How a system changed since an earlier result, as `spanwise.gates` gives it."""
 
     @property
     def system(self) -> str: ...
@@ -358,7 +358,7 @@ def step_summary(
 ) -> str:
     """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away.
 
-    With the `changes` since an earlier result a table shows what became of every system; a difference
+    With the `changes` since an earlier result a table shows how every system changed; a difference
     whose interval excludes 0 is bold.
     """
     document = as_document(document)
@@ -587,7 +587,7 @@ def _wandb(
 def _tensorboard(
     document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
 ) -> None:
-    """TensorBoard has no artifacts: the page lies beside the logs, and a text names it."""
+    """TensorBoard has no artifacts: the page is written beside the logs, and a text names it."""
     opened = isinstance(to, str | os.PathLike)
     if to is None:
         raise ChoiceError(

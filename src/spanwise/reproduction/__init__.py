@@ -16,12 +16,12 @@ __all__ = ["Cell", "Effect", "Missing", "Reproduction", "departure_effects", "re
 
 _PARTS = {part.FOLDER: part for part in (ortmann, tough, fu, tables)}
 
-# Claims that could not be checked: they are named so that nobody takes silence for agreement.
+# Claims that could not be checked: they are listed so that silence is not taken for agreement.
 NOT_COMPUTED = (
     Missing(
         "Fu19",
         "Tables 4 and 8 to 11, and R-eDen, R-oov, F-tok, MF-et and MF-tt of Table 7, from the mentions",
-        "outputs on these corpora are not at hand, and the paper prints no edges for these columns",
+        "outputs on these corpora are not available, and the paper prints no edges for these columns",
     ),
     Missing(
         "Fu20",
@@ -31,13 +31,13 @@ NOT_COMPUTED = (
     Missing(
         "Tu21",
         "Tables 2, 4 to 10 and 12 to 17 from the mentions themselves",
-        "ReCoNLL, OntoNotes, the Dutch data and the systems' outputs are not at hand; "
+        "ReCoNLL, OntoNotes, the Dutch data and the systems' outputs are not available; "
         "the printed tables are checked against each other",
     ),
     Missing(
         "Ort22",
         "Tables 1 and 2 on chunking and parsing, from the mentions themselves",
-        "the data of these parts are not at hand; their released results are checked against each other",
+        "the data of these parts are not available; their released results are checked against each other",
     ),
 )
 
@@ -50,33 +50,33 @@ class Reproduction(Struct, frozen=True):
 
     def counts(self) -> dict[str, int]:
         """How many cells are equal, explained and unexplained."""
-        found = Counter(cell.status for cell in self.cells)
-        return {status: found[status] for status in ("equal", "explained", "unexplained")}
+        statuses = Counter(cell.status for cell in self.cells)
+        return {status: statuses[status] for status in ("equal", "explained", "unexplained")}
 
 
 def reproduce(folder: str | Path) -> Reproduction:
     """Recompute the published figures from the data in `folder`.
 
-    Published numbers that can be checked against each other alone come with them.
+    Published numbers that can only be checked against each other are included.
     The folder holds `ortmann-ner` (spans and expected.json), `conll2002-es` (train.txt, test.txt,
     expected.json), `wnut16` (train.txt, two systems' outputs, known_words.txt, released-figures.json)
     and `printed` (fu19.json, fu20.json, tu21.json: the papers' tables), or some of them.
     """
     where = Path(folder)
-    found = [name for name in _PARTS if (where / name).is_dir()]
-    if not found:
+    folders = [name for name in _PARTS if (where / name).is_dir()]
+    if not folders:
         raise InputError(
             f"{where}: there is no data to reproduce figures from.\n"
             f"Give the folder that holds {', '.join(_PARTS)}, or some of them."
         )
-    cells = [cell for name in found for cell in _PARTS[name].cells(where / name)]
+    cells = [cell for name in folders for cell in _PARTS[name].cells(where / name)]
     cells += ortmann.released_cells()
-    if {fu.FOLDER, tables.FOLDER} <= set(found):
+    if {fu.FOLDER, tables.FOLDER} <= set(folders):
         cells += fu.fu19_cells(where / fu.FOLDER, where / tables.FOLDER)
     absent = [
         Missing(part.SOURCE, f"everything from {name}", f"there is no folder {where / name}")
         for name, part in _PARTS.items()
-        if name not in found
+        if name not in folders
     ]
     return Reproduction(tuple(cells), (*NOT_COMPUTED, *absent))
 

@@ -8,9 +8,9 @@ Number = float | int | str | None
 
 
 class Cell(Struct, frozen=True):
-    """One published figure: where it stands, what the paper has, what is computed, and why they differ.
+    """One published figure: where it is, what the paper has, what is computed, and why they differ.
 
-    `why` is empty where both are equal, and where nobody knows.
+    `why` is empty where both are equal, and where the reason is unknown.
     """
 
     source: str  # the paper, short

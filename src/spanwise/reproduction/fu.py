@@ -23,13 +23,13 @@ _FILES = {"Flair": "flair.txt", "ELMo": "elmo.txt"}
 
 
 def sides(folder: Path, model: str) -> tuple[Tagged, Tagged]:
-    """Gold and predicted tags of one system, as they stand in its file."""
+    """Gold and predicted tags of one system, as they are in its file."""
     annotation = read(folder / _FILES[model], columns={"gold": 1, "predicted": 2})
     return Tagged.of(annotation, column="gold"), Tagged.of(annotation, column="predicted")
 
 
 def training(folder: Path) -> Tagged:
-    """The training file as it stands."""
+    """The training file as it is."""
     return Tagged.of(read(folder / "train.txt", columns={"tag": 1}), column="tag")
 
 
@@ -43,11 +43,11 @@ def cells(folder: Path) -> list[Cell]:
     released = json.loads((folder / "released-figures.json").read_text(encoding="utf-8"))
     trained, known = Training(training(folder), Departures()), known_words(folder)
     figures = {model: follow(*sides(folder, model), trained, vocabulary=known) for model in _FILES}
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for model, ours in figures.items():
         theirs = released["models"][model]
-        found += [_holistic(folder, model, theirs["holistic_f1"]), *_buckets(model, ours, theirs)]
-    return [*found, *_comparison(figures, released)]
+        cells += [_holistic(folder, model, theirs["holistic_f1"]), *_buckets(model, ours, theirs)]
+    return [*cells, *_comparison(figures, released)]
 
 
 # The columns of Fu19's Table 7 whose buckets are known, and our attribute for each. F-tag is scored by label.
@@ -65,7 +65,7 @@ _EXCHANGED = {"CflairWgloveLstmCrf": "CflairWnoneLstmCrf"}
 def fu19_cells(folder: Path, printed: Path) -> list[Cell]:
     """Fu19's Table 7 (WNUT-16) from the released outputs, where the paper's buckets are known."""
     rows = json.loads((printed / "fu19.json").read_text(encoding="utf-8"))["tables"]["7"]["rows"]
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for model, row in _ROWS.items():
         result = evaluate(
             folder / _FILES[model], train=folder / "train.txt", attributes=list(_FU19.values()),
@@ -76,8 +76,8 @@ def fu19_cells(folder: Path, printed: Path) -> list[Cell]:
             for half, ours in (("spearman", "spearman"), ("std", "std")):
                 if column in rows[row][half]:
                     value = 100 * system["attributes"][name][ours]
-                    found.append(_fu19_cell(rows, row, column, half, value))
-    return found
+                    cells.append(_fu19_cell(rows, row, column, half, value))
+    return cells
 
 
 def _fu19_cell(rows: Mapping[str, Any], row: str, column: str, half: str, computed: float) -> Cell:
@@ -121,17 +121,17 @@ def _buckets(model: str, ours: Figures, theirs: Mapping[str, Any]) -> Iterator[C
 
 def _comparison(figures: Mapping[str, Figures], released: Mapping[str, Any]) -> Iterator[Cell]:
     first, second = figures.values()
-    found = compare(first, second)
+    comparison = compare(first, second)
     for name, short in SHORT.items():
         rows = first.attributes[name].buckets
         theirs, relative = released["comparative"][short], released["heatmap_relative"][short]
         for which in ("best", "worst"):
             bucket = rows[theirs[which]].name
-            ours = getattr(found[name], which)
+            ours = getattr(comparison[name], which)
             yield exactly(SOURCE, "comparative diagnosis", f"{short} {which}", bucket, ours.bucket)
             gap = theirs[f"{which}_gap"]
             yield closely(SOURCE, "comparative diagnosis", f"{short} {which} lead", gap, ours.difference)
-        for row, paper, ours in zip(rows, relative, found[name].relative, strict=True):
+        for row, paper, ours in zip(rows, relative, comparison[name].relative, strict=True):
             yield closely(SOURCE, "relative differences", f"{short} {row.name}", paper, ours)
 
 
@@ -160,13 +160,13 @@ def effects(
 ) -> list[Effect]:
     """A row for every departure of the preset, in the order of `Departures`."""
     words = None if vocabulary is None else list(vocabulary)
-    found: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
-    whole = follow(gold, predicted, Training(training, Departures(), found), vocabulary=words)
+    positions: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
+    whole = follow(gold, predicted, Training(training, Departures(), positions), vocabulary=words)
     cells = sum(len(attribute.buckets) for attribute in whole.attributes.values())
     rows = []
     for switch in fields(Departures):
         without = replace(Departures(), **{switch.name: False})
-        trained = Training(training, without, found)
+        trained = Training(training, without, positions)
         changes = _changes(whole, follow(gold, predicted, trained, vocabulary=words))
         defined = [abs(change) for _, change in changes if not isnan(change)]
         names = tuple(dict.fromkeys(name for name, _ in changes))

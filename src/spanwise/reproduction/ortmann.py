@@ -29,7 +29,7 @@ _SCORES = ("precision", "recall", "f1")
 def cells(folder: Path) -> list[Cell]:
     """All cells, from the spans and the figures in the folder."""
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    found: list[Cell] = []
+    listed: list[Cell] = []
     for published, focus in _FOCI.items():
         result = evaluate(
             folder / "gold.spans",
@@ -42,10 +42,10 @@ def cells(folder: Path) -> list[Cell]:
         )
         system = result.to_dict()["systems"]["stanza"]
         paper = expected[published]
-        found += _scores(paper, system, focus)
+        listed += _scores(paper, system, focus)
         if focus == "gold":
-            found += [*_shares(paper["overall"], system), *_confusion(paper["confusion"], system)]
-    return found
+            listed += [*_shares(paper["overall"], system), *_confusion(paper["confusion"], system)]
+    return listed
 
 
 def _scores(paper: Mapping[str, Any], system: Mapping[str, Any], focus: str) -> Iterator[Cell]:
@@ -107,7 +107,7 @@ def _confusion(paper: Mapping[str, Mapping[str, int]], system: Mapping[str, Any]
             yield exactly(SOURCE, "Figure 2", f"{gold} → {predicted}", count, ours)
 
 
-# ---- the released results on chunks and topological fields, checked against each other alone ----
+# ---- the released results on chunks and topological fields, only checked against each other ----
 
 _ROUNDED = 0.005 + 1e-9  # what two printed decimals leave open
 
@@ -193,8 +193,8 @@ def _released(part: str) -> Iterator[Cell]:
     table = f"released results, {part}"
     *labels, whole = map(_Row.of, RELEASED[part].splitlines())
     for row in (*labels, whole):
-        found = int(row.outcomes[OUTCOMES.index("TP")])
-        yield exactly("Ort22", table, f"{row.label} gold mentions", row.gold, found + row.missed)
+        right = int(row.outcomes[OUTCOMES.index("TP")])
+        yield exactly("Ort22", table, f"{row.label} gold mentions", row.gold, right + row.missed)
         for way, scores in row.computed().items():
             for name, paper in zip(_SCORES, row.scores[way], strict=True):
                 ours = 100 * float(scores[name])

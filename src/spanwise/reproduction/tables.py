@@ -1,4 +1,4 @@
-"""The papers' printed tables held against each other: means, margins, claims, and p-values that can occur."""
+"""The papers' printed tables checked against each other: means, margins, claims and possible p-values."""
 
 from __future__ import annotations
 

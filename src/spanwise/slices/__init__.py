@@ -79,7 +79,7 @@ def find_slices(
     engine: Any = None,
     **reading: Any,
 ) -> Slices:
-    """Find conjunctions of conditions on which a system does worse, or on which two systems differ.
+    """Find conjunctions of conditions on which a system is weaker, or on which two systems differ.
 
     Every conjunction of at most `depth` conditions on different attributes of mentions is tested, and the
     error rate holds for all of them together: documents change sign at random, and a slice must reach the
@@ -89,10 +89,10 @@ def find_slices(
         source: gold as in `evaluate`; without `systems` a file that holds gold and predicted tags.
         gold: the same by name, or the column of gold in a Spark frame.
         systems: one system, or several, of which every pair is compared.
-        train: training data; without it nothing is said of seen and unseen mentions.
+        train: training data; without it seen and unseen mentions are not told apart.
         over: "recall" (gold mentions; loss: missed) or "f1" (gold and predicted; loss: missed or wrong).
-        depth: the most conditions of a slice.
-        least: the fewest mentions inside and outside a slice.
+        depth: the maximum number of conditions in a slice.
+        least: the minimum number of mentions inside and outside a slice.
         level: the chance of listing anything where nothing is weak.
         flips: how often the documents change signs.
         confirm: also find slices on one half of the documents and test the best five on the other.
@@ -282,7 +282,7 @@ class MentionRows(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
-        """The rows of consecutive parts, which have so many units each."""
+        """The rows of consecutive parts, which have these numbers of units."""
         begins = np.cumsum([0, *units])[:-1].tolist()
         tough = [part.tough for part in parts if part.tough is not None]
         times = [part.times for part in parts if part.times is not None]
@@ -457,7 +457,7 @@ class _Case(Struct, frozen=True, eq=False):
         *,
         paired: bool,
     ) -> Items:
-        """Gold mentions, and over F1 the predicted ones of the systems behind them."""
+        """Gold mentions, and over F1 the predicted ones of the systems after them."""
         listed = [self.rows.gold]
         if self.over == "f1":
             listed += [self.rows.predicted[system] for system in systems]
@@ -634,7 +634,7 @@ def _notes(about: _About, number: int, searches: Sequence[SystemSlices | PairSli
     if kind == "sentence" and not about.marked:
         notes.append(
             "The data mark no documents, so sentences change sign; errors that cluster in documents make "
-            "this test too ready to reject. Mark documents if you can."
+            "this test reject too often. Mark documents if you can."
         )
     if number < FEW_UNITS:
         notes.append(f"Only {number} {kind}s change sign; the test is rough below {FEW_UNITS}.")

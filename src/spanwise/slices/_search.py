@@ -201,20 +201,25 @@ def confirm(
     """
     first = halves(items.units, seed)
     inside = first[items.unit]
-    found = _best(items.take(inside), depth, least, best)
+    best_slices = _best(items.take(inside), depth, least, best)
     other = items.take(~inside)
     number, rest = int(first.sum()), items.units - int(first.sum())
-    if not found or not len(other):
+    if not best_slices or not len(other):
         return number, rest, []
     whole = _whole(other)
-    sliced = _counted_keys(other, found)
+    sliced = _counted_keys(other, best_slices)
     rows = sliced.rows(whole, paired=items.paired)
     tester = Flips(items.units, flips, seed, two_sided=items.paired)
     t = tester.statistics(rows)
     p = tester.p_values(t, tester.maxima([rows]))
     slices = []
     for key, size, weight, statistic, chance in zip(
-        found, sliced.sizes.tolist(), sliced.weight.sum(axis=1).tolist(), t.tolist(), p.tolist(), strict=True
+        best_slices,
+        sliced.sizes.tolist(),
+        sliced.weight.sum(axis=1).tolist(),
+        t.tolist(),
+        p.tolist(),
+        strict=True,
     ):
         mean = float(ratio(weight, size))
         slices.append(ListedSlice(key, size, mean, statistic, chance, size, mean))

@@ -46,8 +46,8 @@ SEARCHED, DECIDED = 8, 4096  # comparisons whose mentions were searched for, and
 def packed(mask: Bools) -> Words:
     """A bit for each of a column of truths, in whole words."""
     words = np.zeros(-(-len(mask) // 64), dtype=np.uint64)
-    found = np.packbits(mask, bitorder="little")
-    words.view(np.uint8)[: len(found)] = found
+    bits = np.packbits(mask, bitorder="little")
+    words.view(np.uint8)[: len(bits)] = bits
     return words
 
 
@@ -67,12 +67,12 @@ def ones_of_each(rows: Words, inside: Words) -> list[int]:
     """How many bits of each row are set in `inside` as well."""
     if not hasattr(np, "bitwise_count"):
         return [ones(row & inside) for row in rows]
-    found: list[int] = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.uint32).tolist()
-    return found
+    numbers: list[int] = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.uint32).tolist()
+    return numbers
 
 
 class SliceCell(Struct, frozen=True):
-    """The counts of one system in a slice; predictions are None where the slice exists for gold alone."""
+    """The counts of one system in a slice; predictions are None where the slice exists only for gold."""
 
     gold: int
     predicted: int | None
@@ -169,8 +169,8 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
                 self.kept[attribute] = self._rows([packed(code == place) for place in places])
         return self.kept[attribute]
 
-    def _rows(self, found: Sequence[Words]) -> Words:
-        return np.stack(found) if found else np.zeros((0, len(self.all)), dtype=np.uint64)
+    def _rows(self, kinds: Sequence[Words]) -> Words:
+        return np.stack(kinds) if kinds else np.zeros((0, len(self.all)), dtype=np.uint64)
 
     def mask(self, condition: Condition | None) -> Words:
         """The mentions that meet a condition; all where there is none."""
@@ -221,9 +221,9 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         Raises:
             ChoiceError: it cuts through a bucket, or names an unknown value.
         """
-        found = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
+        answers = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
         known = [bucket.name for bucket in self.buckets[one.attribute] if not bucket.rest]
-        if None in found:
+        if None in answers:
             raise ChoiceError(
                 f"{str(one)!r} cuts through a bucket of {one.attribute}, and only buckets are known here.\n"
                 f"Ask for whole buckets ({', '.join(known)}), or evaluate with --buckets {one.attribute}=…."
@@ -235,13 +235,13 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
                     for b in self.buckets[one.attribute]
                 ):
                     raise unknown(f"value of {one.attribute}", value, known)
-        return tuple(number for number, held in enumerate(found) if held)
+        return tuple(number for number, held in enumerate(answers) if held)
 
     def _tough(self, one: Criterion) -> Words:
         if self.tough is None:
             raise ChoiceError(
                 f"{str(one)!r} asks for tough subsets, "
-                "which need training data and exist for gold mentions alone.\n"
+                "which need training data and exist only for gold mentions.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
         for value in one.values:
@@ -264,7 +264,7 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
     outcome: Column  # of each gold mention
     units: MentionRuns  # of predicted mentions
     found: Column  # the outcome of each predicted mention
-    side: str  # where its mentions stand in the columns
+    side: str  # where its mentions are in the columns
     columns: MentionColumns
 
     @cached_property
@@ -337,17 +337,17 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         """The counts of every system: those of an evaluation of the mentions that meet the condition."""
         inside = self.gold.mask(condition)
         number = ones(inside)
-        found = {}
+        counts = {}
         for name, one in self.systems.items():
             both = self.defined(condition)
             right = one.found_in(self.gold, inside, condition) if both else inside & one.right
             predicted = ones(one.predicted.mask(condition)) if both else None
-            found[name] = SliceCell(number, predicted, ones(right))
-        return found
+            counts[name] = SliceCell(number, predicted, ones(right))
+        return counts
 
     def facets(self, condition: Condition | None) -> dict[str, dict[str, int]]:
         """For each value of each attribute the gold mentions that meet all clauses about other attributes."""
-        found: dict[str, dict[str, int]] = {}
+        values: dict[str, dict[str, int]] = {}
         attributes = [*self.gold.buckets, *([TOUGHNESS] if self.gold.tough is not None else [])]
         clauses = condition.clauses if condition is not None else ()
         held = [(clause, self.gold.meeting(clause)) for clause in clauses]
@@ -362,8 +362,8 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
                 else [bucket.name for bucket in self.gold.buckets[attribute]]
             )
             counts = ones_of_each(self.gold.values(attribute), inside)
-            found[attribute] = dict(zip(names, counts, strict=True))
-        return found
+            values[attribute] = dict(zip(names, counts, strict=True))
+        return values
 
     def outcomes(self, name: str, inside: Words) -> dict[str, int]:
         """What became of the gold mentions of a slice, by outcome."""
@@ -436,7 +436,7 @@ def _system(
     partner = columns.column(side, "partner")
 
     def there(attribute: str) -> Column:
-        # Where nothing was found, the bucket behind the last one stands for none.
+        # Where nothing was found, the bucket after the last one stands for none.
         code = np.append(predicted.code(attribute).astype(np.int32), len(predicted.buckets[attribute]))
         return code[partner]
 
@@ -501,9 +501,9 @@ def weak_slices(
         facets.append(Facet.of_members(TOUGHNESS, gold.subsets, member))
     unit = ints(index.columns.unit_of_sentence[index.columns.column("gold", "sentence")])
     items = Items(unit, index.columns.head.units, weight, tuple(facets), other is not None)
-    found = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
+    search_result = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
     rows = []
-    for one in found.listed:
+    for one in search_result.listed:
         values = {
             items.facets[facet].attribute: items.facets[facet].values[value] for facet, value in one.key
         }
@@ -515,7 +515,7 @@ def weak_slices(
         other=other,
         depth=depth,
         least=least,
-        tested=found.tested,
+        tested=search_result.tested,
         flips=flips,
         loss=plain(ratio(weight.sum(), len(weight))),
         slices=tuple(rows),
@@ -534,7 +534,7 @@ class Check(Struct, frozen=True):
 
 
 class NamedSlice(Struct, frozen=True, forbid_unknown_fields=True):
-    """A slice as it stands in a file: its conditions, and the least scores asked of it, in points."""
+    """A slice as written in a file: its conditions, and the least scores asked of it, in points."""
 
     where: str
     precision: float | None = None
@@ -580,16 +580,16 @@ def read_gate(path: str | Path) -> GateFile:
     """
     content = read_toml(path, _EXAMPLE)
     try:
-        found = msgspec.convert(content, GateFile, strict=True)
+        gate = msgspec.convert(content, GateFile, strict=True)
     except msgspec.ValidationError as error:
         raise wrong_part(error, content, GateFile, str(path), _EXAMPLE) from None
-    for floor in found.slices:
+    for floor in gate.slices:
         if not 1 < floor.least <= 100:
             raise InputError(
                 f"{path}: the floor of slice {floor.name!r} is {floor.least:g}, "
                 "but must be points from 1 to 100."
             )
-    return found
+    return gate
 
 
 _EXAMPLE = (

@@ -72,12 +72,12 @@ def study(
         workers: processes; by default as many as there are cores. They change no byte of the document.
         cache: a folder where results are kept by content; True for the user's cache folder, False for none.
         progress: called with one line of text whenever something is done.
-        allow_commands: whether commands that the manifest names may be run; a manifest is data.
+        allow_commands: whether commands that the manifest names may be run; a manifest is data, not code.
         engine: where cells are computed, in place of processes of this machine: a Spark session (a cell is a
             task; its files must have the same path everywhere), or any `Engine`.
 
     Raises:
-        InputError: the manifest or a file cannot be used; told before anything is computed.
+        InputError: the manifest or a file cannot be used; raised before anything is computed.
     """
     from spanwise.studies.run import can_be_kept, check_settings
 
@@ -220,7 +220,7 @@ def _studied(
     }
     differ = {dataset: tests.buckets_differ for dataset, tests in tested.items()}
     about = {dataset: tests.letters_about for dataset, tests in tested.items() if tests.letters_about}
-    found = analyses(
+    analysed = analyses(
         datasets,
         read,
         correction=read.settings.get("correction", CORRECTION),
@@ -241,8 +241,8 @@ def _studied(
         systems_factors={system.name: dict(system.factors) for system in read.systems},
         datasets=datasets,
         analyses=replace(
-            found,
-            holistic=_with_tests(found.holistic, tested, plan),
+            analysed,
+            holistic=_with_tests(analysed.holistic, tested, plan),
             letters={dataset: tests.letters for dataset, tests in tested.items()},
             letters_about=about or UNSET,
         ),
@@ -253,7 +253,7 @@ def _studied(
 def _notes(
     manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
-    """That sentences were taken as independent, where nothing marks documents and nobody asked for it."""
+    """A note that sentences were treated as independent, unless documents are marked or it was asked for."""
     from spanwise.evaluation import UNMARKED
 
     if manifest.settings.get("unit") is not None:

@@ -2,7 +2,8 @@
 
 What was trained is kept beside the manifest with a hash of what it was made from: data, settings and
 version. It is trained again only where that changed, and a study that was interrupted goes on with what is
-missing. Trainers run in other processes, so the core never loads them, and one that dies ends alone.
+missing. Trainers run in other processes, so the core never loads them, and one that dies does not end the
+study.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ def key_of(*parts: object) -> str:
 
 
 class Cache(Struct, frozen=True):
-    """A folder of results; a file is there whole or not at all, and a damaged one is as good as none."""
+    """A folder of results; a file is there whole or not at all, and a damaged one counts as missing."""
 
     folder: Path
 
     def get(self, key: str, kind: type[T]) -> T | None:
-        """What was kept under `key`, or None; an entry that this user's spanwise did not write is none."""
+        """What was kept under `key`, or None; an entry that this user's spanwise did not write is ignored."""
         try:
             kept = self._path(key).read_bytes()
             seal, data = kept[:_SEAL], kept[_SEAL:]
@@ -67,7 +68,7 @@ class Cache(Struct, frozen=True):
             return None
 
     def put(self, key: str, value: Struct) -> bool:
-        """Keep `value` under `key`; False where the folder cannot be written to, which ends nothing."""
+        """Keep `value` under `key`; False where the folder cannot be written to, which is not an error."""
         data = zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6)
         try:
             self.prepare()
@@ -86,7 +87,7 @@ class Cache(Struct, frozen=True):
 
     @property
     def _secret(self) -> Path:
-        """The file with the key of the seals, which this user alone can read."""
+        """The file with the key of the seals, which only this user can read."""
         return self.folder / ".key"
 
     def _path(self, key: str) -> Path:
@@ -286,7 +287,7 @@ def _train_in_process(trainings: list[TrainingRun], progress: Progress) -> None:
 
 
 def _run_command(training: TrainingRun, root: Path, progress: Progress) -> None:
-    """Run a trainer of somebody else's, without a shell; what it fails at is said, and the study goes on."""
+    """Run an external trainer, without a shell; a failure is reported, and the study goes on."""
     make_folder(training.output.parent)
     part = training.output.with_name(f".{training.output.name}")
     values = {**training.files, "seed": training.run, "run": training.run, "dataset": training.dataset}

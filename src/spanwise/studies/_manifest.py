@@ -23,7 +23,7 @@ from spanwise.settings import SETTINGS as DECLARED
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
-# What may stand where, and of which type; the words are the keywords of the Python functions.
+# What may be given where, and of which type; the words are the keywords of the Python functions.
 READING: dict[str, object] = {
     name: one.toml for name, one in DECLARED.items() if one.toml is not None and one.per_dataset
 }
@@ -93,7 +93,7 @@ class StudyDataset(Struct, frozen=True):
 
 
 class StudySystem(Struct, frozen=True):
-    """One system: where its predictions lie, and the factors that tell it from others."""
+    """One system: where its predictions are, and the factors that distinguish it from others."""
 
     name: str
     predictions: str
@@ -123,7 +123,7 @@ class Pair(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """A study as it was written down: what is where, and what is asked. Names stand in sorted order."""
+    """A study as its manifest describes it: the files and the comparisons. Names are in sorted order."""
 
     path: str
     root: Path
@@ -204,7 +204,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _pairs(asked: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pair]:
-    """The pairs asked for, in the direction they were asked, and those that differ in one factor alone.
+    """The pairs asked for, in the direction they were asked, and those that differ in only one factor.
 
     Where nothing is asked and no system names a factor, all pairs.
     """
@@ -378,7 +378,9 @@ class _Check(Struct, frozen=True):
 
     def _with_context(self, systems: Mapping[str, object], sizes: list[object]) -> dict[str, object]:
         if not sizes or not all(isinstance(size, int) and size > 0 for size in sizes):
-            raise self.error(("context",), f"'context' must be a list of numbers from 1 on, not {sizes!r}.")
+            raise self.error(
+                ("context",), f"'context' must be a list of numbers of 1 or more, not {sizes!r}."
+            )
         made: dict[str, object] = {}
         for name, table in systems.items():
             own = table.get("train") if isinstance(table, dict) else None
@@ -441,7 +443,7 @@ class _Check(Struct, frozen=True):
 
 
 def _line(text: str, keys: tuple[str, ...]) -> int | None:
-    """The line where a key stands, as well as a search can tell; None for the whole file."""
+    """The line of a key, as well as a search can tell; None for the whole file."""
     if not keys:
         return None
     lines = text.splitlines()

@@ -127,9 +127,9 @@ def _tested(
     several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
     single = [pair for pair in pairs if pair not in several]
     wanted = (lambda question: question.path == options["primary"]) if only_primary else None
-    found: dict[tuple[str, str], Comparison] = {}
+    comparisons: dict[tuple[str, str], Comparison] = {}
     over = compared(runs, several, resampling, over_runs=True, wanted=wanted, **options)
-    found |= dict(zip(several, over, strict=True))
+    comparisons |= dict(zip(several, over, strict=True))
     most = lcm(*(len(named) for named in runs.values())) if runs else 1
     pooled = {name: [_pooled(named, most)] for name, named in runs.items()}
     of_models = compared(
@@ -141,8 +141,10 @@ def _tested(
         correction=options["correction"],
         primary=options["primary"],
     )
-    found |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
-    ordered = tuple(replace(found[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs)
+    comparisons |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
+    ordered = tuple(
+        replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
+    )
     return _corrected_together(ordered, options["correction"]) if several and single else ordered
 
 
@@ -180,8 +182,8 @@ def _pooled(runs: Runs, most: int) -> list[Measure]:
     Every system is weighed as if it had the same number of runs, since units change sides in the test.
     """
     by_name = [{measure.name: measure for measure in run} for run in runs]
-    shared = [name for name in by_name[0] if all(name in found for found in by_name)]
-    return [_added([found[name] for found in by_name], most // len(runs)) for name in shared]
+    shared = [name for name in by_name[0] if all(name in measures for measures in by_name)]
+    return [_added([measures[name] for measures in by_name], most // len(runs)) for name in shared]
 
 
 def _added(measures: Sequence[Measure], times: int) -> Measure:
@@ -233,7 +235,7 @@ def buckets_differ(
     Only buckets with at least five expected errors and five expected successes at the overall score take
     part, and two of them are needed.
     """
-    found: dict[str, dict[str, float]] = {"": {}}
+    p_values: dict[str, dict[str, float]] = {"": {}}
     names = dict.fromkeys(one.key for runs in systems.values() for run in runs for one in run)
     for key in (key for key in names if key.kind == "attribute" and score in _ITEMS):
         measures = {
@@ -250,9 +252,9 @@ def buckets_differ(
             parts = [_excess(next(flat), score) for _ in runs]
             rows.append(np.mean([row for row, _ in parts], axis=0))
             testable.append(np.all([enough for _, enough in parts], axis=0))
-            found.setdefault(system, {})[key.attribute] = _p(rows[-1], testable[-1], resampling)
-        found[""][key.attribute] = _p(np.mean(rows, axis=0), np.all(testable, axis=0), resampling)
-    return found
+            p_values.setdefault(system, {})[key.attribute] = _p(rows[-1], testable[-1], resampling)
+        p_values[""][key.attribute] = _p(np.mean(rows, axis=0), np.all(testable, axis=0), resampling)
+    return p_values
 
 
 # The columns gold, predicted and correct of a bucket's counts as items and as losses.

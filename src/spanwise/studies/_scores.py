@@ -42,7 +42,7 @@ def over_runs(values: Mapping[str, float]) -> Spread:
 
 
 class StudyScores(Struct, frozen=True):
-    """The runs of a study, asked for by name; systems and datasets stand in sorted order."""
+    """The runs of a study, asked for by name; systems and datasets are in sorted order."""
 
     datasets: Mapping[str, DatasetRuns]
     systems: Sequence[str]
@@ -96,7 +96,7 @@ class StudyScores(Struct, frozen=True):
         return tuple(_spread(bucket, values[name]) for name, bucket in first.items())
 
     def row(self, run: SystemScores, attribute: str) -> dict[str, float]:
-        """The score of each bucket of one run; a category without gold units is no bucket of a test."""
+        """The score of each bucket of one run; a category without gold units is not a bucket of a test."""
         buckets = scale_of(run, attribute)
         categories = is_categorical(buckets)
         return {one.name: self.of_bucket(one) for one in buckets if one.gold or not categories}
@@ -249,8 +249,8 @@ def _scored_slices(run: SystemScores, scores: StudyScores) -> Iterator[ScoredSli
             shown = None if bucket.label is UNSET else bucket.label
             value = scores.of_bucket(bucket)
             yield ScoredSlice("bucket", attribute, bucket.name, bucket.gold, shown, value, scores.score)
-    for subset, found in run.tough.items():
-        recall = found.overall
+    for subset, subset_scores in run.tough.items():
+        recall = subset_scores.overall
         yield ScoredSlice("tough", None, subset, recall.mentions, None, or_nan(recall.recall), "recall")
 
 
@@ -373,11 +373,11 @@ def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]
 
 
 def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest:
-    """Friedman's test that all systems score alike over datasets.
+    """Friedman's test of whether all systems score the same over datasets.
 
     Args:
         means: of each system the mean score over runs by dataset; a dataset without one of some system
-            takes no part.
+            is ignored.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
@@ -402,17 +402,19 @@ def ranking_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Rankin
     if not rows:
         return UNSET
     ranked = np.mean([ranks([-(value or 0.0) for value in row]) for row in rows], axis=0)
-    found = {name: float(rank) for name, rank in zip(means, ranked, strict=True)}
-    count = len(found)
+    mean_ranks = {name: float(rank) for name, rank in zip(means, ranked, strict=True)}
+    count = len(mean_ranks)
     q = float(studentized_range.ppf(1 - LEVEL, count, np.inf)) / np.sqrt(2)
     critical = float(q * np.sqrt(count * (count + 1) / (6 * len(rows))))
-    order = sorted(found, key=lambda name: (found[name], name))
+    order = sorted(mean_ranks, key=lambda name: (mean_ranks[name], name))
     groups: list[tuple[str, ...]] = []
     for first in range(count):
-        last = max(at for at in range(first, count) if found[order[at]] - found[order[first]] < critical)
+        last = max(
+            at for at in range(first, count) if mean_ranks[order[at]] - mean_ranks[order[first]] < critical
+        )
         if last > first and (not groups or order[last] != groups[-1][-1]):
             groups.append(tuple(order[first : last + 1]))
-    return Ranking(datasets=len(rows), ranks=found, critical=critical, groups=tuple(groups))
+    return Ranking(datasets=len(rows), ranks=mean_ranks, critical=critical, groups=tuple(groups))
 
 
 def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:

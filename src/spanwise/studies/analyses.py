@@ -381,7 +381,7 @@ P = TypeVar("P", bound=PairedTest)
 
 
 def _corrected(tests: Sequence[P], correction: str) -> list[P]:
-    """The tests of one family, corrected; said where the correction puts the level out of reach."""
+    """The tests of one family, corrected; with a note where the correction puts the level out of reach."""
     defined = {place: test.p for place, test in enumerate(tests) if test.p is not None}
     corrected = dict(zip(defined, correct(list(defined.values()), correction).tolist(), strict=True))
     # Where every test shows the most it can, the correction leaves them at this (Holm) or untouched (BH).
@@ -410,14 +410,14 @@ def _leads(scores: StudyScores, pair: Pair, dataset: str) -> dict[str, BucketLea
             for system in (pair.first, pair.second)
         )
         names = [name for name in first if name in second]
-        found = comparative_diagnosis(
+        diagnosis = comparative_diagnosis(
             [first[name] for name in names], [second[name] for name in names], names
         )
         best, worst = (
             lead and replace(lead, first=plain(first[lead.bucket]), second=plain(second[lead.bucket]))
-            for lead in (found.best, found.worst)
+            for lead in (diagnosis.best, diagnosis.worst)
         )
-        leads[attribute] = replace(found, best=best, worst=worst)
+        leads[attribute] = replace(diagnosis, best=best, worst=worst)
     return leads
 
 

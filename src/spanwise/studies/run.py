@@ -59,7 +59,7 @@ class CellTask(Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
-        """The cell as progress and errors call it."""
+        """The name of the cell in progress and errors."""
         return f"{self.dataset} × {self.system}"
 
     @property
@@ -334,7 +334,8 @@ def run_cells(
     hears how many cells were read and counted.
 
     Raises:
-        InputError: a file cannot be used; the first in the order of cells is told, before any is computed.
+        InputError: a file cannot be used; the first in the order of cells is reported, before any is
+        computed.
     """
     reader = CellReader(manifest, engine, held=held)
     results: dict[str, CellResult] = {}
@@ -398,7 +399,7 @@ def _prepare(cache: Path | None, progress: Progress) -> None:
     try:
         Cache(cache).prepare()
     except OSError as error:
-        progress(f"nothing will be kept: {cache} cannot be written to ({error.strerror})")
+        progress(f"nothing will be cached: {cache} cannot be written to ({error.strerror})")
 
 
 def _spoken(result: CellResult, score: ScoreKind) -> str:
@@ -420,10 +421,10 @@ class PairTask(Struct, frozen=True):
 
 def compute_pairs(task: PairTask) -> PairedTests:
     """Test the systems of one dataset against each other, and keep the result where a cache is given."""
-    found = paired(task.units, task.pairs, scores=task.scores, **task.options)
+    tests = paired(task.units, task.pairs, scores=task.scores, **task.options)
     if task.cache is not None:
-        Cache(task.cache).put(task.key, found)
-    return found
+        Cache(task.cache).put(task.key, tests)
+    return tests
 
 
 def run_pairs(

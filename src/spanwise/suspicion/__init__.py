@@ -76,18 +76,18 @@ def suspects(
 ) -> Suspects:
     """List places of the gold data that are worth a second look.
 
-    A suspect is no error: systems can be wrong together, and words can be read in two ways with good
+    A suspect is not an error: systems can be wrong together, and words can be read in two ways with good
     reason. Its score is the larger of two. *Votes*: (systems for the proposal - systems for the gold
     mention) / systems, for proposals of at least two systems. *Variation*: the same words between the
-    same neighbours are read otherwise elsewhere in train, dev and test; the share of the majority reading
+    same neighbours are read differently elsewhere in train, dev and test; the share of the majority reading
     times (1 - 1/n).
 
     Args:
         gold: the gold file, or an annotation that was read.
         systems: predictions by the name of the system; several runs of one system, in a list, are one
             voter: what more than half of them predict.
-        train, dev: more annotated text, or several, in which words may be read otherwise.
-        top: the most suspects to list; None for all.
+        train, dev: more annotated text, or several, in which words may be read differently.
+        top: the maximum number of suspects to list; None for all.
         align: what to do where the tokens of predictions differ, as `evaluate` takes it.
         redact: leave out all text.
         reading: how to read the files, as `spanwise.read` takes it.
@@ -145,13 +145,15 @@ def _document(
     voters, top = len(systems), settings.top
     everyone = np.ones(voters, dtype=bool)
     counted = count(case.ballot, everyone)
-    found = join(case.ballot, counted, voters, case.places)
-    order, rank, tied = ranked(found, whole.corpus)
+    candidates = join(case.ballot, counted, voters, case.places)
+    order, rank, tied = ranked(candidates, whole.corpus)
     listed = order if top is None else order[:top]
-    named = kinds(found, case.ballot)
-    scored = ScoredPredictions.of(systems, found.sentence[listed])
+    named = kinds(candidates, case.ballot)
+    scored = ScoredPredictions.of(systems, candidates.sentence[listed])
     rows = tuple(
-        _suspect(case, found, row, named[row], int(rank[place]), int(tied[place]), voters, scored, redact)
+        _suspect(
+            case, candidates, row, named[row], int(rank[place]), int(tied[place]), voters, scored, redact
+        )
         for place, row in enumerate(listed.tolist())
     )
     return Suspects(
@@ -160,11 +162,11 @@ def _document(
         inputs=inputs,
         settings=settings,
         voters=tuple(systems),
-        found=len(found.gold),
+        found=len(candidates.gold),
         kinds={kind: Counter(named)[kind] for kind in ("label", "boundary", "missing", "spurious")},
         suspects=rows,
         effects=_effects(case, tuple(systems), top),
-        notes=_notes(case, voters, len(listed), len(found.gold), rank, tied),
+        notes=_notes(case, voters, len(listed), len(candidates.gold), rank, tied),
     )
 
 
@@ -191,7 +193,7 @@ def _runs(source: object) -> list[object]:
         paths = sorted(root.glob(str(pattern.relative_to(pattern.anchor))))
         if not paths:
             raise InputError(
-                f"no file fits {os.fspath(source)!r}.\n{{run}} stands for part of a file or folder name."
+                f"no file matches {os.fspath(source)!r}.\n{{run}} stands for part of a file or folder name."
             )
         return list[Any](paths)
     return listed_sources(source)
@@ -199,7 +201,7 @@ def _runs(source: object) -> list[object]:
 
 def _aligned(gold: Annotation, predicted: Annotation, how: How) -> Mentions:
     mentions = align_text(gold, predicted, how=how).mentions
-    # Aligned mentions stand in the order in which they were read.
+    # Aligned mentions are in the order in which they were read.
     return _placed(replace(mentions, score=predicted.mentions.score))
 
 
@@ -230,21 +232,21 @@ def _case(
         codes(distinct.label[supported]), box.labels,
     )  # fmt: skip
     readable = [in_tokens(one.corpus, one.mentions) for one in texts]
-    found = occurrences(line, readable, [in_tokens(gold.corpus, proposals)])
+    places = occurrences(line, readable, [in_tokens(gold.corpus, proposals)])
     readings = len(box.labels) + 1
-    by_context = readings_of(found.context, found.reading, readings)
-    by_surface = readings_of(found.surface, found.reading, readings)
+    by_context = readings_of(places.context, places.reading, readings)
+    by_surface = readings_of(places.surface, places.reading, readings)
     within = int(line.origin[len(gold.corpus)]) if len(more) and len(line.origin) > len(gold.corpus) else len(
         line.tokens
     )  # fmt: skip
-    varied = variation(found, by_context, within)
+    varied = variation(places, by_context, within)
     return _SuspicionCase(
         gold,
         texts,
         box,
-        places_of(found, varied, line, box, gold.corpus),
+        places_of(places, varied, line, box, gold.corpus),
         line,
-        found,
+        places,
         by_context,
         by_surface,
     )
@@ -252,7 +254,7 @@ def _case(
 
 def _suspect(
     case: _SuspicionCase,
-    found: Candidates,
+    candidates: Candidates,
     row: int,
     kind: str,
     rank: int,
@@ -262,31 +264,35 @@ def _suspect(
     redact: bool,
 ) -> Suspect:
     distinct, labels = case.ballot.mentions, case.ballot.labels
-    sentence = int(found.sentence[row])
+    sentence = int(candidates.sentence[row])
     own = None
-    if found.gold[row] >= 0:
-        at = int(case.ballot.gold[found.gold[row]])
+    if candidates.gold[row] >= 0:
+        at = int(case.ballot.gold[candidates.gold[row]])
         own = SuspectMention(
             start=int(distinct.start[at]), end=int(distinct.end[at]), label=labels[int(distinct.label[at])]
         )
     proposal = None
-    if found.label[row] >= 0:
+    if candidates.label[row] >= 0:
         proposal = SuspectMention(
-            start=int(found.start[row]), end=int(found.end[row]), label=labels[int(found.label[row])]
+            start=int(candidates.start[row]),
+            end=int(candidates.end[row]),
+            label=labels[int(candidates.label[row])],
         )
     first = own or proposal
     corpus = case.gold.corpus
     return Suspect(
         rank=rank,
         tied=tied,
-        score=float(found.score[row]),
+        score=float(candidates.score[row]),
         kind=kind,
         sentence=sentence,
         source=corpus.place(sentence, first.start if first and corpus.unit == "token" else 0),
         gold=own,
         proposal=proposal,
-        votes=SuspectVotes(for_=int(found.supporting[row]), against=int(found.opposing[row])),
-        evidence=_evidence(case, found, row, own, proposal, voters, scored.of_label(sentence, own, proposal)),
+        votes=SuspectVotes(for_=int(candidates.supporting[row]), against=int(candidates.opposing[row])),
+        evidence=_evidence(
+            case, candidates, row, own, proposal, voters, scored.of_label(sentence, own, proposal)
+        ),
         tokens=() if redact or corpus.without_text else _text(corpus, sentence),
     )
 
@@ -298,7 +304,7 @@ def _text(corpus: Corpus, sentence: int) -> tuple[str, ...]:
 
 def _evidence(
     case: _SuspicionCase,
-    found: Candidates,
+    candidates: Candidates,
     row: int,
     own: SuspectMention | None,
     proposal: SuspectMention | None,
@@ -307,23 +313,25 @@ def _evidence(
 ) -> SuspectEvidence:
     words: list[str] = []
     if voters >= 2:
-        words.append(_vote_words(int(found.supporting[row]), int(found.opposing[row]), voters, own, proposal))
+        words.append(
+            _vote_words(int(candidates.supporting[row]), int(candidates.opposing[row]), voters, own, proposal)
+        )
     readings: dict[str, int] = {}
     example = None
-    if found.group[row] >= 0 and case.by_context is not None:
-        readings = _read_as(case, case.by_context, int(found.group[row]))
-        example = _example(case, int(found.group[row]), proposal)
+    if candidates.group[row] >= 0 and case.by_context is not None:
+        readings = _read_as(case, case.by_context, int(candidates.group[row]))
+        example = _example(case, int(candidates.group[row]), proposal)
         listed = ", ".join(f"{name} {number}×" for name, number in readings.items())
         words.append(f"the same words between the same neighbours are read as {listed}")
-    rarity = _rarity(case, int(found.sentence[row]), own, proposal)
+    rarity = _rarity(case, int(candidates.sentence[row]), own, proposal)
     if rarity is not None and rarity >= 0.5:
-        words.append(f"{100 * rarity:.0f} % of the occurrences of these words are read otherwise")
+        words.append(f"{100 * rarity:.0f} % of the occurrences of these words are read differently")
     if confidence is not None and confidence < 0.5:
-        words.append(f"the systems' scores leave {100 * confidence:.0f} % for gold's reading")
+        words.append(f"the systems' scores leave {100 * confidence:.0f} % for the gold reading")
     return SuspectEvidence(
         confidence=confidence,
-        votes=float(found.vote_score[row]) or None if voters >= 2 else None,
-        variation=float(found.variation_score[row]) or None,
+        votes=float(candidates.vote_score[row]) or None if voters >= 2 else None,
+        variation=float(candidates.variation_score[row]) or None,
         rarity=rarity,
         readings=readings,
         example=example,
@@ -359,14 +367,14 @@ def _read_as(case: _SuspicionCase, counts: Readings, group: int) -> dict[str, in
 
 def _example(case: _SuspicionCase, group: int, proposal: SuspectMention | None) -> str | None:
     """A place where the words are read as proposed."""
-    found, text = case.occurrences, case.text
-    if found is None or text is None:
+    occurrences, text = case.occurrences, case.text
+    if occurrences is None or text is None:
         return None
     code = OUTSIDE if proposal is None else case.ballot.labels.index(proposal.label) + 1
-    rows = np.flatnonzero((found.context == group) & (found.reading == code))
+    rows = np.flatnonzero((occurrences.context == group) & (occurrences.reading == code))
     if not len(rows):
         return None
-    begin = int(found.begin[rows].min())
+    begin = int(occurrences.begin[rows].min())
     sentence = int(np.searchsorted(text.origin, begin, "right")) - 1
     number = int(np.searchsorted(text.first, sentence, "right")) - 1
     inside = sentence - int(text.first[number])
@@ -377,28 +385,28 @@ def _rarity(
     case: _SuspicionCase, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
 ) -> float | None:
     """1 - the share of gold's reading among the occurrences of the words, where there are five or more."""
-    found, text, counts = case.occurrences, case.text, case.by_surface
+    occurrences, text, counts = case.occurrences, case.text, case.by_surface
     mention = own or proposal
-    if found is None or text is None or counts is None or mention is None:
+    if occurrences is None or text is None or counts is None or mention is None:
         return None
     where = Mentions.of([(sentence, mention.start, mention.end, mention.label)])
     placed = in_tokens(case.gold.corpus, where).rows()
     if not placed:
         return None
     _, start, end, _ = placed[0]
-    at = _occurrence(found, int(text.origin[sentence]) + start, end - start)
-    if at is None or counts.total[found.surface[at]] < _ENOUGH:
+    at = _occurrence(occurrences, int(text.origin[sentence]) + start, end - start)
+    if at is None or counts.total[occurrences.surface[at]] < _ENOUGH:
         return None
     reading = OUTSIDE if own is None else case.ballot.labels.index(own.label) + 1
-    group = ints([found.surface[at]])
+    group = ints([occurrences.surface[at]])
     return plain(1 - ratio(counts.of(group, ints([reading]))[0], counts.total[group[0]]))
 
 
-def _occurrence(found: Occurrences, begin: int, length: int) -> int | None:
-    """Occurrences stand by length, then by place."""
-    first, last = np.searchsorted(found.length, [length, length + 1])
-    at = int(first + np.searchsorted(found.begin[first:last], begin))
-    return at if at < last and found.begin[at] == begin else None
+def _occurrence(occurrences: Occurrences, begin: int, length: int) -> int | None:
+    """Occurrences are ordered by length, then by place."""
+    first, last = np.searchsorted(occurrences.length, [length, length + 1])
+    at = int(first + np.searchsorted(occurrences.begin[first:last], begin))
+    return at if at < last and occurrences.begin[at] == begin else None
 
 
 def _effects(
@@ -412,31 +420,40 @@ def _effects(
         others = np.ones(len(names), dtype=bool)
         others[number] = False
         counted = count(case.ballot, others)
-        found = join(case.ballot, counted, len(names) - 1, case.places)
-        order, _, _ = ranked(found, case.gold.corpus)
+        candidates = join(case.ballot, counted, len(names) - 1, case.places)
+        order, _, _ = ranked(candidates, case.gold.corpus)
         result[name] = _effect(
-            case.ballot, counted, found.take(order), case.ballot.mentions.by[number + 1], top
+            case.ballot, counted, candidates.take(order), case.ballot.mentions.by[number + 1], top
         )
     return result
 
 
 def _effect(
-    box: Ballot, counted: VoteCandidates, found: Candidates, own: Bools, top: int | None
+    box: Ballot, counted: VoteCandidates, candidates: Candidates, own: Bools, top: int | None
 ) -> tuple[SuspectEffect, ...]:
     distinct = box.mentions
     inside = distinct.by[0]
     gold, predicted, correct = int(inside.sum()), int(own.sum()), int((inside & own).sum())
     has = replace(counted, votes=ints(own))
-    proposed = found.label >= 0
-    gains = np.zeros(len(found.gold), dtype=np.int64)
+    proposed = candidates.label >= 0
+    gains = np.zeros(len(candidates.gold), dtype=np.int64)
     rows = np.flatnonzero(proposed)
     gains[rows] = votes_for(
-        box, has, found.sentence[rows], found.start[rows], found.end[rows], found.label[rows]
+        box,
+        has,
+        candidates.sentence[rows],
+        candidates.start[rows],
+        candidates.end[rows],
+        candidates.label[rows],
     )
-    loses = np.where(found.gold >= 0, own[box.gold[np.maximum(found.gold, 0)]], False) if len(box.gold) else 0
+    loses = (
+        np.where(candidates.gold >= 0, own[box.gold[np.maximum(candidates.gold, 0)]], False)
+        if len(box.gold)
+        else 0
+    )
     right = correct + np.concatenate([[0], np.cumsum(gains - loses)])
-    size = gold + np.concatenate([[0], np.cumsum(proposed.astype(int) - (found.gold >= 0))])
-    last = len(found.gold) if top is None else min(top, len(found.gold))
+    size = gold + np.concatenate([[0], np.cumsum(proposed.astype(int) - (candidates.gold >= 0))])
+    last = len(candidates.gold) if top is None else min(top, len(candidates.gold))
     steps: Ints = ints(sorted({0, last, *(step for step in STEPS if step < last)}))
     return tuple(
         SuspectEffect(k=step, f1=plain(ratio(2 * right[step], size[step] + predicted)))
@@ -445,16 +462,16 @@ def _effect(
 
 
 def _notes(
-    case: _SuspicionCase, voters: int, listed: int, found: int, rank: Ints, tied: Ints
+    case: _SuspicionCase, voters: int, listed: int, number: int, rank: Ints, tied: Ints
 ) -> tuple[str, ...]:
     notes = []
     if voters < 2:
-        notes.append("votes need two systems or more; suspects rest on variation alone")
+        notes.append("votes need at least two systems; suspects rest only on variation")
     elif voters == 2:
-        notes.append("effects on scores need three systems or more: a system does not vote on itself")
+        notes.append("effects on scores need at least three systems: a system does not vote on itself")
     if case.text is None:
-        notes.append("variation needs text; suspects rest on votes alone")
-    if 0 < listed < found and rank[listed - 1] == rank[listed]:
+        notes.append("variation needs text; suspects rest only on votes")
+    if 0 < listed < number and rank[listed - 1] == rank[listed]:
         last = int(rank[listed - 1])
         shown = listed - last + 1
         notes.append(

@@ -102,21 +102,21 @@ def overlapping(begin: Ints, end: Ints, other_begin: Ints, other_end: Ints) -> t
     return ints(mine[kept]), ints(other[kept])
 
 
-def count(found: Ballot, voting: Bools) -> VoteCandidates:
+def count(ballot: Ballot, voting: Bools) -> VoteCandidates:
     """The best change to each gold mention, and proposals where gold has nothing, by the systems `voting`."""
-    distinct = found.mentions
+    distinct = ballot.mentions
     votes = ints(distinct.by[1:][voting].sum(axis=0))
-    silent = ints(found.silent[voting].sum(axis=0))
+    silent = ints(ballot.silent[voting].sum(axis=0))
     place = np.full(len(distinct), -1, dtype=np.int64)
-    place[found.gold] = np.arange(len(found.gold))
-    supported = votes[found.pair_proposal] >= 2
-    proposal, partner = found.pair_proposal[supported], found.pair_gold[supported]
-    # A proposal over several gold mentions stands under the one with most votes, ties the first.
+    place[ballot.gold] = np.arange(len(ballot.gold))
+    supported = votes[ballot.pair_proposal] >= 2
+    proposal, partner = ballot.pair_proposal[supported], ballot.pair_gold[supported]
+    # A proposal over several gold mentions goes with the one with most votes, ties the first.
     order = np.lexsort((partner, -votes[partner], proposal))
     first = _first_of(proposal[order])
     proposal, partner = proposal[order][first], partner[order][first]
-    score = silent - votes[found.gold]
-    best = np.full(len(found.gold), -1, dtype=np.int64)
+    score = silent - votes[ballot.gold]
+    best = np.full(len(ballot.gold), -1, dtype=np.int64)
     support = silent.copy()
     # Of several changes to one gold mention the highest counts; ties: most votes, then the first.
     margin = votes[proposal] - votes[partner]
@@ -128,8 +128,8 @@ def count(found: Ballot, voting: Bools) -> VoteCandidates:
     row, chosen = row[wins], chosen[wins]
     score[row], best[row], support[row] = margin[chosen], proposal[chosen], votes[proposal[chosen]]
     free = np.ones(len(distinct), dtype=bool)
-    free[found.gold] = False
-    free[found.pair_proposal] = False
+    free[ballot.gold] = False
+    free[ballot.pair_proposal] = False
     return VoteCandidates(
         votes=votes,
         gold_score=ints(score),
@@ -153,7 +153,7 @@ NONE = -1  # partly covered, or with several labels at once
 
 
 class Text(Struct, frozen=True, eq=False):
-    """All sentences of several corpora behind each other, a mark before, between and behind them.
+    """All sentences of several corpora one after the other, a mark before, between and after them.
 
     `origin[i]` is where sentence `i` of the first corpus, then of the next, begins.
     """
@@ -164,7 +164,7 @@ class Text(Struct, frozen=True, eq=False):
 
 
 class Occurrences(Struct, frozen=True, eq=False):
-    """Places where words stand that are a mention somewhere, with how they are read there.
+    """Places with words that are a mention somewhere, with how they are read there.
 
     `surface` and `context` number equal words, and equal words between equal neighbours.
     """
@@ -212,7 +212,7 @@ def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
     first = np.searchsorted(line + corpus.token_end, mentions.sentence * stride + mentions.start, "right")
     last = np.searchsorted(line + corpus.token_start, mentions.sentence * stride + mentions.end, "left")
     origin = corpus.sentences[mentions.sentence]
-    found = Mentions(
+    moved = Mentions(
         mentions.sentence,
         ints(first - origin),
         ints(last - origin),
@@ -220,7 +220,7 @@ def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
         mentions.labels,
         fields=mentions.fields,
     )
-    return found.take(np.flatnonzero(last > first))
+    return moved.take(np.flatnonzero(last > first))
 
 
 def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
@@ -245,7 +245,7 @@ def text_of(annotations: Sequence[Annotation]) -> Text:
 
 
 def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mentions] = ()) -> Occurrences:
-    """Every place where the words of a mention stand; `more` are words to look for, not readings.
+    """Every place where the words of a mention occur; `more` are words to look for, not readings.
 
     Words are compared by 64-bit hashes of all tokens of a stretch.
     """
@@ -263,10 +263,10 @@ def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mention
             keys = np.unique(window[wanted_begin[wanted_length == size]])
             if not len(keys):
                 continue
-            found = members(window, keys)
-            begins.append(found)
-            lengths.append(np.full(len(found), size))
-            hashes.append(window[found])
+            at = members(window, keys)
+            begins.append(at)
+            lengths.append(np.full(len(at), size))
+            hashes.append(window[at])
         if not begins:
             nothing = ints([])
             return Occurrences(nothing, nothing, nothing, nothing, nothing)
@@ -341,11 +341,11 @@ def readings_of(group: Ints, reading: Ints, readings: int) -> Readings:
     return Readings(group[there], ints(total), ints(cell), ints(count), readings)
 
 
-def variation(found: Occurrences, counts: Readings, within: int) -> Variation:
-    """Occurrences before place `within` whose words are read otherwise elsewhere, in the same context.
+def variation(occurrences: Occurrences, counts: Readings, within: int) -> Variation:
+    """Occurrences before place `within` whose words are read differently elsewhere, in the same context.
 
     The score is the share of the most frequent reading times (1 - 1/n), n all occurrences with a
-    reading. Where two readings are equally frequent each is held against the other.
+    reading. Where two readings are equally frequent, each is compared with the other.
     """
     groups, readings = len(counts.total), counts.readings
     owner, reading = counts.cell // readings, counts.cell % readings
@@ -355,10 +355,12 @@ def variation(found: Occurrences, counts: Readings, within: int) -> Variation:
     owner, reading, count = owner[order], reading[order], counts.count[order]
     start = np.searchsorted(owner, np.arange(groups))
     kinds = np.bincount(owner, minlength=groups)
-    rows = np.flatnonzero((found.begin < within) & (found.reading != NONE) & (kinds[found.context] > 1))
-    group = found.context[rows]
+    rows = np.flatnonzero(
+        (occurrences.begin < within) & (occurrences.reading != NONE) & (kinds[occurrences.context] > 1)
+    )
+    group = occurrences.context[rows]
     top, second = start[group], start[group] + 1
-    mine = found.reading[rows]
+    mine = occurrences.reading[rows]
     own = counts.of(group, mine)
     most = count[top]
     tied = (own == most) & (count[second] == most)
@@ -414,13 +416,13 @@ class VariationTable(Struct, frozen=True, eq=False):
 
 
 def places_of(
-    found: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
+    occurrences: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
 ) -> VariationTable:
-    """Where in gold the varying occurrences lie."""
-    begin, length = found.begin[varied.row], found.length[varied.row]
+    """Where in gold the varying occurrences are."""
+    begin, length = occurrences.begin[varied.row], occurrences.length[varied.row]
     sentence = np.searchsorted(text.origin, begin, "right") - 1
     start = begin - text.origin[sentence]
-    reading = found.reading[varied.row]
+    reading = occurrences.reading[varied.row]
     rows = ballot.gold
     gold = _gold_in_tokens(ballot, corpus)
     stride = int(max(length.max(initial=0), (gold.end - gold.start).max(initial=0))) + 1
@@ -503,7 +505,7 @@ def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Varia
 def votes_for(
     ballot: Ballot, counted: VoteCandidates, sentence: Ints, start: Ints, end: Ints, label: Ints
 ) -> Ints:
-    """The votes for mentions that may be nobody's."""
+    """The votes for mentions that may not be in gold."""
     distinct = ballot.mentions
     if not len(distinct) or not len(sentence):
         return ints(np.zeros(len(sentence)))
@@ -530,7 +532,7 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
     vote_score = np.concatenate([counted.votes[free] / max(voters, 1), np.zeros(other)])
     variation_score = np.concatenate([np.zeros(number), varied.score])
     group = np.concatenate([np.full(number, -1), varied.group])
-    # The same proposal of both kinds is one: votes stand first in the order, variation behind them.
+    # The same proposal of both kinds is one: votes come first in the order, variation after them.
     order = np.lexsort((np.arange(number + other), label, end, start, sentence))
     columns = [column[order] for column in (sentence, start, end, label)]
     same = np.zeros(len(order), dtype=bool)
@@ -542,47 +544,48 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
     varying[again - 1] = varying[again]
     groups[again - 1] = groups[again]
     sentence, start, end, label = (column[first] for column in columns)
-    found = Candidates(
+    candidates = Candidates(
         ints(np.full(len(first), -1)), ints(sentence), ints(start), ints(end), ints(label),
         floats(scores[first]), floats(varying[first]),
         votes_for(ballot, counted, sentence, start, end, label), ints(np.zeros(len(first))),
         ints(groups[first]),
     )  # fmt: skip
-    return found.take(_best_of_overlapping(found))
+    return candidates.take(_best_of_overlapping(candidates))
 
 
-def _best_of_overlapping(found: Candidates) -> Ints:
+def _best_of_overlapping(candidates: Candidates) -> Ints:
     """Of overlapping proposals the highest alone; ties: most votes, then the first."""
-    order = np.lexsort((found.end, found.start, found.sentence))
-    crowded = _crowded(found, order)
+    order = np.lexsort((candidates.end, candidates.start, candidates.sentence))
+    crowded = _crowded(candidates, order)
     kept = set(np.flatnonzero(~crowded).tolist())
     rows = np.flatnonzero(crowded)
     ranked = rows[
         np.lexsort(
             (
-                found.label[rows], found.end[rows], found.start[rows], found.sentence[rows],
-                -found.supporting[rows], -found.score[rows].round(DIGITS),
+                candidates.label[rows], candidates.end[rows], candidates.start[rows],
+                candidates.sentence[rows],
+                -candidates.supporting[rows], -candidates.score[rows].round(DIGITS),
             )
         )
     ]  # fmt: skip
     taken: dict[int, list[tuple[int, int]]] = {}
     for row in ranked.tolist():
-        start, end = int(found.start[row]), int(found.end[row])
-        spans = taken.setdefault(int(found.sentence[row]), [])
+        start, end = int(candidates.start[row]), int(candidates.end[row])
+        spans = taken.setdefault(int(candidates.sentence[row]), [])
         if all(end <= a or b <= start for a, b in spans):
             spans.append((start, end))
             kept.add(row)
     return ints(sorted(kept))
 
 
-def _crowded(found: Candidates, order: Ints) -> Bools:
+def _crowded(candidates: Candidates, order: Ints) -> Bools:
     """Which proposals overlap another one, or lie between two that might."""
     crowded = np.zeros(len(order), dtype=bool)
     if not len(order):
         return crowded
-    stride = int(found.end.max()) + 1
-    begin = (found.sentence * stride + found.start)[order]
-    reach = np.maximum.accumulate((found.sentence * stride + found.end)[order])
+    stride = int(candidates.end.max()) + 1
+    begin = (candidates.sentence * stride + candidates.start)[order]
+    reach = np.maximum.accumulate((candidates.sentence * stride + candidates.end)[order])
     meets = np.zeros(len(order), dtype=bool)
     meets[1:] = begin[1:] < reach[:-1]
     crowded[order] = meets
@@ -600,35 +603,39 @@ def _both(one: Candidates, other: Candidates) -> Candidates:
     )
 
 
-def ranked(found: Candidates, corpus: Corpus) -> tuple[Ints, Ints, Ints]:
+def ranked(candidates: Candidates, corpus: Corpus) -> tuple[Ints, Ints, Ints]:
     """The order of suspects, and by place in it the rank and how many share it.
 
     Within ties the order follows from the words of the sentence, not from its place in the file: the part
     of a tie that a list shows is a sample that the order of the file does not choose.
     """
-    score = found.score.round(DIGITS)
+    score = candidates.score.round(DIGITS)
     drawn = {
         sentence: crc32(" ".join(corpus.words(sentence)).encode("utf-8", "replace"))
-        for sentence in set(found.sentence.tolist())
+        for sentence in set(candidates.sentence.tolist())
     }
-    lot = np.array([drawn[sentence] for sentence in found.sentence.tolist()], dtype=np.int64)
-    order = np.lexsort((found.label, found.end, found.start, found.sentence, lot, -score))
+    lot = np.array([drawn[sentence] for sentence in candidates.sentence.tolist()], dtype=np.int64)
+    order = np.lexsort((candidates.label, candidates.end, candidates.start, candidates.sentence, lot, -score))
     ordered = -score[order]
     rank = np.searchsorted(ordered, ordered, "left") + 1
     tied = np.searchsorted(ordered, ordered, "right") - rank + 1
     return ints(order), ints(rank), ints(tied)
 
 
-def kinds(found: Candidates, ballot: Ballot) -> list[str]:
+def kinds(candidates: Candidates, ballot: Ballot) -> list[str]:
     """Label, boundary, missing or spurious."""
     distinct = ballot.mentions
-    row = ballot.gold[np.maximum(found.gold, 0)] if len(ballot.gold) else np.zeros(len(found.gold), np.int64)
-    same = (
-        (distinct.start[row] == found.start) & (distinct.end[row] == found.end)
-        if len(distinct)
-        else np.zeros(len(found.gold), dtype=bool)
+    row = (
+        ballot.gold[np.maximum(candidates.gold, 0)]
+        if len(ballot.gold)
+        else np.zeros(len(candidates.gold), np.int64)
     )
-    code = np.select([found.gold < 0, found.label < 0, same], [2, 3, 0], default=1)
+    same = (
+        (distinct.start[row] == candidates.start) & (distinct.end[row] == candidates.end)
+        if len(distinct)
+        else np.zeros(len(candidates.gold), dtype=bool)
+    )
+    code = np.select([candidates.gold < 0, candidates.label < 0, same], [2, 3, 0], default=1)
     return [("label", "boundary", "missing", "spurious")[number] for number in code.tolist()]
 
 
@@ -644,7 +651,7 @@ class ScoredPredictions(Struct, frozen=True):
     def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> ScoredPredictions:
         """The predictions with a score in these sentences."""
         wanted = set(sentences.tolist())
-        found = []
+        predictions = []
         for mentions in (one for own in systems.values() for one in own if one.score is not None):
             assert mentions.score is not None
             said: dict[int, list[Said]] = {}
@@ -653,8 +660,8 @@ class ScoredPredictions(Struct, frozen=True):
             ):
                 if sentence in wanted and 0 <= score <= 1:
                     said.setdefault(sentence, []).append((start, end, label, score))
-            found.append(said)
-        return cls(tuple(found))
+            predictions.append(said)
+        return cls(tuple(predictions))
 
     def of_label(
         self, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None

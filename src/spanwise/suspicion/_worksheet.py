@@ -51,7 +51,7 @@ def _cells(one: Suspect, mention: SuspectMention | None) -> tuple[object, ...]:
 
 
 def positions(one: Suspect) -> tuple[Sequence[str], str]:
-    """What positions count, tokens or the characters of a text, and what stands between them."""
+    """What positions count, tokens or the characters of a text, and what separates them."""
     by_characters = len(one.tokens) == 1 and any(
         mention is not None and mention.end > 1 for mention in (one.gold, one.proposal)
     )
@@ -79,7 +79,7 @@ def drawn(one: Suspect) -> str:
 
 
 class Applied(Struct, frozen=True):
-    """What became of a worksheet."""
+    """The outcome of a worksheet."""
 
     accepted: int
     rejected: int
@@ -133,7 +133,7 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
             if old not in rows:
                 raise InputError(
                     f"{where}: {gold.reading.path} has no mention {old[3]} [{old[1]}, {old[2]}) in sentence "
-                    f"{sentence + 1}.\nApply the worksheet to the file that it was made of."
+                    f"{sentence + 1}.\nApply the worksheet to the file that it was made from."
                 )
             removed[old] = where
         if new is not None:
@@ -162,7 +162,7 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
     if not any(cells):
         return None
     label = cells[2]
-    # Cells that a spreadsheet would compute were written behind an apostrophe.
+    # Cells that a spreadsheet would compute were written after an apostrophe.
     if label.startswith("'") and is_formula(label[1:]):
         label = label[1:]
     if not label:

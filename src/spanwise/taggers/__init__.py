@@ -1,4 +1,4 @@
-"""The papers' taggers: trained from their names, for studies that bring no predictions of their own."""
+"""The papers' taggers: trained by name, for studies without predictions of their own."""
 
 from __future__ import annotations
 

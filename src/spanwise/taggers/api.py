@@ -47,7 +47,7 @@ class TimeLeft:
         self.jobs, self.ended, self.began = jobs, 0, time.perf_counter()
 
     def after_one(self) -> str:
-        """What is said when one more has ended; nothing after the last one."""
+        """The progress message when one more has ended; empty after the last one."""
         self.ended += 1
         if self.ended == self.jobs:
             return ""
@@ -143,7 +143,7 @@ def train_all(
     at_once: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Train several taggers in one process, on a GPU by turns; `done` is told how each job ended.
+    """Train several taggers in one process, on a GPU by turns; `done` is called with the outcome of each job.
 
     One that fails does not keep the others from ending.
     """
@@ -217,11 +217,11 @@ def _train_networks(
     from spanwise.taggers.building import choose_device
     from spanwise.taggers.training import side_by_side
 
-    # Heard when the device is first used: without it, work of more than eight streams waits in line.
+    # Read when the device is first used: without it, work of more than eight streams is queued.
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     chosen = choose_device(device)
     if chosen.type == "cpu":
-        torch.set_num_threads(1)  # for nets this small a second thread costs more than it brings
+        torch.set_num_threads(1)  # for networks this small a second thread costs more than it gains
     else:
         _make_repeatable()
     prepared = _Prepared([jobs[number] for number in networks], files, chosen)

@@ -69,13 +69,14 @@ def choose_device(asked: str) -> torch.device:
 def learn(
     model: Model, settings: TaggerSettings, train: Annotation, others: Sequence[Annotation]
 ) -> tuple[Known, Matrix | None]:
-    """What the training data teach before any weight is set, and word vectors, NaN where there is none."""
+    """The vocabulary of the training data, and word vectors, NaN where there is none."""
     model = replace(model, words=_vectors_named(model, settings))
     scheme = "BIOES" if model.decoder == "crf" else "IOB2"
     labels = sorted({train.mentions.labels[code] for code in np.unique(train.mentions.label).tolist()})
     if not labels:
         raise InputError(
-            f"{train.reading.path}: the training data hold no mention.\nA tagger needs some to learn from."
+            f"{train.reading.path}: the training data contain no mentions.\nA tagger needs some to learn "
+            "from."
         )
     words: tuple[str, ...] = ()
     singles: tuple[int, ...] = ()
@@ -104,7 +105,7 @@ def _vectors_named(model: Model, settings: TaggerSettings) -> str:
 def lay_out(
     known: Known, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
 ) -> Material:
-    """The arrays of some corpora on the device, as yet without windows; training data first.
+    """The arrays of some corpora on the device, not yet with windows; training data first.
 
     Where an encoder is trained along, it is trained on the pieces that occur in any of the corpora: the
     others have no gradient, and would take most of its memory.
@@ -141,7 +142,7 @@ def in_windows(material: Material, settings: TaggerSettings) -> Material:
     for number, (annotation, role) in enumerate(zip(material.annotations, material.roles, strict=True)):
         own = None if sizes is None else ints(sizes[begins[number] : begins[number + 1]])
         count = settings.context if role == "training" else settings.test_context or settings.context
-        found = windows(
+        ranges = windows(
             annotation.corpus,
             count,
             mode=settings.mode,
@@ -150,7 +151,9 @@ def in_windows(material: Material, settings: TaggerSettings) -> Material:
             cross=settings.cross,
         )
         at = begins[number]
-        made.append(Windows(found.start + at, found.stop + at, found.first + at, found.last + at, found.cut))
+        made.append(
+            Windows(ranges.start + at, ranges.stop + at, ranges.first + at, ranges.last + at, ranges.cut)
+        )
     return replace(material, windows=tuple(made))
 
 
@@ -263,12 +266,12 @@ def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Kno
     forms = [form for form in annotation.corpus.vocabulary if not any(one in held for one in spellings(form))]
     if not forms:
         return known, network
-    found = read_vectors(known.model.words, forms, known.settings.vectors, none=True)
-    fresh = sorted(word for word in found if word not in held)
+    vectors = read_vectors(known.model.words, forms, known.settings.vectors, none=True)
+    fresh = sorted(word for word in vectors if word not in held)
     if not fresh:
         return known, network
     network = copy.deepcopy(network)
-    rows = torch.from_numpy(np.stack([found[word] for word in fresh]))
+    rows = torch.from_numpy(np.stack([vectors[word] for word in fresh]))
     part = network.inputs[0]
     part.table = torch.nn.Parameter(torch.cat([part.table.detach().cpu(), rows]))
     return replace(known, vocabulary=replace(vocabulary, words=(*vocabulary.words, *fresh))), network

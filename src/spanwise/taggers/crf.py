@@ -53,7 +53,7 @@ def log_partition(
 
 def _tree(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
     batch, _, size = emissions.shape
-    # Beyond the end of a row stands the identity of log-matrix products: 0 on the diagonal, -inf beside it.
+    # Beyond the end of a row is the identity of log-matrix products: 0 on the diagonal, -inf beside it.
     beside = torch.full((size, size), -1e30, dtype=emissions.dtype, device=emissions.device)
     identity = beside.fill_diagonal_(0.0)
     steps = transitions + emissions[:, 1:, None, :]

@@ -71,7 +71,7 @@ class Featurizer:
             [text(feature) for feature in self._own(form, *more)]
             for form, more in zip(forms, known, strict=True)
         ]
-        self.outside = len(forms)  # what stands beyond either end of a sentence
+        self.outside = len(forms)  # what is beyond either end of a sentence
         self.near = [
             [[text(f"{distance}l={word}"), text(f"{distance}s={kinds}")] for word, kinds in known]
             + [[text(f"{distance}=")]]
@@ -85,7 +85,7 @@ class Featurizer:
 
     @staticmethod
     def _own(form: str, word: str, kinds: str) -> list[str]:
-        """The features of a form wherever it stands."""
+        """The features of a form wherever it occurs."""
         lower = form.lower()
         made = ["b", f"w={key_of(form, lowercase=False)}", f"l={word}", f"s={kinds}"]
         made.append(f"k={''.join(map(_kind, form[:KINDS]))}")
@@ -144,7 +144,7 @@ def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
         )
     if not len(annotation.mentions):
         raise InputError(
-            f"{annotation.reading.path}: the training data hold no mention.\n"
+            f"{annotation.reading.path}: the training data contain no mentions.\n"
             "A tagger needs some to learn from."
         )
     trainer = _suite().Trainer(verbose=False)
@@ -180,7 +180,7 @@ def predict(model: bytes, corpus: Corpus) -> Mentions:
 def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Mentions:
     """The mentions that a model from a file finds; with `scores` each has the lowest probability of its tags.
 
-    CRFsuite believes what a model says about its own layout, so another process reads it.
+    CRFsuite trusts the layout that a model declares, so another process reads it.
     """
     _suite()
     names: list[str] = ["O"]
@@ -189,8 +189,8 @@ def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Ment
     made = Featurizer(corpus, str)
     for begin in range(0, len(corpus), AT_ONCE):
         rows = [made.sentence(number) for number in range(begin, min(begin + AT_ONCE, len(corpus)))]
-        names, found = _from_child(model, rows, scores=scores)
-        for own, probabilities in found:
+        names, rows_of_tags = _from_child(model, rows, scores=scores)
+        for own, probabilities in rows_of_tags:
             tags.append(own)
             sure.extend(probabilities)
     mentions = _mentions(names, tags, corpus)
@@ -215,16 +215,16 @@ def _from_child(
     try:
         if done.returncode:
             raise ValueError
-        names, *found = (msgspec.json.decode(line) for line in done.stdout.split(b"\n"))
-        if any(tag not in names for own, _ in found for tag in own):
+        names, *tagged = (msgspec.json.decode(line) for line in done.stdout.split(b"\n"))
+        if any(tag not in names for own, _ in tagged for tag in own):
             raise ValueError
-        if [len(own) for own, _ in found] != list(map(len, rows)):
+        if [len(own) for own, _ in tagged] != list(map(len, rows)):
             raise ValueError
     except ValueError:
         raise InputError(
             "the model of the tagger cannot be read by CRFsuite; its file is damaged.\nTrain it again."
         ) from None
-    return names, found
+    return names, tagged
 
 
 def _mentions(names: list[str], tags: list[list[str]], corpus: Corpus) -> Mentions:

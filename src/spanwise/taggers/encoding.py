@@ -57,8 +57,8 @@ def mentions_of(codes: Ints, names: Sequence[str], corpus: Corpus, scheme: str) 
     A mention that runs over the end of a sentence is cut there: what is left of it begins a new one.
     """
     name = "BIOES" if scheme == "BIOES" else "IOB2"
-    found = decode(Tags(codes.astype(np.int32), tuple(names), corpus.sentences), name, repair="conlleval")
-    return found.mentions, found.repairs
+    decoded = decode(Tags(codes.astype(np.int32), tuple(names), corpus.sentences), name, repair="conlleval")
+    return decoded.mentions, decoded.repairs
 
 
 def case_of(form: str) -> int:
@@ -91,31 +91,31 @@ def build_words(
     """
     counted = np.bincount(train.tokens, minlength=len(train.vocabulary)).tolist()
     counts: Counter[str] = Counter()
-    found = vectors or {}
+    known = vectors or {}
     listed: dict[str, None] = {}
     for form, count in zip(train.vocabulary, counted, strict=True):
         if not count:
             continue
-        own = next((spelling for spelling in spellings(form) if spelling in found), None)
+        own = next((spelling for spelling in spellings(form) if spelling in known), None)
         key = own if own is not None else key_of(form, lowercase=lowercase)
         listed.setdefault(key)
         if own is None:
             counts[key] += count
-    if found:
+    if known:
         for corpus in others:
             for code in np.unique(corpus.tokens).tolist():
                 form = corpus.vocabulary[code]
-                own = next((spelling for spelling in spellings(form) if spelling in found), None)
+                own = next((spelling for spelling in spellings(form) if spelling in known), None)
                 if own is not None:
                     listed.setdefault(own)
     words = tuple(listed)
     singles = tuple(row for row, word in enumerate(words, start=2) if counts.get(word) == 1)
-    if not found:
+    if not known:
         return words, singles, None
-    size = len(next(iter(found.values())))
+    size = len(next(iter(known.values())))
     table = np.zeros((len(words) + 2, size), np.float32)
-    has = np.array([word in found for word in words], bool)
-    table[2:][has] = np.stack([found[word] for word in words if word in found])
+    has = np.array([word in known for word in words], bool)
+    table[2:][has] = np.stack([known[word] for word in words if word in known])
     return (
         words,
         singles,

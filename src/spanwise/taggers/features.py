@@ -93,12 +93,12 @@ def _array(file: Path) -> NDArray[np.floating]:
         held = load_file(file)
         return np.asarray(next(iter(held.values())))
     try:
-        found = np.load(file, allow_pickle=False)
+        array = np.load(file, allow_pickle=False)
     except ValueError:
         raise InputError(
             f"{file}: the file holds no array of numbers.\nExpected one row per token."
         ) from None
-    return np.asarray(found if isinstance(found, np.ndarray) else found[found.files[0]])
+    return np.asarray(array if isinstance(array, np.ndarray) else array[array.files[0]])
 
 
 def joined(corpus: Corpus) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:

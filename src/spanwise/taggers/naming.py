@@ -26,7 +26,7 @@ class Model(Struct, frozen=True):
     """One cell of the grid: characters × words × encoder × decoder.
 
     `characters` "minilm" stands for any BERT-type encoder, `features` for vectors made by
-    another tool. `crf` is no network and has no parts.
+    another tool. `crf` is not a network and has no parts.
     """
 
     characters: str
@@ -71,7 +71,7 @@ def parse(name: str) -> Model:
     characters, words = (_ALIASES.get(parts[key], parts[key]) for key in ("characters", "words"))
     if characters in _ELSEWHERE:
         raise ChoiceError(
-            f"{name}: no weights of {_ELSEWHERE[characters]} can be had offline.\n"
+            f"{name}: weights of {_ELSEWHERE[characters]} are not available offline.\n"
             "Make one vector per token with another tool and train "
             f"{name.replace('C' + characters, 'Cfeatures', 1)} "
             "with features = FILE; 'Cminilm' is a small BERT-type encoder."

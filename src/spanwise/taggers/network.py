@@ -112,9 +112,9 @@ class Characters(nn.Module):
         embedded = functional.embedding(chars, self.table) * (chars > 0)[:, :, None]
         embedded = functional.pad(drop(embedded, self.dropout), (0, 0, 1, 1))
         wide = torch.cat([embedded[:, :-2], embedded[:, 1:-1], embedded[:, 2:]], dim=2)
-        found = self.filters(wide)
+        filtered = self.filters(wide)
         beyond = torch.arange(chars.shape[1], device=chars.device) >= size[:, None].clamp(min=1)
-        return found.masked_fill(beyond[:, :, None], -1e4).amax(dim=1)
+        return filtered.masked_fill(beyond[:, :, None], -1e4).amax(dim=1)
 
     def train(self, mode: bool = True) -> Characters:
         self.known = None
@@ -134,7 +134,7 @@ class Features(nn.Module):
 
 
 class Case(nn.Module):
-    """How a word is capitalised: for encoders that see lower case alone."""
+    """How a word is capitalised: for encoders that see only lower case."""
 
     def __init__(self, size: int = 16) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Pieces(nn.Module):
 def piece_states(
     bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False, mean: bool = False
 ) -> list[Tensor]:
-    """The state of every token after every layer, or after the last one alone.
+    """The state of every token after every layer, or only after the last one.
 
     It is the state of the first piece of the token or, with `mean`, the mean over its pieces.
     """

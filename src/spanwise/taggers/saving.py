@@ -138,8 +138,8 @@ def load(folder: str | Path) -> Trained:
 def _network(known: Known, word_size: int, file: Path) -> Tagger:
     """The network with the weights of a file.
 
-    Numbers in `tagger.json` decide how large a network is. They are held against the weights before
-    memory is asked for, so that a forged one costs nothing.
+    Numbers in `tagger.json` decide how large a network is. They are checked against the weights before memory
+    is allocated, so that a forged one costs nothing.
     """
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file

@@ -1,4 +1,4 @@
-"""What is said of predicted mentions: the F1 by which an epoch is chosen, and how sure the tagger is."""
+"""Scores of predicted mentions: the F1 by which an epoch is chosen, and the confidence of the tagger."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def f1_of(gold: Annotation, predicted: Mentions) -> float:
         label = np.array([names[name] for name in side.labels] or [0], np.int64)[side.label]
         keys = ((side.sentence * longest + side.start) * longest + side.end) * max(len(names), 1) + label
         sides.append(np.unique(keys))
-    gold_keys, found = sides
-    correct = len(np.intersect1d(gold_keys, found, assume_unique=True))
-    total = len(gold_keys) + len(found)
+    gold_keys, predicted_keys = sides
+    correct = len(np.intersect1d(gold_keys, predicted_keys, assume_unique=True))
+    total = len(gold_keys) + len(predicted_keys)
     return 2 * correct / total if total else 0.0
 
 

@@ -113,7 +113,7 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
         )
     for key in ("dropout", "char_dropout", "word_dropout", "average", "unknown"):
         if not 0 <= getattr(made, key) < 1:
-            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be from 0 to below 1.")
+            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be at least 0 and below 1.")
     return made
 
 

@@ -32,7 +32,7 @@ EVALUATED = {"cuda": 4_096, "cpu": 2_048}  # tokens in one batch of predictions
 
 
 class Epoch(Struct, frozen=True):
-    """What one pass over the training data came to."""
+    """The outcome of one pass over the training data."""
 
     loss: float
     dev_f1: float | None
@@ -40,7 +40,7 @@ class Epoch(Struct, frozen=True):
 
 
 class TrainingOutcome(Struct, frozen=True, eq=False):
-    """What a run leaves: tags of every part, dev curve and cost. The network holds the best weights."""
+    """The outcome of a run: tags of every part, dev curve and cost. The network holds the best weights."""
 
     network: Tagger
     curve: tuple[Epoch, ...]
@@ -62,7 +62,7 @@ def rounded(size: int) -> int:
 
 
 def rounded_pieces(size: int) -> int:
-    """The same for an encoder, of which a graph is dear to make: fewer shapes, more padding.
+    """The same for an encoder, for which a graph is expensive to build: fewer shapes, more padding.
 
     Examples:
         >>> [rounded_pieces(size) for size in (9, 65, 300)]
@@ -413,13 +413,13 @@ def predict(network: Tagger, material: Material, part: int, plan: Sequence[Plann
     """The number of the best tag of every token of a part, on the device."""
     first, last = int(material.begins[part]), int(material.begins[part + 1])
     device = material.store.form.device
-    found = torch.zeros(last - first + 1, dtype=torch.int64, device=device)
+    best = torch.zeros(last - first + 1, dtype=torch.int64, device=device)
     for one in plan or planned(material, part):
         batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
         tags, _ = network.decode(batch)
         there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
-        found[torch.where(batch.answers, there, last - first)] = tags
-    return found[:-1]
+        best[torch.where(batch.answers, there, last - first)] = tags
+    return best[:-1]
 
 
 @torch.no_grad()
@@ -427,15 +427,15 @@ def probabilities(network: Tagger, material: Material, part: int, codes: Tensor)
     """The probability of the tag `codes` of every token of a part, on the device."""
     first, last = int(material.begins[part]), int(material.begins[part + 1])
     device = material.store.form.device
-    found = torch.zeros(last - first + 1, device=device)
+    chances = torch.zeros(last - first + 1, device=device)
     chosen = torch.cat([codes, codes.new_zeros(1)])
     for one in planned(material, part):
         batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
         shares = network.decode(batch, scores=True)[1]
         there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
         place = torch.where(batch.answers, there, last - first)
-        found[place] = shares.gather(2, chosen[place][:, :, None]).squeeze(2)
-    return found[:-1]
+        chances[place] = shares.gather(2, chosen[place][:, :, None]).squeeze(2)
+    return chances[:-1]
 
 
 def side_by_side(
@@ -444,7 +444,7 @@ def side_by_side(
     *,
     at_once: int,
 ) -> None:
-    """Train several runs by turns, at most `at_once` at a time; `done` is told how each ended.
+    """Train several runs by turns, at most `at_once` at a time; `done` is called with the outcome of each.
 
     Each of `starts` makes a run that works on the stream it is given, and gives back its `steps`.
     """

@@ -1,4 +1,4 @@
-"""Word vectors from carrier packages or files, read for the words at hand alone."""
+"""Word vectors from carrier packages or files, read only for the words of the data."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ def read_vectors(
     wanted = {spelling for form in forms for spelling in spellings(form)}
     if given and Path(given).is_file():
         reader = _from_archive if given.endswith(".npz") else _from_text
-        found = reader(Path(given), wanted)
-        if not found and not none:
+        vectors = reader(Path(given), wanted)
+        if not vectors and not none:
             raise InputError(
                 f"{given}: no word of the data has a vector there.\n"
                 "Is it a text file with a word and its numbers on each line?"
             )
-        return found
+        return vectors
     file = GLOVE[words].find(given)
     return _from_numpy(file, wanted) if words == "glove50" else _from_json(file, wanted)
 
@@ -159,7 +159,7 @@ def _from_archive(file: Path, wanted: set[str]) -> dict[str, Matrix]:
 
 def _from_text(file: Path, wanted: set[str]) -> dict[str, Matrix]:
     """Vectors of a text file with a word and its numbers on each line, as GloVe and word2vec write them."""
-    found: dict[str, Matrix] = {}
+    vectors: dict[str, Matrix] = {}
     size = None
     with file.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
@@ -180,5 +180,5 @@ def _from_text(file: Path, wanted: set[str]) -> dict[str, Matrix]:
                         f"{file}:{number}: the vector has {len(vector)} numbers; "
                         f"expected {size}, as in the first line."
                     )
-                found.setdefault(word, vector)
-    return found
+                vectors.setdefault(word, vector)
+    return vectors

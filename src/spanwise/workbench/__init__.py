@@ -113,7 +113,7 @@ def serve(
     events = guard.app.state.bench.events  # type: ignore[attr-defined]
 
     class Server(uvicorn.Server):
-        """A server that lets go of pages that listen when it is to end."""
+        """A server that closes event streams when it shuts down."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             events.closed = True

@@ -104,14 +104,14 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
                 body = msgspec.json.decode(await request.body(), type=operation.body)
             elif operation.method == "DELETE" and bench.read_only:
                 raise Refused(503, READ_ONLY)
-            found = await in_lane(bench, request, operation.name, lambda: work(bench, request, body))
+            value = await in_lane(bench, request, operation.name, lambda: work(bench, request, body))
         except Exception as error:  # every error becomes an answer with its status
             return problem(bench, error)
-        if isinstance(found, Response):
-            return found if operation.method != "GET" else tagged(request, found)
+        if isinstance(value, Response):
+            return value if operation.method != "GET" else tagged(request, value)
         if operation.answer is None:
             return Response(status_code=operation.status)
-        told = msgspec.json.encode(found, enc_hook=written_out)
+        told = msgspec.json.encode(value, enc_hook=written_out)
         made = Response(told, operation.status, media_type=JSON)
         return made if operation.method != "GET" else tagged(request, made)
 
@@ -269,20 +269,20 @@ def result(bench: Bench, request: Request, _: object) -> Response:
 
 def units(bench: Bench, request: Request, _: object) -> UnitCounts:
     one = bench.result(request.path_params["result"])
-    found = bench.shelf.document(one).units
-    if found is UNSET:
+    counts = bench.shelf.document(one).units
+    if counts is UNSET:
         raise NotHere(f"{one.path}: the document lacks its counts per unit.\nEvaluate again.")
-    return replace(found, systems={one.system: found.systems[one.system]})
+    return replace(counts, systems={one.system: counts.systems[one.system]})
 
 
 def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     asked = {**request.query_params, **request.path_params}
     a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
-    found, notes = bench.shelf.comparison(a, b, bench.score(gold, asked.get("score", "")))
+    compared, notes = bench.shelf.comparison(a, b, bench.score(gold, asked.get("score", "")))
     limited = sliced_pair(bench, request, gold, compared_view(bench, request, gold), a, b)
     return ResultComparison(
-        a=a.id, b=b.id, scores=found.scores, notes=notes, slice=limited,
+        a=a.id, b=b.id, scores=compared.scores, notes=notes, slice=limited,
     )  # fmt: skip
 
 
@@ -344,8 +344,8 @@ def weak(bench: Bench, request: Request, _: object) -> FoundSlices:
 
 def slice_history(bench: Bench, request: Request, _: object) -> list[SlicePoint]:
     gold = bench.gold(request.path_params["gold"])
-    found = bench.slice(gold, request.path_params["slug"])
-    return bench.shelf.slice_history(gold, parse(found.conditions), found.at)
+    saved = bench.slice(gold, request.path_params["slug"])
+    return bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
 
 
 def sentence(bench: Bench, request: Request, _: object) -> Drawn:
@@ -367,7 +367,7 @@ def mentions(bench: Bench, request: Request, _: object) -> Sentences:
 def sentences_of(
     bench: Bench, gold: Gold, view: View, after: int, limit: int, *, systems: Sequence[str] = ()
 ) -> Sentences:
-    """The next sentences with mentions of a view, behind sentence `after`; of all systems or of some."""
+    """The next sentences with mentions of a view, after sentence `after`; of all systems or of some."""
     index = bench.indexed(gold).index
     notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
@@ -381,7 +381,8 @@ def sentences_of(
             break
         chosen.setdefault(number, []).append(row)
     drawn = tuple(
-        draw(index, number, chosen=found, systems=systems, notes=notes) for number, found in chosen.items()
+        draw(index, number, chosen=mentions, systems=systems, notes=notes)
+        for number, mentions in chosen.items()
     )
     last = drawn[-1].number if drawn else after
     more = bool(len(rows)) and int(sentence[rows[-1]]) > last
@@ -409,9 +410,9 @@ def add_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
 
 def change_slice(bench: Bench, request: Request, body: SliceRequest) -> object:
     gold = bench.gold(request.path_params["gold"])
-    found = bench.slice(gold, request.path_params["slug"])
+    saved = bench.slice(gold, request.path_params["slug"])
     return bench.save_slice(
-        gold, found.name, body.where, score=body.score, least=body.least, version=_version(request)
+        gold, saved.name, body.where, score=body.score, least=body.least, version=_version(request)
     )
 
 
@@ -450,9 +451,9 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
         0, gold.slug, body.sentence, sha, body.start, body.end, body.label, body.tag.strip(),
         body.text.strip(), body.by.strip(), 1, 0.0, body.system,
     )  # fmt: skip
-    found = bench.store.add_note(note)
+    added = bench.store.add_note(note)
     bench.events.tell("note", gold.slug, f"note on sentence {body.sentence + 1}")
-    return found
+    return added
 
 
 def change_note(bench: Bench, request: Request, body: NoteChange) -> Note:
@@ -469,11 +470,11 @@ def remove_note(bench: Bench, request: Request, _: object) -> None:
 
 def _note(bench: Bench, request: Request) -> Note:
     text = request.path_params["note"]
-    found = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
+    note = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
     gold = bench.gold(request.path_params["gold"])
-    if found is None or found.gold not in (gold.slug, *(one.slug for one in bench.other_golds(gold))):
+    if note is None or note.gold not in (gold.slug, *(one.slug for one in bench.other_golds(gold))):
         raise NotHere(f"there is no note {text!r} here.")
-    return found
+    return note
 
 
 def _check_note(tag: str, text: str, by: str) -> None:
@@ -481,7 +482,7 @@ def _check_note(tag: str, text: str, by: str) -> None:
         raise ChoiceError("a note needs a tag or a text.\nWrite one of them.")
     if len(tag) > 60 or len(by) > 60 or len(text) > MOST_NOTE:
         raise ChoiceError(
-            f"a note can have {MOST_NOTE:,} characters, its tag and author 60 each.\nShorten it."
+            f"a note can have up to {MOST_NOTE:,} characters, its tag and author up to 60 each.\nShorten it."
         )
 
 
@@ -552,10 +553,10 @@ def cancel(bench: Bench, request: Request, _: object) -> None:
 
 def _job(bench: Bench, request: Request) -> EvaluationJob:
     text = request.path_params["job"]
-    found = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
-    if found is None:
+    job = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
+    if job is None:
         raise NotHere(f"there is no job {text!r} here.")
-    return found
+    return job
 
 
 def _shown(bench: Bench, job: EvaluationJob) -> ShownJob:

@@ -1,4 +1,4 @@
-"""The state of a running workbench, and what takes its time over a connection: uploads and events."""
+"""The state of a running workbench, and long-lived connections: uploads and events."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 
 class NotHere(Exception):
-    """Nothing stands at an address."""
+    """There is nothing at an address."""
 
 
 class Bench:
@@ -84,7 +84,7 @@ class Bench:
             self.watcher.start()
 
     def stop(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self.lanes.stop()
         self.child.stop()
         if not self.read_only:
@@ -96,10 +96,10 @@ class Bench:
 
     def gold(self, slug: str) -> Gold:
         """The gold of an address."""
-        found = self.store.gold(slug)
-        if found is None:
+        gold = self.store.gold(slug)
+        if gold is None:
             raise NotHere(str(unknown("gold", slug, [one.slug for one in self.store.golds()])))
-        return found
+        return gold
 
     def result(self, text: str, gold: Gold | None = None) -> Result:
         """The result of a number, or the latest of a system as `latest:NAME`."""
@@ -110,26 +110,26 @@ class Bench:
                     return one
             names = {one.system for one in self.store.results(gold.slug)}
             raise NotHere(str(unknown("system", name, names)))
-        found = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
-        if found is None or (gold is not None and found.gold != gold.slug):
+        result = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
+        if result is None or (gold is not None and result.gold != gold.slug):
             raise NotHere(f"there is no result {text!r} here.\nThe leaderboard lists them.")
-        return found
+        return result
 
     def indexed(self, gold: Gold) -> Indexed:
         """The columns over a gold."""
-        found = self.shelf.indexed(gold)
-        if found is None:
+        index = self.shelf.indexed(gold)
+        if index is None:
             raise NotHere(
                 "the folder has no mention columns for this gold file.\n"
                 "Run spanwise evaluate … --columns FILE.npz and put the file into the folder."
             )
-        return found
+        return index
 
     def latest(self, gold: Gold) -> list[Result]:
         """The latest result of every system, the best first."""
-        found = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
+        results = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
         score = self.score(gold)
-        return sorted(found.values(), key=lambda one: (-(one.board.scores.get(score) or 0), one.system))
+        return sorted(results.values(), key=lambda one: (-(one.board.scores.get(score) or 0), one.system))
 
     def score(self, gold: Gold, asked: str = "") -> str:
         """The score that ranks and tests systems: the one asked for, or the primary score of the results.
@@ -140,11 +140,11 @@ class Bench:
             if asked not in PRIMARY:
                 raise unknown("primary score", asked, PRIMARY)
             return asked
-        found = {one.board.primary for one in self.store.results(gold.slug) if not one.gone}
-        return found.pop() if len(found) == 1 else "f1"
+        primaries = {one.board.primary for one in self.store.results(gold.slug) if not one.gone}
+        return primaries.pop() if len(primaries) == 1 else "f1"
 
     def gold_changed(self, gold: Gold) -> bool:
-        """Whether the gold file lies in the folder and is no longer the one that results were made with."""
+        """Whether the gold file is in the folder and is no longer the one that results were made with."""
         if not gold.path or not gold.sha256:
             return False
         path = (self.folder / gold.path).resolve()
@@ -182,7 +182,7 @@ class Bench:
     # ---- who asks
 
     def look(self, gold: Gold, where: str, asker: str) -> int:
-        """Count a slice as looked at by somebody; how many they looked at on this gold."""
+        """Count a slice as looked at by a person; how many they have looked at on this gold."""
         with self._lock:
             seen = self._looked.setdefault((gold.slug, asker), set())
             seen.add(where)
@@ -190,10 +190,10 @@ class Bench:
 
     @contextmanager
     def uploading(self, asker: str) -> Iterator[None]:
-        """Let everybody send one file at a time."""
+        """Let every client send one file at a time."""
         with self._lock:
             if asker in self._uploading:
-                raise Refused(409, "another upload of yours is still being sent.\nWait for it to end.")
+                raise Refused(409, "another upload from you is still in progress.\nWait for it to end.")
             self._uploading.add(asker)
         try:
             yield
@@ -229,12 +229,12 @@ class Bench:
         return listed[slug]
 
     def remove_slice(self, gold: Gold, slug: str, version: int) -> None:
-        """Forget a slice that nobody changed since."""
+        """Delete a slice that was not changed since."""
         self.store.remove_slice(gold.slug, slug, version)
         self._mirror(gold)
 
     def take_slices(self) -> None:
-        """Look at the files of saved slices: what somebody edited since it was written wins."""
+        """Look at the files of saved slices: what was edited since it was written wins."""
         for gold in self.store.golds():
             path = self._slices_file(gold)
             with self._lock:
@@ -291,21 +291,21 @@ class Bench:
 
 
 def sentence_sha(columns: MentionColumns, sentence: int) -> str:
-    """What binds a note to the text of a sentence."""
+    """The hash that ties a note to the text of a sentence."""
     text = "\x1f".join(columns.words(sentence))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _sentences_by_sha(columns: MentionColumns, wanted: Collection[str]) -> dict[str, int]:
     """The first sentence with each of some hashes."""
-    found: dict[str, int] = {}
+    first: dict[str, int] = {}
     for sentence in range(columns.head.sentences):
         sha = sentence_sha(columns, sentence)
-        if sha in wanted and sha not in found:
-            found[sha] = sentence
-            if len(found) == len(wanted):
+        if sha in wanted and sha not in first:
+            first[sha] = sentence
+            if len(first) == len(wanted):
                 break
-    return found
+    return first
 
 
 def _slug(name: str) -> str:
@@ -332,7 +332,7 @@ def asker_of(request: Request) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let a new name in a folder outlive a power cut, where the system can do that."""
+    """Make a new name in a folder survive a power failure, where the system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -421,12 +421,12 @@ async def events(bench: Bench, request: Request) -> Response:
         yield b"retry: 2000\n\n"
         quiet = 0
         while not bench.events.closed and not await request.is_disconnected():
-            found = bench.events.after(last)
-            for event in found:
+            events = bench.events.after(last)
+            for event in events:
                 last = event.id
                 body = msgspec.json.encode(event).decode()
                 yield f"id: {event.id}\nevent: {event.kind}\ndata: {body}\n\n".encode()
-            quiet = 0 if found else quiet + 1
+            quiet = 0 if events else quiet + 1
             if quiet % 30 == 29:
                 yield b": still here\n\n"
             await asyncio.sleep(0.5)

@@ -50,7 +50,7 @@ class Axis(Struct, frozen=True):
         return cls.of([0.0, *ends])
 
     def at(self, value: float | None) -> float:
-        """Where a value lies, from 0 to 100; what is beyond the scale lies at its end."""
+        """Where a value is, from 0 to 100; what is beyond the scale is at its end."""
         if value is None:
             return 0.0
         return min(max(round(100 * (value - self.low) / (self.high - self.low), 2), 0.0), 100.0)
@@ -168,7 +168,7 @@ def board(
     history_of: dict[str, list[PooledRuns]] = {}
     for one in every:
         history_of.setdefault(one.result.system, []).append(one)
-    found = []
+    board_rows = []
     for place, one in enumerate(rows):
         own = history_of[one.result.system]
         before = next((other for other in reversed(own) if other.id < one.id), None)
@@ -183,7 +183,7 @@ def board(
             for (a, b), test in tests.items()
             if one.id in (a, b) and is_tie(test)
         )
-        found.append(
+        board_rows.append(
             BoardRow(
                 result=one.result,
                 runs=len(one.runs),
@@ -200,7 +200,7 @@ def board(
                 results=sum(len(other.runs) for other in own),
             )
         )
-    return found, axis, number
+    return board_rows, axis, number
 
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
@@ -222,7 +222,7 @@ def _value(one: PooledRuns, label: str, score: str) -> float | None:
 
 
 def column_name(column: str) -> str:
-    """What stands above a column of the leaderboard."""
+    """The heading of a column of the leaderboard."""
     if column == "tough/UNSEEN-ANY":
         return "new names R"
     return SHORT.get(column) or f"{words.tough(column.removeprefix('tough/'))} R"
@@ -278,7 +278,7 @@ class Point(Struct, frozen=True):
     runs: int
     value: float | None
     interval: tuple[float | None, float | None] | None
-    name: str  # what stands on the axis
+    name: str  # what the axis shows
     change: float | None
     p: float | None
     fell: bool
@@ -291,7 +291,7 @@ class Track(Struct, frozen=True):
     shape: int
     points: tuple[Point, ...]
 
-    label: float  # where its name stands, clear of the others
+    label: float  # where its name is drawn, clear of the others
 
     @property
     def path(self) -> str:
@@ -308,7 +308,7 @@ class Track(Struct, frozen=True):
 def history(
     bench: Bench, gold: Gold, systems: Sequence[str], by: str, score: str
 ) -> tuple[list[Track], Axis, list[str]]:
-    """The history of a score of some systems; a fall is named only where the paired test says so.
+    """The history of a score of some systems; a drop is marked only where the paired test says so.
 
     Of each system the latest points are given, at most `POINTS` of all systems together.
     """
@@ -428,7 +428,7 @@ def lead_divisions(bench: Bench, a: Result, b: Result) -> dict[str, tuple[LeadPa
 def lead_steps(
     parts: Sequence[LeadPart], division: str, buckets: Mapping[tuple[str, str], str]
 ) -> tuple[list[LeadStep], Axis]:
-    """The parts of a lead, the largest first, one behind the other; and the scale they are drawn on."""
+    """The parts of a lead, the largest first, one after the other; and the scale they are drawn on."""
     steps: list[LeadStep] = []
     for part in sorted(parts, key=lambda one: -one.contribution):
         start = steps[-1].end if steps else 0.0

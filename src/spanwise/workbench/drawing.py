@@ -38,7 +38,7 @@ OUTCOME, TAGGED = "outcome", "tag"
 
 
 class Shown(Struct, frozen=True, order=True):
-    """What chooses sentences and never scores: `outcome=NAME:wrong`, `outcome=split`, `tag=gold is wrong`."""
+    """What only chooses sentences: `outcome=NAME:wrong`, `outcome=split`, `tag=gold is wrong`."""
 
     kind: str
     value: str
@@ -65,7 +65,7 @@ class View(Struct, frozen=True):
         )
 
     def without(self, clause: Sequence[Criterion]) -> View:
-        """The view less one clause."""
+        """The view without one clause."""
         clauses = [one for one in self.condition.clauses if one != tuple(clause)] if self.condition else []
         return View(Condition.of(clauses) if clauses else None, self.shown)
 
@@ -74,7 +74,7 @@ class View(Struct, frozen=True):
         return View(self.condition, tuple(sorted(set(shown))))
 
     def address(self, page: str, after: int = -1, systems: str = "") -> str:
-        """The canonical address of a page that shows this view of some systems, behind sentence `after`."""
+        """The canonical address of a page that shows this view of some systems, after sentence `after`."""
         of = f"systems={quote(systems, safe=',')}" if systems else ""
         query = "&".join(part for part in (self.query(), of, f"after={after}" if after >= 0 else "") if part)
         return f"{page}?{query}" if query else page
@@ -117,7 +117,7 @@ def view_of(pairs: Iterable[tuple[str, str]]) -> View:
     given twice is or as well: that is how forms send several checked boxes.
 
     Raises:
-        ChoiceError: a parameter does not read as a condition, or there are too many.
+        ChoiceError: a parameter is not a condition, or there are too many.
     """
     plain: dict[str, list[str]] = {}
     texts: list[str] = []
@@ -205,7 +205,7 @@ class Drawn(Struct, frozen=True):
 
     @property
     def chips(self) -> list[str]:
-        """What is said of the mentions that a view chose: their labels, and what training showed of them."""
+        """The mentions that a view chose: their labels, and whether they were seen in training."""
         chosen = [one for one in self.gold if one.chosen]
         subsets = dict.fromkeys(tough(name) for one in chosen for name in one.tough)
         return [*dict.fromkeys(one.label for one in chosen), *list(subsets)[:SUBSETS]]
@@ -255,7 +255,7 @@ def draw(
     ]
     spans = {name: _spans(index, where, side, system, sentence) for name, where, side, system in sides}
     number = len(words) or max(
-        (end for found in spans.values() for one in found for _, end in one[0]), default=0
+        (end for rows in spans.values() for one in rows for _, end in one[0]), default=0
     )
     cells = _cells(words or [f"·{place}" for place in range(number)], columns.head.positions, spans)
     gold_rows, picks = _rows_of(columns, "gold", sentence), set(chosen)
@@ -286,7 +286,7 @@ def _rows_of(columns: MentionColumns, side: str, sentence: int) -> list[int]:
 def _spans(
     index: SliceIndex, columns: MentionColumns, side: str, system: SystemBits | None, sentence: int
 ) -> list[Span]:
-    found: list[Span] = []
+    spans: list[Span] = []
     at = columns.arrays.get(f"{side}.parts.at")
     for row in _rows_of(columns, side, sentence):
         start, end = int(columns.column(side, "start")[row]), int(columns.column(side, "end")[row])
@@ -301,27 +301,27 @@ def _spans(
             ]
         label = columns.head.labels[int(columns.column(side, "label")[row])]
         if system is None:
-            found.append((pieces, label, "gold", "gold"))
+            spans.append((pieces, label, "gold", "gold"))
             continue
         outcome = OUTCOMES[int(system.found[row])]
-        found.append((pieces, label, "right" if outcome == "TP" else "wrong", SPOKEN[outcome]))
+        spans.append((pieces, label, "right" if outcome == "TP" else "wrong", SPOKEN[outcome]))
     if system is not None:
         gold = index.columns
         for row in _rows_of(gold, "gold", sentence):
             if OUTCOMES[int(system.outcome[row])] == "FN":
                 span = int(gold.column("gold", "start")[row]), int(gold.column("gold", "end")[row])
-                found.append(([span], "missed", "missed", "missed"))
-    return found
+                spans.append(([span], "missed", "missed", "missed"))
+    return spans
 
 
 def _cells(
     words: Sequence[str], positions: str, spans: Mapping[str, Sequence[Span]]
 ) -> list[tuple[int, int, str]]:
-    """What stands in a column: a token; of a text a word, cut where a mention begins or ends."""
+    """What a column shows: a token, or a word of a text, cut where a mention begins or ends."""
     if positions != "character":
         return [(place, place + 1, word) for place, word in enumerate(words)]
     cuts = {0, len(words)}
-    cuts |= {border for found in spans.values() for one in found for piece in one[0] for border in piece}
+    cuts |= {border for listed in spans.values() for one in listed for piece in one[0] for border in piece}
     cuts |= {p + 1 for p, letter in enumerate(words) if letter.isspace()}
     order = sorted(cut for cut in cuts if cut <= len(words))
     return [(a, b, "".join(words[a:b])) for a, b in pairwise(order)]
@@ -329,15 +329,15 @@ def _cells(
 
 def _breaks(cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
     """Where lines begin and end, by cell; a full stop alone does not begin one."""
-    found, first, width = [], 0, 0
+    breaks, first, width = [], 0, 0
     left = sum(len(text) + 1 for _, _, text in cells)
     for place, (_, _, text) in enumerate(cells):
         width += len(text) + 1
         if width > LINE and place > first and left > WIDOW:
-            found.append((first, place))
+            breaks.append((first, place))
             first, width = place, len(text) + 1
         left -= len(text) + 1
-    return [*found, (first, len(cells))] if cells else []
+    return [*breaks, (first, len(cells))] if cells else []
 
 
 def _line(
@@ -346,9 +346,9 @@ def _line(
 ) -> Line:  # fmt: skip
     part = cells[first:last]
     rows: list[Row] = []
-    for name, found in spans.items():
+    for name, listed in spans.items():
         layers: list[list[tuple[int, int, Span]]] = []
-        for one in sorted(found, key=lambda span: (span[0][0][0], -span[0][-1][1])):
+        for one in sorted(listed, key=lambda span: (span[0][0][0], -span[0][-1][1])):
             covered = [p for p, (a, b, _) in enumerate(part) if any(a < e and b > s for s, e in one[0])]
             for begin, end in _runs(covered):
                 layer = next((row for row in layers if row[-1][1] <= begin), None)
@@ -360,18 +360,18 @@ def _line(
             rows.append(Row(name if number == 0 else "", tuple(_marks(layer, len(part)))))
     bold = tuple(any(a < e and b > s for s, e in picked) for a, b, _ in part)
     if not any(mark.label is not None for row in rows for mark in row.marks):
-        rows = []  # nobody marked anything in this line
+        rows = []  # no one marked anything in this line
     return Line(tuple(text for _, _, text in part), bold, tuple(rows))
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for place in places:
-        if found and found[-1][1] == place:
-            found[-1] = (found[-1][0], place + 1)
+        if runs and runs[-1][1] == place:
+            runs[-1] = (runs[-1][0], place + 1)
         else:
-            found.append((place, place + 1))
-    return found
+            runs.append((place, place + 1))
+    return runs
 
 
 def _marks(layer: Sequence[tuple[int, int, Span]], width: int) -> list[Mark]:
@@ -406,7 +406,7 @@ def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool
 
 
 class Health(Struct, frozen=True):
-    """That the server answers."""
+    """A sign that the server is up."""
 
     spanwise: str
     read_only: bool
@@ -436,7 +436,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
 
 class ResultComparison(Struct, frozen=True, kw_only=True):
-    """Two results: every score that was tested and, where conditions were asked for, their mentions alone."""
+    """Two results: every score that was tested and, where conditions were asked for, only their mentions."""
 
     a: int
     b: int
@@ -522,11 +522,11 @@ class TokenColumn(Struct, frozen=True):
 def token_columns(difference: TokenDifference) -> list[TokenColumn]:
     """The tokens around the first difference, those that both have below each other."""
     gold, predicted = difference.gold, difference.predicted
-    found: list[TokenColumn] = []
+    columns: list[TokenColumn] = []
     for _, a, b, c, d in SequenceMatcher(None, gold, predicted, autojunk=False).get_opcodes():
         for place in range(max(b - a, d - c)):
             mine = a + place if a + place < b else None
-            found.append(
+            columns.append(
                 TokenColumn(
                     None if mine is None else difference.first + mine + 1,
                     None if mine is None else gold[mine],
@@ -534,9 +534,9 @@ def token_columns(difference: TokenDifference) -> list[TokenColumn]:
                 )
             )
     # One side is cut off before the other: what has no counterpart at the end may have one in the sentence.
-    last = max((place for place, one in enumerate(found) if not one.differs), default=-1)
-    first = next((place for place, one in enumerate(found) if one.differs), 0)
-    return found[: last + 1] if last > first else found
+    last = max((place for place, one in enumerate(columns) if not one.differs), default=-1)
+    first = next((place for place, one in enumerate(columns) if one.differs), 0)
+    return columns[: last + 1] if last > first else columns
 
 
 def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:
@@ -550,8 +550,8 @@ def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:
 
 def _place_in(file: str, error: str) -> Place | None:
     """The place in a file that a message begins with, if it begins with that file."""
-    found = re.match(rf"{re.escape(file)}(?::(\d+))?: ", error)
-    return None if found is None else Place(file, int(found[1]) if found[1] else None)
+    match = re.match(rf"{re.escape(file)}(?::(\d+))?: ", error)
+    return None if match is None else Place(file, int(match[1]) if match[1] else None)
 
 
 _PLACE = re.compile(r"([^\s:][^:\n]*?)(?::(\d+))?: ")
@@ -559,5 +559,5 @@ _PLACE = re.compile(r"([^\s:][^:\n]*?)(?::(\d+))?: ")
 
 def place_of(error: str) -> Place | None:
     """The file and line that a message begins with."""
-    found = _PLACE.match(error)
-    return None if found is None else Place(found[1], int(found[2]) if found[2] else None)
+    match = _PLACE.match(error)
+    return None if match is None else Place(match[1], int(match[2]) if match[2] else None)

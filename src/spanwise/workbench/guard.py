@@ -1,4 +1,4 @@
-"""Who may ask, and how much at once: Host, Origin, token, headers, limits."""
+"""Who may send requests, and how much at once: Host, Origin, token, headers, limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ROWS = 200  # of a page or an answer
 MOST_BODY = 1 << 20  # bytes of a request body that is not an upload
 MOST_UPLOAD = 2 << 30  # bytes of predictions
 MOST_NOTE = 4000  # characters
-IDLE = 60.0  # seconds without a byte after which an upload is given up
+IDLE = 60.0  # seconds without data after which an upload is aborted
 
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -73,7 +73,7 @@ PROBLEM = "application/problem+json"
 
 
 class Refused(Exception):
-    """A question that is not answered."""
+    """A request that is refused."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -81,7 +81,7 @@ class Refused(Exception):
 
 
 class Door(Struct, frozen=True):
-    """Where the server stands and whom it knows."""
+    """The address of the server and whom it knows."""
 
     port: int
     token: str
@@ -106,7 +106,7 @@ class Door(Struct, frozen=True):
 
 
 def _refusal(refused: Refused, path: str) -> tuple[int, dict[str, str], str]:
-    """What is answered to a question that may not pass: a problem to scripts, a sentence to people."""
+    """The response to a refused request: a problem document for scripts, a sentence for people."""
     if not path.startswith("/api/"):
         return refused.status, {"content-type": "text/plain; charset=utf-8"}, f"{refused}\n"
     body = ProblemDetails(title=str(refused), status=refused.status, detail=str(refused))
@@ -114,7 +114,7 @@ def _refusal(refused: Refused, path: str) -> tuple[int, dict[str, str], str]:
 
 
 class Guard:
-    """The outermost layer: nothing reaches the pages that does not pass here."""
+    """The outermost layer: every request passes through it."""
 
     def __init__(self, app: Application, door: Door) -> None:
         self.app, self.door = app, door
@@ -153,7 +153,7 @@ class Guard:
         await with_headers({"type": "http.response.body", "body": body.encode()})
 
     def _checked(self, scope: Scope) -> tuple[int, dict[str, str], str] | None:
-        """None where the question may pass; else the answer to it."""
+        """None where the request may pass; else the response to it."""
         door = self.door
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:

@@ -87,7 +87,7 @@ class Indexed(Struct, frozen=True, eq=False):
     left: tuple[str, ...]  # attributes that files cut differently
     results: Mapping[str, str]  # the file behind each system
     files: tuple[FileKey, ...]  # what tells these columns from others
-    parts: Mapping[FileKey, MentionColumns]  # the first file whole, of others the systems alone
+    parts: Mapping[FileKey, MentionColumns]  # the first file whole, of others only the systems
 
     @property
     def bytes(self) -> int:
@@ -107,7 +107,7 @@ class SlicePoint(Struct, frozen=True, kw_only=True):
     value: float | None
     interval: tuple[float, float] | None
     overall: float | None
-    weak: bool  # the whole interval lies below the score on all mentions
+    weak: bool  # the whole interval is below the score on all mentions
     later: bool  # made after the slice was saved
     confirmed: bool  # weak, and made after the slice was saved
 
@@ -122,7 +122,7 @@ class Shelf:
         self._building = threading.Lock()
 
     def document(self, result: Result) -> Evaluation:
-        """The document that a result stands in, without its sentences."""
+        """The document that a result is in, without its sentences."""
 
         def read() -> Evaluation:
             data = load_summary(self.folder / result.path)
@@ -161,9 +161,9 @@ class Shelf:
     # ---- columns
 
     def indexed(self, gold: Gold) -> Indexed | None:
-        """The bitmaps over a gold; None where no columns lie in the folder.
+        """The bitmaps over a gold; None where no columns are in the folder.
 
-        While somebody puts them together anew, all others get those that there were.
+        While one thread rebuilds them, all others get the previous ones.
         """
         files = self._columns(gold)
         if not files:
@@ -178,18 +178,18 @@ class Shelf:
             before = self.kept.look("index", gold.slug)
             if before is not None and before.files == key:
                 return before
-            found = put_together(self.folder, key, {} if before is None else before.parts)
-            self.kept.put("index", gold.slug, found, found.bytes)
-            return found
+            built = put_together(self.folder, key, {} if before is None else before.parts)
+            self.kept.put("index", gold.slug, built, built.bytes)
+            return built
         finally:
             self._building.release()
 
     def _columns(self, gold: Gold) -> list[WatchedFile]:
         """The files of columns over a gold, the newest first."""
-        found = [
+        columns = [
             one for one in self.store.files().values() if one.kind == "columns" and one.gold == gold.slug
         ]
-        return sorted(found, key=lambda one: -one.mtime_ns)
+        return sorted(columns, key=lambda one: -one.mtime_ns)
 
     def _alone(self, file: WatchedFile) -> Indexed:
         """The bitmaps of one file."""
@@ -252,14 +252,14 @@ class Shelf:
         self, indexed: Indexed, condition: Condition | None, a: str, b: str, looked_at: int
     ) -> SliceTest:
         """The paired test of two systems in a slice, corrected for the slices looked at."""
-        found = self.kept.get(
+        test = self.kept.get(
             "test",
             (indexed.files, str(condition or ""), a, b),
             lambda: _tested(indexed.index, condition, a, b),
             _weight,
         )
-        corrected = None if found.p is None else min(1.0, found.p * max(looked_at, 1))
-        return msgspec.structs.replace(found, p_corrected=corrected, looked_at=looked_at)
+        corrected = None if test.p is None else min(1.0, test.p * max(looked_at, 1))
+        return msgspec.structs.replace(test, p_corrected=corrected, looked_at=looked_at)
 
     # ---- tests over documents
 
@@ -377,7 +377,7 @@ def _loaded(folder: Path, file: FileKey) -> MentionColumns:
 
 
 def _same_gold(one: MentionColumns, other: MentionColumns) -> bool:
-    """Whether two files hold the same gold mentions, so that the systems of both can stand side by side."""
+    """Whether two files hold the same gold mentions, so that their systems can be shown side by side."""
     return all(
         np.array_equal(one.column("gold", name), other.column("gold", name))
         for name in ("sentence", "start", "end", "label")

@@ -50,7 +50,7 @@ class Jobs:
         self._thread.start()
 
     def _sweep(self) -> None:
-        """Remove half uploads, and after a day those that no job is about: nobody was told of them."""
+        """Remove half uploads, and after a day those that no job is about: no one was told of them."""
         wanted, old = self.store.uploads(), time.time() - DAY
         for file in self.uploads.iterdir():
             if file.suffix == ".part" or (file.name not in wanted and file.stat().st_mtime < old):
@@ -156,12 +156,12 @@ class Jobs:
             self.store.set_job(job.id, "failed", error=error or _BROKEN, difference=difference)
 
     def _state(self, job: EvaluationJob) -> str:
-        found = self.store.job(job.id)
-        return "" if found is None else found.state
+        job_now = self.store.job(job.id)
+        return "" if job_now is None else job_now.state
 
 
 class Child:
-    """A process for one costly question at a time; it ends with its answer, and its memory with it."""
+    """A process for one costly request at a time; it ends after its answer, which frees its memory."""
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
@@ -173,7 +173,7 @@ class Child:
         """What the process answers.
 
         Raises:
-            InputError: the question cannot be answered, or the process was ended.
+            InputError: the request cannot be answered, or the process was killed.
         """
         sent = msgspec.json.encode(msgspec.structs.replace(task, memory=self.memory))
         with self._lock:
@@ -201,17 +201,17 @@ class Child:
 
 
 _KILLED = (
-    "the process that computed this was ended from outside, most often because memory ran out.\n"
+    "the process that computed this was killed, most often because memory ran out.\n"
     "Start the workbench with a higher --memory, or try again."
 )
-_ALONE = "the process that computed this ended without a word.\nTry again."
+_ALONE = "the process that computed this ended without a message.\nTry again."
 
 _ENDED = (
-    "the evaluation was ended from outside, most often because memory ran out.\n"
+    "the evaluation was killed, most often because memory ran out.\n"
     "Start the workbench with a higher --memory, or evaluate the file with "
     "spanwise evaluate --memory 1GB --json FILE and put the result into the folder."
 )
-_BROKEN = "the evaluation ended without a word.\nRun spanwise evaluate with the same files to see why."
+_BROKEN = "the evaluation ended without a message.\nRun spanwise evaluate with the same files to see why."
 
 
 def _most_memory() -> int:
@@ -223,17 +223,17 @@ def _most_memory() -> int:
 
 
 def inside(folder: Path, path: str | None) -> Path:
-    """A file of the folder by the path that somebody named; nothing outside of it is ever opened.
+    """A file of the folder by the path given; nothing outside of it is ever opened.
 
     Raises:
         InputError: there is no such file in the folder.
     """
     for candidate in () if path is None else (folder / path, folder / Path(path).name):
         try:
-            found = candidate.resolve(strict=True)
+            resolved = candidate.resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
             continue
-        if found.is_relative_to(folder) and found.is_file():
-            return found
+        if resolved.is_relative_to(folder) and resolved.is_file():
+            return resolved
     name = "the gold data" if path is None else path
     raise InputError(f"{name}: there is no such file in the folder.\nPut the gold and training files there.")

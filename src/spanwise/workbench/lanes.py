@@ -1,4 +1,4 @@
-"""Who works when: quick questions side by side, costly ones one after the other, and what is kept of both."""
+"""Scheduling: quick requests in parallel, costly ones one after the other; both are cached."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from spanwise.workbench.guard import Refused
 
-QUICK = 2  # quick questions that are answered at the same time
-CLOCK = 2.0  # seconds of work that somebody waits for; then it goes on without them
-LINE = 10.0  # seconds that somebody waits for the costly answers before theirs
+QUICK = 2  # quick requests that are answered at the same time
+CLOCK = 2.0  # seconds of work that a request waits for; then the work goes on without it
+LINE = 10.0  # seconds that a request waits for the costly answers before its own
 UNCLAIMED = 16  # costly answers that are kept for those who were told to ask again
-STILL = "this is still being computed.\nAsk again in a moment: the work goes on meanwhile."
-NEWER = "a newer question took the place of this one.\nAsk again if it still matters."
+STILL = "this is still being computed.\nTry again in a moment: the work goes on meanwhile."
+NEWER = "a newer request replaced this one.\nTry again if it still matters."
 
 V = TypeVar("V")
 
@@ -33,7 +33,7 @@ class KeptEntry(Struct, Generic[V], frozen=True):
 class Kept:
     """Answers and what they are made of, within one budget of bytes.
 
-    Those that nobody asked for longest are dropped; the latest of every kind stays, whatever it takes. What
+    The least recently used are dropped; the latest of every kind stays, whatever it takes. What
     several ask for at once is made once.
     """
 
@@ -45,7 +45,7 @@ class Kept:
         self._lock = threading.Lock()
 
     def get(self, kind: str, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
-        """What stands at a key of a kind, made where nothing stands there."""
+        """The value at a key of a kind, made where there is none."""
         place = (kind, key)
         with self._lock:
             if place in self._entries:
@@ -64,7 +64,7 @@ class Kept:
         return made
 
     def look(self, kind: str, key: Hashable) -> Any:  # what was put there
-        """What stands at a key of a kind; None where nothing does."""
+        """The value at a key of a kind; None where there is none."""
         with self._lock:
             return self._found((kind, key)) if (kind, key) in self._entries else None
 
@@ -93,14 +93,14 @@ class Kept:
 
 
 class CostlyQuestion(Struct, frozen=True, eq=False):
-    """A costly question that waits or is being answered."""
+    """A costly request that waits or is being answered."""
 
     answer: Future[Any]
     begun: Future[None]  # done when the work begins
 
 
 class Lanes:
-    """Two lanes: no quick question waits behind a costly one."""
+    """Two lanes: no quick request waits for a costly one."""
 
     def __init__(self, clock: float = CLOCK) -> None:
         self.clock = clock
@@ -115,27 +115,27 @@ class Lanes:
         return await asyncio.get_running_loop().run_in_executor(self._quick, work)
 
     async def costly(self, key: Hashable, work: Callable[[], V], *, topic: Hashable = None) -> V:
-        """Answer after the costly questions before; equal ones are answered together.
+        """Answer after the costly requests before it; equal ones are answered together.
 
-        Of the questions of one `topic` that wait, only the newest is answered.
+        Of the requests of one `topic` that wait, only the newest is answered.
 
         Raises:
-            Refused: the answer takes longer than the clock allows, or a newer question took its place.
+            Refused: the answer takes longer than the time limit, or a newer request took its place.
         """
         asked = self._ask(key, work, topic)
         try:
             await asyncio.wait_for(_shielded(asked.begun), LINE)
-            found: V = await asyncio.wait_for(_shielded(asked.answer), self.clock)
+            value: V = await asyncio.wait_for(_shielded(asked.answer), self.clock)
         except TimeoutError:
             raise Refused(503, STILL) from None
         except asyncio.CancelledError:
             if not asked.answer.cancelled():
-                raise  # it is the client who went
+                raise  # the client has disconnected
             raise Refused(503, NEWER) from None
         finally:
             if asked.answer.done():
                 self._forget(key, asked)
-        return found
+        return value
 
     def _ask(self, key: Hashable, work: Callable[[], Any], topic: Hashable) -> CostlyQuestion:
         with self._lock:
@@ -166,11 +166,11 @@ class Lanes:
             self._newest = {topic: one for topic, one in self._newest.items() if one is not asked}
 
     def stop(self) -> None:
-        """Take no more questions."""
+        """Accept no more requests."""
         self._quick.shutdown(wait=False, cancel_futures=True)
         self._costly.shutdown(wait=False, cancel_futures=True)
 
 
 def _shielded(future: Future[V]) -> asyncio.Future[V]:
-    """A future of another thread, which nobody who stops waiting for it cancels."""
+    """A future of another thread, which is not cancelled when someone stops waiting for it."""
     return asyncio.shield(asyncio.wrap_future(future))

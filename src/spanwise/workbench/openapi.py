@@ -37,7 +37,7 @@ class Operation(Struct, frozen=True):
     """One verb on one path."""
 
     method: str
-    path: str  # behind the prefix
+    path: str  # after the prefix
     name: str  # of the function that answers
     summary: str
     answer: object = None  # the type of the body; None where there is none
@@ -48,7 +48,7 @@ class Operation(Struct, frozen=True):
 
 
 OPERATIONS = (
-    Operation("GET", "/health", "health", "whether the server answers", Health),
+    Operation("GET", "/health", "health", "whether the server is up", Health),
     Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
     Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
     Operation(
@@ -98,11 +98,11 @@ OPERATIONS = (
     ),
     Operation(
         "DELETE", "/golds/{gold}/slices/{slug}", "remove_slice",
-        "forget a slice; If-Match names its version", status=204,
+        "delete a slice; If-Match names its version", status=204,
     ),
     Operation("GET", "/golds/{gold}/notes", "notes", "the notes on mentions", list[Note]),
     Operation(
-        "POST", "/golds/{gold}/notes", "add_note", "note something on a mention", Note, NoteRequest,
+        "POST", "/golds/{gold}/notes", "add_note", "add a note on a mention", Note, NoteRequest,
         status=201,
     ),
     Operation(
@@ -129,7 +129,7 @@ OPERATIONS = (
         dict[str, str], status=202,
     ),
     Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
-    Operation("GET", "/events", "events", "what happens, as text/event-stream; Last-Event-ID resumes", str),
+    Operation("GET", "/events", "events", "events as text/event-stream; Last-Event-ID resumes", str),
 )  # fmt: skip
 
 
@@ -186,12 +186,14 @@ def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
 
 
 def _parameters(operation: Operation) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = [
+    parameters: list[dict[str, object]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
-    found += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
+    parameters += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in operation.query]
     if operation.conditions:
         free = {"type": "object", "additionalProperties": {"type": "string"}}
-        found.append({"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free})
-    return found
+        parameters.append(
+            {"name": "conditions", "in": "query", "style": "form", "explode": True, "schema": free}
+        )
+    return parameters

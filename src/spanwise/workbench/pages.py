@@ -125,7 +125,7 @@ def _day(seconds: float) -> str:
 
 
 def routes(bench: Bench) -> list[BaseRoute]:
-    """The pages and what they are drawn with; `.json` behind the address of a page gives its answer."""
+    """The pages and what they are drawn with; `.json` after the address of a page gives its answer."""
     named = {one.name: one for one in OPERATIONS}
     plain: list[BaseRoute] = [
         Route(path, answering(bench, named[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
@@ -159,12 +159,14 @@ def _page(
 
 
 def missing(bench: Bench) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """What is answered at an address that nothing stands at, or to a verb that it does not know."""
+    """The answer at an unknown address, or to an unknown verb."""
 
     async def answer(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
         text = (
-            "there is nothing at this address." if status == 404 else "this address does not know the verb."
+            "there is nothing at this address."
+            if status == 404
+            else "this address does not support the method."
         )
         if request.url.path.startswith(PREFIX):
             return problem(bench, Refused(status, text))
@@ -261,11 +263,11 @@ def history_page(bench: Bench, request: Request) -> Response:
     wanted = list(dict.fromkeys(wanted))[:TRACKS] or _followed(bench, gold, best)
     by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
     q = asked.get("q", "").strip()
-    found = [name for name in best if q.casefold() in name.casefold()]
+    matching = [name for name in best if q.casefold() in name.casefold()]
     tracks, axis, steps = history(bench, gold, wanted, by, score)
     return _render(
         bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, score=score, q=q,
-        own=bench.score(gold), names=list(dict.fromkeys([*wanted, *found[:LISTED]])), wanted=wanted,
+        own=bench.score(gold), names=list(dict.fromkeys([*wanted, *matching[:LISTED]])), wanted=wanted,
         left=max(len(known) - LISTED, 0), most=TRACKS,
     )  # fmt: skip
 
@@ -295,8 +297,8 @@ def compare_page(bench: Bench, request: Request) -> Response:
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
     view = compared_view(bench, request, gold)
     score = bench.score(gold, request.query_params.get("score", ""))
-    found, notes = bench.shelf.comparison(a, b, score)
-    rows = tested_rows(found.scores)
+    compared, notes = bench.shelf.comparison(a, b, score)
+    rows = tested_rows(compared.scores)
     widest = sorted(rows, key=lambda row: (not row.significant, -abs(row.difference or 0)))[:ROWS]
     table, won = None, None
     indexed = bench.shelf.indexed(gold)
@@ -314,11 +316,11 @@ def compare_page(bench: Bench, request: Request) -> Response:
         division if division in divisions else next((d for d in ("tough", *divisions) if d in divisions), "")
     )
     steps, scale = lead_steps(divisions.get(division, ()), division, buckets)
-    main = {name: found.score(path) for name, path in PRIMARY.items()}
+    main = {name: compared.score(path) for name, path in PRIMARY.items()}
     return _render(
         bench, request, "compare", gold, a=a, b=b, main=main, axis=Axis.around(rows),
         shown=[row for row in rows if row in widest], rest=[row for row in rows if row not in widest],
-        test=found,
+        test=compared,
         notes=notes, slice_name=partial(slice_name, buckets), mentions_of=mentions_of,
         score=score, shapes=shapes_of(bench, gold), steps=steps, scale=scale, division=division,
         divisions=list(divisions), right=None if table is None else _who_is_right(table),
@@ -335,7 +337,7 @@ def _to_choose_from(bench: Bench, gold: Gold, *chosen: Result) -> list[Result]:
 
 
 def _who_is_right(table: Ints) -> dict[str, int]:
-    """How many gold mentions both systems get right, the first alone, the second alone, and neither."""
+    """How many gold mentions both systems get right, only the first, only the second, and neither."""
     both = int(table[0, 0])
     won, lost = int(table[0].sum()) - both, int(table[:, 0].sum()) - both
     return {"both": both, "won": won, "lost": lost, "neither": int(table.sum()) - both - won - lost}
@@ -401,7 +403,7 @@ def _kinds(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def tested_part(bench: Bench, request: Request) -> Response:
-    """What the paired test says of the two best systems in a slice: a part of a page, fetched behind it."""
+    """What the paired test says of the two best systems in a slice: a part of a page, fetched after it."""
     gold = bench.gold(request.path_params["gold"])
     condition = view_of(request.query_params.multi_items()).condition
     indexed = bench.indexed(gold)
@@ -419,8 +421,8 @@ def _best(answer: SliceAnswer) -> list[str]:
 
 
 def _words_of(view: View, attribute: str) -> str:
-    found = view.condition.comparisons(attribute) if view.condition else ()
-    return ",".join(found[0].values) if found and found[0].operator == "=" else ""
+    comparisons = view.condition.comparisons(attribute) if view.condition else ()
+    return ",".join(comparisons[0].values) if comparisons and comparisons[0].operator == "=" else ""
 
 
 class FacetValue(Struct, frozen=True):
@@ -443,7 +445,7 @@ class ShownFacet(Struct, frozen=True):
 
 def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFacet]:
     """Every attribute with its values, their counts and whether they are chosen."""
-    found = []
+    facets = []
     for attribute, counts in answer.facets.items():
         chosen = view.condition.comparisons(attribute) if view.condition else ()
         labels = {name: name for name in counts}
@@ -461,8 +463,8 @@ def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFac
             for name, number in counts.items()
             if number or any(name in one.values for one in chosen)
         )
-        found.append(ShownFacet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
-    return found
+        facets.append(ShownFacet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
+    return facets
 
 
 def _choices(systems: list[str]) -> list[tuple[str, str]]:
@@ -489,8 +491,8 @@ def weak_page(bench: Bench, request: Request) -> Response:
 def saved_slice(bench: Bench, request: Request) -> Response:
     """A saved slice."""
     gold = bench.gold(request.path_params["gold"])
-    found = bench.slice(gold, request.path_params["slug"])
-    return slices_page(bench, request, parse(found.conditions), found)
+    saved = bench.slice(gold, request.path_params["slug"])
+    return slices_page(bench, request, parse(saved.conditions), saved)
 
 
 def sentences_page(bench: Bench, request: Request) -> Response:
@@ -500,11 +502,11 @@ def sentences_page(bench: Bench, request: Request) -> Response:
     after = number_of(request, "after", -1, least=-1)
     indexed = bench.indexed(gold)
     systems = _drawn_systems(bench, gold, indexed.index, request)
-    found = sentences_of(bench, gold, view, after, PAGE // (len(systems) + 2), systems=systems)
+    listed = sentences_of(bench, gold, view, after, PAGE // (len(systems) + 2), systems=systems)
     kept = ",".join(systems) if request.query_params.get("systems") else ""
     return _render(
         bench, request, "sentences", gold, kept=f"&systems={quote(kept, safe=',')}" if kept else "",
-        address=view.address(f"/g/{gold.slug}/sentences", after, kept), view=view, found=found,
+        address=view.address(f"/g/{gold.slug}/sentences", after, kept), view=view, found=listed,
         shapes=shapes_of(bench, gold), choices=_choices(systems), systems=systems,
         every=list(indexed.index.systems),
     )  # fmt: skip
@@ -571,13 +573,13 @@ def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float 
         *(index.columns.column("gold", name).tolist() for name in ("sentence", "start", "end")), strict=True
     )
     kept = np.fromiter((span not in flagged for span in spans), bool, index.gold.number)
-    found = []
+    rows = []
     for name, one in index.systems.items():
         right = unpacked_bits(one.right, index.gold.number)
         whole = index.counted(None)[name].score("recall")
         rest = float(right[kept].mean()) if kept.any() else None
-        found.append((name, whole, rest))
-    return found
+        rows.append((name, whole, rest))
+    return rows
 
 
 def gate_page(bench: Bench, request: Request) -> Response:

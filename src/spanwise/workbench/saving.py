@@ -131,7 +131,7 @@ def _text(bench: Bench, path: str, query: dict[str, str] | None = None, **named:
 
 
 def _linked(one: Saved, files: dict[str, str]) -> bytes:
-    """The page with addresses of other files of the bundle; links that lead to no file are no links."""
+    """The page with addresses of other files of the bundle; links that lead to no file are removed."""
     here = Path(one.file).parent
 
     def there(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What must last and is small: results, notes, saved slices and jobs. The only file with SQL."""
+"""The database: results, notes, saved slices and jobs. The only file with SQL."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MIGRATIONS = (
     "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
     "DELETE FROM file;",  # every document is read again: the board holds more scores
     "ALTER TABLE note ADD COLUMN system TEXT;",
-    # Counts per unit stand apart, so that a list of results is small.
+    # Counts per unit are kept apart, so that a list of results is small.
     """
     CREATE TABLE IF NOT EXISTS units (
         result INTEGER, name TEXT, packed TEXT NOT NULL, PRIMARY KEY (result, name));
@@ -123,7 +123,7 @@ class Result(Struct, frozen=True):
 
 
 class PooledRuns(Struct, frozen=True):
-    """The runs of one system that are alike in everything but their seed, or one result alone."""
+    """The runs of one system that are the same in everything but their seed, or a single result."""
 
     runs: tuple[Result, ...]  # the newest last
 
@@ -175,8 +175,8 @@ def pooled(results: Sequence[Result]) -> list[PooledRuns]:
         runs = pools.setdefault(key, {})
         runs.pop(run, None)
         runs[run] = one
-    found = [PooledRuns(tuple(runs.values())) for runs in pools.values()]
-    return sorted(found, key=lambda one: one.id)
+    pools_of_runs = [PooledRuns(tuple(runs.values())) for runs in pools.values()]
+    return sorted(pools_of_runs, key=lambda one: one.id)
 
 
 class Slice(Struct, frozen=True):
@@ -236,11 +236,11 @@ class EvaluationJob(Struct, frozen=True):
 
 
 class Changed(Exception):
-    """Somebody else changed or removed what was to be changed."""
+    """Someone else changed or removed what was to be changed."""
 
 
 class Exists(Exception):
-    """Something of this name is already there."""
+    """Something of this name already exists."""
 
 
 T = TypeVar("T", bound=Struct)
@@ -272,7 +272,7 @@ class Store:
 
     @classmethod
     def opened(cls, path: Path, *, read_only: bool = False) -> Store:
-        """The database, for reading alone where another program keeps it locked for longer than we wait."""
+        """The database, only for reading where another program keeps it locked for longer than we wait."""
         try:
             return cls(path, read_only=read_only)
         except sqlite3.OperationalError:
@@ -404,22 +404,22 @@ class Store:
     def put_slice(self, one: Slice) -> Slice:
         """Save a slice; `version` must be that of the one it replaces, 0 for a new one."""
         with self._writing() as db:
-            found = db.execute(
+            row = db.execute(
                 "SELECT version, at FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
             ).fetchone()
-            if found and not one.version:
+            if row and not one.version:
                 raise Exists(
                     f"there is already a slice {one.name!r}.\nChoose another name, or change that one."
                 )
-            if (found[0] if found else 0) != one.version:
+            if (row[0] if row else 0) != one.version:
                 raise Changed(f"the slice {one.name!r} has changed.\nReload it and try again.")
-            at = found[1] if found else time.time()
+            at = row[1] if row else time.time()
             saved = msgspec.structs.replace(one, version=one.version + 1, at=at)
             db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
 
     def remove_slice(self, gold: str, slug: str, version: int) -> None:
-        """Forget a slice that nobody changed since `version`."""
+        """Delete a slice that was not changed since `version`."""
         with self._writing() as db:
             done = db.execute(
                 "DELETE FROM slice WHERE gold=? AND slug=? AND version=?", (gold, slug, version)
@@ -428,7 +428,7 @@ class Store:
             raise Changed("the slice has changed.\nReload it and try again.")
 
     def replace_slices(self, gold: str, slices: Sequence[Slice]) -> None:
-        """Take the slices of a file that somebody edited; those that are as they were keep their version."""
+        """Take the slices of a file that was edited; those that are as they were keep their version."""
         known = {one.slug: one for one in self.slices(gold)}
         with self._writing() as db:
             db.execute("DELETE FROM slice WHERE gold=?", (gold,))
@@ -460,24 +460,24 @@ class Store:
                 (*_values(note)[1:9], note.by, 1, time.time(), note.system),
             )
             number = int(cursor.lastrowid or 0)
-        found = self.note(number)
-        assert found is not None
-        return found
+        added = self.note(number)
+        assert added is not None
+        return added
 
     def change_note(self, number: int, version: int, *, tag: str, text: str, by: str) -> Note:
-        """Change a note that nobody changed since `version`."""
+        """Change a note that was not changed since `version`."""
         with self._writing() as db:
             done = db.execute(
                 'UPDATE note SET tag=?, text=?, "by"=?, version=version+1, at=? WHERE id=? AND version=?',
                 (tag, text, by, time.time(), number, version),
             ).rowcount
-        found = self.note(number)
-        if not done or found is None:
-            raise _changed(found)
-        return found
+        note = self.note(number)
+        if not done or note is None:
+            raise _changed(note)
+        return note
 
     def remove_note(self, number: int, version: int) -> None:
-        """Remove a note that nobody changed since `version`."""
+        """Remove a note that was not changed since `version`."""
         with self._writing() as db:
             done = db.execute("DELETE FROM note WHERE id=? AND version=?", (number, version)).rowcount
         if not done:
@@ -502,9 +502,9 @@ class Store:
                 (gold, system, _json(body), time.time()),
             )
             number = int(cursor.lastrowid or 0)
-        found = self.job(number)
-        assert found is not None
-        return found
+        job = self.job(number)
+        assert job is not None
+        return job
 
     def set_job(
         self, number: int, state: str, *, step: str = "", done: int = 0, total: int = 0, error: str = "",
@@ -556,7 +556,7 @@ def _job(row: Sequence[Any]) -> EvaluationJob:
     return EvaluationJob(number, gold, system, options, state, step, done, total, error, at, difference)
 
 
-def _changed(found: Note | None) -> Changed:
+def _changed(note: Note | None) -> Changed:
     """That a note is not what it was when it was read."""
-    who = "was removed" if found is None else f"was changed by {found.by or 'someone else'}: {found.text!r}"
+    who = "was removed" if note is None else f"was changed by {note.by or 'someone else'}: {note.text!r}"
     return Changed(f"the note {who}.\nReload it and try again.")

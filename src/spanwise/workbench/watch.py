@@ -1,4 +1,4 @@
-"""The folder, looked at every second: what came, what changed, what went."""
+"""The folder, scanned every second: files that were added, changed or removed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIRST_LOOK = 1.5  # seconds until pages are answered, however much there is to l
 
 
 class Event(Struct, frozen=True):
-    """Something that pages should know of."""
+    """An event that pages should be told of."""
 
     id: int
     kind: str  # result, job, note, slice, gold
@@ -67,7 +67,7 @@ class BenchEvents:
 
 
 class Watcher:
-    """Keeps the store in step with the folder."""
+    """Keeps the store in sync with the folder."""
 
     def __init__(
         self, folder: Path, store: Store, events: BenchEvents, *, also: Callable[[], None] = lambda: None
@@ -86,7 +86,7 @@ class Watcher:
         self.looked.wait(FIRST_LOOK)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=5)
@@ -114,7 +114,7 @@ class Watcher:
                 continue
             try:
                 self._look(path, size, mtime_ns)
-            except OSError:  # it went while we looked
+            except OSError:  # it was removed while we looked
                 continue
         for path in known.keys() - there:
             self.store.remove_file(path)
@@ -165,7 +165,7 @@ class Watcher:
         self.events.tell("result", gold.slug, f"{', '.join(document.systems)} in {path}")
 
     def _may_grow(self, path: str, size: int) -> bool:
-        """Whether a file that cannot be read may still be on its way."""
+        """Whether a file that cannot be read may still be being written."""
         before, since = self._doubtful.get(path, (-1, 0.0))
         if before != size:
             self._doubtful[path] = (size, time.monotonic())

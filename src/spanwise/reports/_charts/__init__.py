@@ -1,4 +1,4 @@
-"""The charts that the page and the files share, from a document alone: how a set of them looks."""
+"""The charts that the page and the files share, made only from a document: how a set of them looks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PRINT = Palette("print", LIGHT)
 
 
 class Style(Struct, frozen=True):
-    """Colours, and links where the charts stand in a page that has the examples."""
+    """Colours, and links where the charts are in a page that has the examples."""
 
     palette: Palette = PRINT
     linked: bool = False

@@ -142,7 +142,7 @@ def confidence_drawings(document: Confidence, style: Style) -> list[Drawing]:
 
 
 def reliability(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
-    """Precision of each bin against its mean score; calibrated scores lie on the diagonal."""
+    """Precision of each bin against its mean score; calibrated scores are on the diagonal."""
     rows: list[Row] = [
         {
             "x": 100 * part.score,
@@ -199,7 +199,7 @@ T = TypeVar("T")
 
 
 def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
-    """At most about so many rows, the first and the last among them."""
+    """At most about this many rows, the first and the last among them."""
     step = max(1, -(-len(rows) // most))
     return [*rows[:-1:step], *rows[-1:]]
 

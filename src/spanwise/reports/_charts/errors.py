@@ -76,7 +76,7 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
             for part in ("BEl", "BEs", "BEo")
         ]
     else:
-        # Errors stand under the gold label, spurious ones under the predicted; with other ways of
+        # Errors are listed under the gold label, spurious ones under the predicted; with other ways of
         # counting, a label's number is not a number of mentions of that label.
         side = "predicted" if kind == "FP" else "gold"
         if document.settings.focus != "gold" and kind not in {"FN", "FP"}:
@@ -113,7 +113,7 @@ def confusion(
 ) -> Drawing:
     """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart.
 
-    Of several that stand side by side, each has a title, begins at a pixel and is as high as the highest.
+    Of several drawn side by side, each has a title, begins at a pixel and is as high as the highest.
     """
     import altair as alt
 
@@ -267,49 +267,49 @@ def diagnosis(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     names = shown(document, focus, most=style.most)
     system = document.systems[focus]
     tables = sorted(system.attributes.items(), key=lambda row: -(row[1].gap or 0))
-    found: list[Ends] = []
+    ends: list[Ends] = []
     for name, table in tables:
         worst, best = table.bucket(table.worst), table.bucket(table.best)
         if worst is not None and best is not None:
-            found.append((name, worst, best))
-    if not found:
+            ends.append((name, worst, best))
+    if not ends:
         return None
     rivals = names[1:2]
     palette, step, top = style.palette, 36.0, 22.0
-    plot, height = (246.0 if rivals else 230.0), top + step * len(found)
+    plot, height = (246.0 if rivals else 230.0), top + step * len(ends)
     left_end = 132.0 if rivals else 230.0
-    scores = [share(cell.f1) for _, worst, best in found for cell in (worst, best)]
+    scores = [share(cell.f1) for _, worst, best in ends for cell in (worst, best)]
     overall = share(system.exact.overall.f1)
     values = [value for value in (*scores, overall) if value is not None]
     low, high = reach(values, pad=0.1)
     x = marks.quantity("v", low, high, span=(0, left_end), tickCount=3)
     colour = palette.series(places(document, [focus])[0])
-    middle = [top + step * (at + 0.5) for at in range(len(found))]
-    layers = _dumbbells(document, focus, found, middle, height, x, colour, style)
+    middle = [top + step * (at + 0.5) for at in range(len(ends))]
+    layers = _dumbbells(document, focus, ends, middle, height, x, colour, style)
     if overall is not None:
         line = [{"v": overall, "y": top - 4, "y2": height}]
         layers.insert(0, marks.lines(line, height, x, colour=palette["axis"], strokeDash=[2, 2]))
     heads = [{"y": 8.0, "t": "worst and best bucket"}]
     layers.append(marks.texts(heads, height, at=0, colour=palette["muted"], fontSize=10.5))
-    titles = [{"y": y, "t": titled(name)} for y, (name, _, _) in zip(middle, found, strict=True)]
+    titles = [{"y": y, "t": titled(name)} for y, (name, _, _) in zip(middle, ends, strict=True)]
     layers.append(marks.texts(titles, height, at=-152, colour=palette["ink"], limit=148))
     chart = marks.plot(*layers)
     if rivals:
         other = _against(
-            document, focus, rivals[0], [name for name, _, _ in found], middle, height, plot, style
+            document, focus, rivals[0], [name for name, _, _ in ends], middle, height, plot, style
         )
         chart = marks.apart(chart, other)
     return Drawing("diagnosis", "Diagnosis by attribute", chart, plot, height, 152, 14, 4, 24)
 
 
 def _dumbbells(
-    document: Evaluation, focus: str, found: Sequence[Ends], middle: Sequence[float],
+    document: Evaluation, focus: str, ends: Sequence[Ends], middle: Sequence[float],
     height: float, x: Channel, colour: str, style: Style,
 ) -> list[Layer]:  # fmt: skip
     bars, worst_dots, best_dots, worst_names, best_names = [], [], [], [], []
-    scores = [share(bucket.f1) or 0.0 for _, *both in found for bucket in both]
+    scores = [share(bucket.f1) or 0.0 for _, *both in ends for bucket in both]
     near = 0.2 * (max(scores) - min(scores)) if scores else 0.0
-    for y, (name, worst, best) in zip(middle, found, strict=True):
+    for y, (name, worst, best) in zip(middle, ends, strict=True):
         low, high = share(worst.f1) or 0.0, share(best.f1) or 0.0
         apart = 6.5 if high - low < near else 0.0  # one under the other where they would overlap
         bars.append({"v": low, "hi": high, "y": y})

@@ -170,7 +170,7 @@ def _difference_layers(
 # ---- tough mentions, slices, buckets of attributes, labels -----------------------------------------
 
 
-MOST_LABELS = 30  # a taller chart is no longer read; the page says how many there are
+MOST_LABELS = 30  # a taller chart would not be read; the page says how many there are
 
 
 def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
@@ -292,7 +292,7 @@ def _chosen(row: WeakSlice) -> dict[str, str | None]:
 
 
 def _path(row: WeakSlice) -> tuple[str, ...]:
-    """Where the score of a slice stands under a system."""
+    """The path of a slice's score within a system."""
     match row.kind:
         case "label":
             return "exact", "labels", row.name, row.score

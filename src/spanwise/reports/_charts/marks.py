@@ -22,7 +22,7 @@ Layer: TypeAlias = "MarkLayer | alt.Chart"
 Channel: TypeAlias = "Quantity | Fixed | alt.X"
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
 LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # where the colours begin again
-MARGIN = 8.0  # around a chart that stands alone
+MARGIN = 8.0  # around a chart on its own
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
@@ -154,7 +154,7 @@ class Drawing(Struct, frozen=True):
     top: float = 8
     bottom: float = 24
     legend: tuple[tuple[int, str], ...] = ()
-    axis: str = ""  # what the axis or the cells show, with the unit; for charts that stand alone
+    axis: str = ""  # what the axis or the cells show, with the unit; for charts on their own
     swatches: tuple[tuple[str, str], ...] = ()  # colours of a heat map by their roles, and what they mean
 
     @property
@@ -162,7 +162,7 @@ class Drawing(Struct, frozen=True):
         return self.left + self.width + self.right, self.top + self.height + self.bottom
 
     def altair(self, palette: Palette, *, background: str = "white") -> alt.LayerChart:
-        """The chart as it stands alone: sized, padded, configured and with its legend; an Altair chart."""
+        """The chart on its own: sized, padded, configured and with its legend; an Altair chart."""
         import altair as alt
 
         key, height = _below(self, palette)
@@ -387,7 +387,7 @@ class Dot(Struct, frozen=True):
 
 
 class ChartRow(Struct, frozen=True):
-    """A row of the chart: its name, what stands under it, a point per system, and texts to the right."""
+    """A row of the chart: its name, the text under it, a point per system, and texts to the right."""
 
     title: str
     under: str
@@ -446,12 +446,12 @@ def _systems(rows: Sequence[ChartRow]) -> int:
 
 
 def _extents(rows: Sequence[ChartRow], layout: ChartLayout) -> list[float]:
-    found = [] if layout.reference is None else [layout.reference]
+    values = [] if layout.reference is None else [layout.reference]
     for row in rows:
         for point in row.points:
-            found += [] if point.value is None else [point.value, *point.runs]
-            found += [] if point.interval is None or not layout.intervals else list(point.interval)
-    return found
+            values += [] if point.value is None else [point.value, *point.runs]
+            values += [] if point.interval is None or not layout.intervals else list(point.interval)
+    return values
 
 
 def _reference(layout: ChartLayout, height: float, top: float, x: Channel, style: Style) -> list[Layer]:
@@ -474,13 +474,13 @@ def _intervals(
     style: Style,
 ) -> list[Layer]:
     systems = _systems(rows)
-    found: list[Row] = [
+    bars: list[Row] = [
         {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, systems, layout.step)}
         for y, point in _placed(rows, middle, place)
         if point.interval and point.value is not None
     ]
     colour = style.palette.series(layout.places[place])
-    return [bands(found, height, x, colour=colour)] if found else []
+    return [bands(bars, height, x, colour=colour)] if bars else []
 
 
 def _points(
@@ -533,11 +533,11 @@ _MARK = 8.0  # pixels that a dot takes
 def _dodged(rows: Sequence[ChartRow], layout: ChartLayout, low: float, high: float) -> list[bool]:
     """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
     scale = layout.plot / max(high - low, 1e-9)
-    found = []
+    heights = []
     for row in rows:
         at = sorted(scale * point.value for point in row.points if point.value is not None)
-        found.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(at)))
-    return found
+        heights.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(at)))
+    return heights
 
 
 def _under(
@@ -545,7 +545,7 @@ def _under(
 ) -> list[Layer]:
     layers = []
     for linked in (True, False):
-        found = [
+        below = [
             {
                 "y": y + 8,
                 "t": row.under,
@@ -554,10 +554,10 @@ def _under(
             for y, row in zip(middle, rows, strict=True)
             if row.under and bool(row.href) is linked
         ]
-        if found:
+        if below:
             colour = style.palette["s0" if linked else "muted"]
             layers.append(
-                texts(found, height, at=-layout.left, colour=colour, fontSize=10.5, limit=layout.left - 10)
+                texts(below, height, at=-layout.left, colour=colour, fontSize=10.5, limit=layout.left - 10)
             )
     return layers
 

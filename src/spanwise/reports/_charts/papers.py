@@ -153,7 +153,7 @@ def shares(
                 text = f"{kind} {part:.1f}"
                 if width_of(text, 9) < plot * part / 100 - 4:
                     inside.append({"v": start + part / 2, "y": y, "t": text})
-                else:  # numbers of narrow parts stand above their bar, and apart from each other
+                else:  # numbers of narrow parts are above their bar, and apart from each other
                     middle = max(start + part / 2, last + 100 * (width_of(text, 8) + 3) / plot)
                     numbers.append({"v": middle, "y": y - 12, "t": text})
                     last = middle

@@ -145,7 +145,7 @@ def _outline(
     dataset: str, names: Sequence[str], values: Sequence[float | None], measure: str, place: int,
     middle: float, size: float, style: Style,
 ) -> list[Layer]:  # fmt: skip
-    """The polygon of a dataset; an attribute without a value stands at the middle and has no dot."""
+    """The polygon of a dataset; an attribute without a value is at the middle and has no dot."""
     colour, extent = style.palette.series(place), 2 * size + 60
     corners = [_at(at, len(names), value or 0.0, middle, size) for at, value in enumerate(values)]
     dots = [
@@ -189,7 +189,7 @@ def drivers(document: Study, style: Style) -> Drawing | None:
 def factor(document: Study, name: str, style: Style) -> Drawing | None:
     """Gain over the lowest value of a numeric factor, one line per group of comparable systems.
 
-    A group is equal in all other factors. Where there is one group alone, it has one line per dataset.
+    A group is equal in all other factors. Where there is only one group, it has one line per dataset.
 
     References:
         Fu, Liu and Neubig (2020), Figure 5.

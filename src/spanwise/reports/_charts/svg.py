@@ -55,7 +55,7 @@ _ANCHORS = {"center": "middle", "right": "end"}
 
 
 def _plain(drawing: Drawing, palette: Palette) -> str | None:
-    """The drawing as SVG; None where it has a mark, an option or an axis that is not known here."""
+    """The drawing as SVG; None where it has a mark, an option or an axis that is not supported here."""
     axes, marks = [], []
     for group in drawing.plot.groups:
         channels = []
@@ -243,12 +243,12 @@ def converted(drawings: Sequence[Drawing], palette: Palette) -> dict[str, str]:
 
 def _groups(root: ET.Element) -> dict[int, ET.Element]:
     """The content of the n-th chart of the column; its own group, without the offset it has there."""
-    found = {}
+    groups = {}
     for element in root.iter(f"{_SVG}g"):
         match = re.search(r"\bconcat_(\d+)_group\b", element.get("class", ""))
         if match:
-            found[int(match[1])] = element
-    return found
+            groups[int(match[1])] = element
+    return groups
 
 
 def _picture(drawing: Drawing, group: ET.Element) -> str:
@@ -307,12 +307,12 @@ def _label(element: ET.Element) -> str:
 
 
 def _attributes(element: ET.Element) -> str:
-    found = []
+    written = []
     for name in _KEPT:
         value = element.get(name)
         if value is not None and (name, value) not in _USUAL:
-            found.append(_attribute(name, value))
-    return "".join(found)
+            written.append(_attribute(name, value))
+    return "".join(written)
 
 
 def _attribute(name: str, value: str) -> str:

@@ -32,7 +32,7 @@ from spanwise.reports._shown import study_shown
 
 STYLE = Style(most=1000)
 
-# What stands under the axis of a figure that has no page around it, by the beginning of its name.
+# The text under the axis of a figure that has no page around it, by the beginning of its name.
 _AXES = {
     "score": "F1 and its differences (points), with intervals where tested",
     "labels": "F1 (points)",
@@ -187,7 +187,7 @@ def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each system a histogram per dataset: best less worst bucket, both named, and the worst score."""
-    found = []
+    drawings = []
     for name, parts in _tables(document).items():
         panels = []
         for dataset, score, tables in parts:
@@ -202,8 +202,8 @@ def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 )
         if panels:
             title = f"{words.visible(name)}: best less worst bucket"
-            found.append(papers.panels(f"fu20-table3-{name}", title, panels, STYLE))
-    return found
+            drawings.append(papers.panels(f"fu20-table3-{name}", title, panels, STYLE))
+    return drawings
 
 
 def _gap(attribute: str, row: Diagnosed, best: str) -> Bar:
@@ -215,7 +215,7 @@ def _gap(attribute: str, row: Diagnosed, best: str) -> Bar:
 
 def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each pair a histogram per dataset: the biggest win and the biggest loss, with the score of both."""
-    found = []
+    drawings = []
     for (first, second), parts in _pairs(document).items():
         panels = []
         for dataset, scores, rows in parts:
@@ -229,8 +229,8 @@ def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
             title = f"{words.visible(first)} less {words.visible(second)}: biggest win and biggest loss"
-            found.append(papers.panels(f"fu20-table4-{first}-{second}", title, panels, STYLE))
-    return found
+            drawings.append(papers.panels(f"fu20-table4-{first}-{second}", title, panels, STYLE))
+    return drawings
 
 
 def _lead(attribute: str, lead: BucketLead) -> Bar:
@@ -241,7 +241,7 @@ def _lead(attribute: str, lead: BucketLead) -> Bar:
 
 def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """For each pair a histogram of β per dataset; buckets are called S, M and L by their place."""
-    found = []
+    drawings = []
     for (first, second), parts in _pairs(document).items():
         panels = []
         for dataset, scores, rows in parts:
@@ -259,8 +259,8 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
                 panels.append(Panel(shortened(dataset, 24), both, groups))
         if panels:
             title = f"β of {words.visible(first)} against {words.visible(second)}"
-            found.append(papers.panels(f"fu19-beta-{first}-{second}", title, panels, STYLE))
-    return found
+            drawings.append(papers.panels(f"fu19-beta-{first}-{second}", title, panels, STYLE))
+    return drawings
 
 
 def _size(buckets: Sequence[str], name: str) -> str:
@@ -305,7 +305,7 @@ def _sigma(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 def _models(document: Document, labels: Sequence[str]) -> list[Drawing]:
     """Every system over the buckets of every attribute, one figure per dataset."""
-    found = []
+    drawings = []
     rows: dict[str, dict[str, dict[str, list[tuple[str, float | None]]]]] = {}
 
     def add(
@@ -326,8 +326,8 @@ def _models(document: Document, labels: Sequence[str]) -> list[Drawing]:
     for dataset, by_attribute in rows.items():
         named = {study.alias(attribute): by_system for attribute, by_system in by_attribute.items()}
         title = f"{words.capital(_score(document))} of every system over buckets, {words.visible(dataset)}"
-        found.append(papers.models(f"fu20-models-{dataset}", title, named, STYLE))
-    return found
+        drawings.append(papers.models(f"fu20-models-{dataset}", title, named, STYLE))
+    return drawings
 
 
 Diagnosed: TypeAlias = AttributeScores | SelfDiagnosis  # the best and the worst bucket of an attribute

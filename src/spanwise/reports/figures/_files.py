@@ -45,8 +45,8 @@ def in_order(pdf: bytes) -> bytes:
     return written + listed + ending + b"startxref\n%d\n%%%%EOF" % len(written)
 
 
-def _sorted(found: re.Match[bytes]) -> bytes:
-    return b"\n" + b"\n".join(sorted(found[0][1:].split(b"\n")))
+def _sorted(match: re.Match[bytes]) -> bytes:
+    return b"\n" + b"\n".join(sorted(match[0][1:].split(b"\n")))
 
 
 def _met(trailer: bytes, objects: dict[int, tuple[bytes, bytes]]) -> dict[int, None]:
@@ -108,11 +108,11 @@ _SIZE = re.compile(r'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
 
 def _scaled(svg: str, pixels: float) -> tuple[str, float]:
     """The drawing at another width, all of it scaled alike, and the scale."""
-    found = _SIZE.search(svg)
-    assert found is not None
-    scale = pixels / float(found[2])
-    size = f' width="{pixels:.2f}" height="{float(found[3]) * scale:.2f}"'
-    return svg[: found.end(1)] + size + svg[found.end() :], scale
+    match = _SIZE.search(svg)
+    assert match is not None
+    scale = pixels / float(match[2])
+    size = f' width="{pixels:.2f}" height="{float(match[3]) * scale:.2f}"'
+    return svg[: match.end(1)] + size + svg[match.end() :], scale
 
 
 def _unmeasure(node: Options) -> None:

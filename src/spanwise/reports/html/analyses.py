@@ -78,7 +78,7 @@ Remark = tuple[str, str, str, str]  # the sign, what stands out, the rest, and w
 
 
 def description_parts(document: Description) -> dict[str, object]:
-    """Everything that the template of a description asks for."""
+    """The values that the template of a description needs."""
     return {
         "template": "description.html.jinja",
         "data": None,
@@ -91,28 +91,30 @@ def description_parts(document: Description) -> dict[str, object]:
 
 def remarks(facts: DatasetFacts) -> list[Remark]:
     """What a reader of the data should know before a system is run."""
-    found: list[Remark] = []
+    remarks: list[Remark] = []
     unseen = None if not facts.tough else facts.tough.get("UNSEEN-ANY")
     if unseen is not None:
         share = words.percent(unseen.overall.share)
-        rest = "training did not show them with their label."
+        rest = "they were not seen in training with their label."
         if facts.drift is not None and (pair := facts.drift.tough.get("UNSEEN-ANY")) is not None:
             within = words.percent(pair.train)
-            rest = f"training did not show them with their label; within the training data it is {within}."
-        found.append(("dot", f"{share} of the mentions are new:", rest, "#tough"))
+            rest = (
+                f"they were not seen in training with their label; within the training data it is {within}."
+            )
+        remarks.append(("dot", f"{share} of the mentions are new:", rest, "#tough"))
     if facts.duplicates_with_train:
         number = words.plural(facts.duplicates_with_train, "test sentence")
         verb = "is" if facts.duplicates_with_train == 1 else "are"
-        found.append(("check", f"{number} {verb} also in training:", "scores there say little.", "#method"))
+        remarks.append(("check", f"{number} {verb} also in training:", "scores there say little.", "#method"))
     if facts.conflicts is not None and facts.conflicts.sentences.groups:
         number = words.plural(facts.conflicts.sentences.groups, "group")
-        found.append(
+        remarks.append(
             ("check", f"{number} of equal sentences:", "they are annotated differently.", "#conflicts")
         )
     if facts.conflicts is not None and facts.conflicts.labels.sequences:
         number = words.plural(facts.conflicts.labels.sequences, "token sequence")
-        found.append(("dot", f"{number} with several labels:", "some may be mistakes.", "#conflicts"))
-    return found
+        remarks.append(("dot", f"{number} with several labels:", "some may be mistakes.", "#conflicts"))
+    return remarks
 
 
 def held(bucket: DescribedBucket) -> str:
@@ -125,7 +127,7 @@ def held(bucket: DescribedBucket) -> str:
 
 
 def split_parts(document: Split) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     return {"template": "split.html.jinja", "title": "split", "data": None, "split": document}
 
 
@@ -136,7 +138,7 @@ DISAGREEMENTS = (
     ("LE", "same span, other label"),
     ("BE", "same label, other boundary"),
     ("LBE", "overlapping, other label"),
-    ("alone", "marked by one alone"),
+    ("alone", "marked by only one"),
 )
 
 
@@ -149,7 +151,7 @@ class SentenceSides(Struct, frozen=True):
 
 
 def agreement_parts(document: Agreement) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     counts = document.disagreement
     alone = counts.get("FN", 0) + counts.get("FP", 0)
     return {
@@ -192,7 +194,7 @@ def _sides(example: DisagreementExample) -> SentenceSides:
 
 
 def suspects_parts(document: Suspects) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     effects = {name: {effect.k: effect.f1 for effect in row} for name, row in document.effects.items()}
     steps = sorted({k for row in effects.values() for k in row})
     return {
@@ -219,7 +221,7 @@ def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
 
 
 def slices_parts(document: Slices) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     return {
         "template": "slices.html.jinja",
         "title": "slices",
@@ -283,7 +285,7 @@ class AnswersPanel(Struct, frozen=True):
 
 
 def placement_parts(document: PlacementDocument) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     return {
         "template": "placement.html.jinja",
         "title": "answers",

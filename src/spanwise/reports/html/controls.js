@@ -94,7 +94,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     $("named").replaceChildren(...named().map(([name, text], place) => {
       const holder = make("span", "chip on"), open = make("a", "", visible(name)), off = make("button", "quiet", "×");
       open.href = `#examples?${text}`;
-      off.setAttribute("aria-label", `forget the filter ${name}`);
+      off.setAttribute("aria-label", `remove the filter ${name}`);
       off.addEventListener("click", () => keepNamed(named().filter((_, at) => at !== place)));
       holder.append(open, off);
       return holder;

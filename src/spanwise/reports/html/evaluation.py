@@ -70,12 +70,12 @@ class MatrixCell(Struct, frozen=True):
 
 # ---- the leaderboard --------------------------------------------------------------------------
 
-# The short names of the scores that stand beside the primary one.
+# The short names of the scores shown beside the primary one.
 COLUMNS = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro", "fair": "fair"}
 
 
 def standings_of(shown: ShownDataset) -> list[Standing]:
-    """Every system with its rank, its place on a common axis and the brackets that it stands in."""
+    """Every system with its rank, its place on a common axis and the brackets that it is in."""
     order, document = shown.order, shown.document
     ends = {name: both_ends(shown.score_interval(name)) for name in order}
     runs = {name: run_values(shown, name, PRIMARY[shown.primary]) for name in order}
@@ -185,7 +185,7 @@ def brackets(rows: Iterable[Standing]) -> int:
 # ---- the confusion matrix: the labels with most errors, and all others as one ----------------------
 
 
-MOST_LABELS = 16  # a wider matrix is no longer read
+MOST_LABELS = 16  # a wider matrix would not be read
 
 
 class ConfusionView(Struct, frozen=True):
@@ -276,7 +276,7 @@ def _untested(shown: ShownDataset) -> str:
     if len(shown.document.comparisons) >= systems * (systems - 1) // 2:
         return ""
     if any(len(runs) > 1 for runs in shown.runs.values()):
-        return "a study tests the pairs that it names under compare and those that differ in one factor alone"
+        return "a study tests the pairs that it names under compare and those that differ in only one factor"
     return "the document holds no test of that pair"
 
 
@@ -302,7 +302,7 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
 
 
 def evaluation_parts(document: Evaluation) -> dict[str, object]:
-    """Everything that the template of an evaluation asks for."""
+    """The values that the template of an evaluation needs."""
     shown = evaluation_shown(document)
     few = len(shown.order) < FEWEST_ON_BOARD
     order = list(shown.order)
@@ -368,17 +368,17 @@ def _title(document: Evaluation) -> str:
 
 def _attributes(shown: ShownDataset) -> list[str]:
     """The attributes that any system has, the widest gap of the best system first."""
-    found: dict[str, float] = {}
+    gaps: dict[str, float] = {}
     for name in shown.order:
         for attribute, table in shown.document.systems[name].attributes.items():
-            found.setdefault(attribute, float(table.gap or 0.0))
-    return sorted(found, key=lambda name: (-found[name], titled(name)))
+            gaps.setdefault(attribute, float(table.gap or 0.0))
+    return sorted(gaps, key=lambda name: (-gaps[name], titled(name)))
 
 
 def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
     """The charts of an evaluation."""
     style = Style(PAGE, linked=True)
-    found: list[marks.Drawing | None] = [evaluation.score(document, style)]
+    drawings: list[marks.Drawing | None] = [evaluation.score(document, style)]
     for place, focus in enumerate(evaluation.shown(document)):
         per_system = (
             errors.gains(document, focus, style),
@@ -387,11 +387,11 @@ def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list
             evaluation.slices(document, focus, style),
             errors.diagnosis(document, focus, style),
         )
-        found += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
-    found += [evaluation.attribute(document, name, style) for name in attributes]
+        drawings += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
+    drawings += [evaluation.attribute(document, name, style) for name in attributes]
     if label_order(document):
-        found.append(evaluation.labels(document, style))
-    return [drawing for drawing in found if drawing is not None]
+        drawings.append(evaluation.labels(document, style))
+    return [drawing for drawing in drawings if drawing is not None]
 
 
 # ---- the page of a study ---------------------------------------------------------------------------
@@ -406,7 +406,7 @@ class IncreaseTable(Struct, frozen=True):
 
 
 def study_parts(document: Study) -> dict[str, object]:
-    """Everything that the template of a study asks for."""
+    """The values that the template of a study needs."""
     from spanwise.reports._charts import study
 
     analyses = document.analyses
@@ -494,7 +494,7 @@ CHARTS = {
 
 
 def confidence_parts(document: Confidence) -> dict[str, object]:
-    """Everything that the template asks for."""
+    """The values that the template needs."""
     from spanwise.reports._charts import analyses
 
     names = list(document.systems)

@@ -1,5 +1,5 @@
 "use strict";
-// The examples: every mention or error that fits the choice in the address, each in its sentence,
+// The examples: every mention or error that matches the choice in the address, each in its sentence,
 // with one track for gold and one for every system.
 (async () => {
   const { $, make, number, cut, address, go, follow, KEPT } = window.spanwisePage;
@@ -11,7 +11,7 @@
   const data = await window.spanwisePage.data;
   const unpack = () => {
     const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
-    // The mentions of a system are made when they are first asked for; a right one is but the place of its gold mention.
+    // The mentions of a system are made when they are first asked for; a right one is only the place of its gold mention.
     const predicted = (place) => {
       const made = [];
       return (system) => made[system] ||= predictions[place][system].map((row) => {
@@ -71,7 +71,7 @@
     if (unknown && (found.unit !== "gold" || found.outcome || found.over || found.runs)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? data.middle[0]];
     return found;
   };
-  // One event a gold mention, and one for each predicted mention that no gold one leads to.
+  // One event per gold mention, and one for each predicted mention that no gold one leads to.
   const events = (sentence, system) => {
     const rows = sentence.gold.map((gold) => {
       const partner = gold.partners[system];
@@ -151,7 +151,7 @@
   });
   const words = (code) => data.outcomes[OUTCOMES[code]];
 
-  // What stands on a track: mentions, each in the first row that is free; a missed gold mention leaves its outline.
+  // What is drawn on a track: mentions, each in the first row that is free; a missed gold mention leaves its outline.
   const track = (mentions) => {
     const ends = [];
     const rows = [...mentions].sort((a, b) => a.start - b.start || b.end - a.end);

@@ -10,7 +10,7 @@ window.spanwiseScore = ({ data, visible }) => {
     if (given.length > 1 || given[0] === "q" || given[0] === "where") return null;
     return given[0] === "bucket" ? `bucket\n${choices.attribute}\n${choices.bucket}` : `${given[0]}\n${choices[given[0]]}`;
   };
-  // Text is in sentences alone, and only where the page holds all of them.
+  // Text is only in sentences, and only where the page holds all of them.
   const complete = (choices) => {
     const { policy, shown, of } = data.examples;
     return (Boolean(data.codes?.gold) && !choices.q) || (policy === "all" && shown === of);
@@ -34,7 +34,7 @@ window.spanwiseScore = ({ data, visible }) => {
     const fits = (mention) => {
       if (choices.gold && mention.label !== label) return false;
       if (choices.tough && mention.side === "gold" && !((mention.tough >> tough) & 1)) return false;
-      if (choices.bucket && mention.buckets[attribute] === undefined) throw new Error(`${data.attributes[attribute].title} was not cut alike for all systems`);
+      if (choices.bucket && mention.buckets[attribute] === undefined) throw new Error(`${data.attributes[attribute].title} was not bucketed in the same way for all systems`);
       if (choices.bucket && mention.buckets[attribute] !== bucket) return false;
       return !meets || meets(mention);
     };
@@ -44,7 +44,7 @@ window.spanwiseScore = ({ data, visible }) => {
     const units = new Map();
     return [units, (at) => units.get(at) || units.set(at, [0, 0, 0]).get(at)];
   };
-  // Numbers that stand as characters, from the one that is 0; units as steps from the one before.
+  // Numbers that are written as characters, from the one that is 0; units as steps from the one before.
   const FIRST = 40, SAME = 1, OTHER = 2;
   const numbers = (column) => typeof column === "string" ? Int32Array.from({ length: column.length }, (_, at) => column.charCodeAt(at) - FIRST) : column;
   const sideOf = ([unit, label, buckets, tough], side) => {

@@ -140,14 +140,14 @@ def _recoded(column: Column, table: Sequence[int]) -> str | list[int]:
 
 def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[object]]]:
     """Gold, predicted and correct of every run, and an interval, for each single filter."""
-    found: dict[str, list[list[object]]] = {}
+    known: dict[str, list[list[object]]] = {}
 
     def add(key: str, place: int, cell: ExactScores | BucketScores) -> None:
-        rows = found.setdefault(key, [[0, 0, 0] for _ in names])
+        rows = known.setdefault(key, [[0, 0, 0] for _ in names])
         rows[place] = [cell.gold, cell.predicted, cell.correct, *(cell.ends("f1") or ())]
 
     def add_subset(key: str, place: int, cell: SubsetRecall) -> None:
-        rows = found.setdefault(key, [[0, None, 0] for _ in names])
+        rows = known.setdefault(key, [[0, None, 0] for _ in names])
         rows[place] = [cell.mentions, None, cell.correct, *(cell.ends("recall") or ())]
 
     for place, (name, run) in enumerate(shown.run_names.values()):
@@ -161,7 +161,7 @@ def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[obj
             if buckets.unit == "mention":
                 for bucket in buckets.buckets:
                     add(f"bucket\n{attribute}\n{bucket.name}", place, bucket)
-    return found
+    return known
 
 
 def _columns(rows: Sequence[Sequence[object]]) -> list[list[object]]:
@@ -181,12 +181,12 @@ class PackedAttribute(TypedDict):
 
 def _attributes(document: Evaluation) -> list[PackedAttribute]:
     """The attributes of mentions, as any system has them."""
-    found: dict[str, PackedAttribute] = {}
+    attributes: dict[str, PackedAttribute] = {}
     for system in document.systems.values():
         for name, table in system.attributes.items():
             if table.unit != "mention":
                 continue
-            row = found.setdefault(
+            row = attributes.setdefault(
                 name,
                 {"name": name, "title": words.attribute(name), "buckets": [], "titles": [], "bounds": []},
             )
@@ -195,7 +195,7 @@ def _attributes(document: Evaluation) -> list[PackedAttribute]:
                     row["buckets"].append(bucket.name)
                     row["titles"].append(words.bucket(bucket))
                     row["bounds"].append(_bounds(bucket))
-    return list(found.values())
+    return list(attributes.values())
 
 
 def _bounds(bucket: BucketScores) -> list[float | bool | None]:
@@ -313,7 +313,7 @@ def _pieces(text: str, mentions: Sequence[Mention]) -> tuple[list[str], Where, l
         first, last = bisect_right(stops, start), bisect_left(starts, end)
         if first < last:
             return first, last
-        # A mention of blanks alone has no piece; it stands at the next one.
+        # A mention of nothing but blanks has no piece; it is put at the next one.
         place = min(bisect_left(starts, start), max(len(pieces) - 1, 0))
         return place, place + 1
 

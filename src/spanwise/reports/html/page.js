@@ -11,7 +11,7 @@
   };
   const NUMBER = new Intl.NumberFormat("en-US");
   const number = (value) => NUMBER.format(value);
-  // Cut in the middle: what tells names apart stands at their ends.
+  // Cut in the middle: what tells names apart is at their ends.
   const cut = (text, most) => text.length > most ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text;
 
   // ---- theme: follows the system until chosen ------------------------------------------------
@@ -87,7 +87,7 @@
 
   // ---- unpack what the page carries, and put in place what was not seen at first --------------------
   let parts = [];
-  const WAITING = "[data-part]:not(template)", UNSEEN = "[hidden], details:not([open]), tbody"; // bodies of tables are large, and stand further down
+  const WAITING = "[data-part]:not(template)", UNSEEN = "[hidden], details:not([open]), tbody"; // bodies of tables are large, and further down
   const fill = (element) => {
     element.innerHTML = parts[element.dataset.part];
     delete element.dataset.part;

@@ -29,9 +29,10 @@ from spanwise.reports._document import examples, pair_link, short_signature, sta
 from spanwise.reports.html.packing import packed
 from spanwise.settings import CONFIDENCE
 
-Parts: TypeAlias = dict[str, object]  # what a template asks for, by name
+Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
 
-# What the template of a kind of document asks for, loaded when such a page is made: only some draw charts.
+# The values that the template of a kind of document needs, loaded when such a page is made: only some draw
+# charts.
 PAGES = {
     "description": "analyses:description_parts",
     "split": "analyses:split_parts",
@@ -76,7 +77,7 @@ def _scripts(data: Mapping[str, Sequence[Mapping[str, object]]] | None) -> list[
 
 
 def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
-    """The settings to list, as they stand in the JSON; those with a place of their own are left out."""
+    """The settings to list, as written in the JSON; those with a place of their own are left out."""
     plain: dict[str, object] = json.decode(json.encode(settings))
     elsewhere = ("command", "buckets", "attributes")
     return [
@@ -105,7 +106,7 @@ def _parts(document: Document) -> Parts:
 
 
 class FoldedParts:
-    """What nobody sees at first, tables behind a fold and views of other systems, packed with the data.
+    """What is hidden at first, folded tables and views of other systems, packed with the data.
 
     It deflates to an eighth, so that a page stays small whatever it can show.
     """
@@ -174,7 +175,7 @@ def setting(value: object) -> str:
 
 
 def mentions(number: float | None, text: str | None = None, **choices: str | None) -> Markup:
-    """A number of mentions as a link to them; nothing to show is no link."""
+    """A number of mentions as a link to them; 0 is not a link."""
     shown = escape(words.count(number) if text is None else text)
     if not number:
         return shown

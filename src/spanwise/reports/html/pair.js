@@ -146,7 +146,7 @@
     return section;
   };
 
-  // ---- where the two differ: one row a slice, the difference and its interval ------------------------
+  // ---- where the two differ: one row per slice, the difference and its interval ------------------------
   const gaps = () => {
     const rows = [];
     let at = 0;
@@ -169,7 +169,7 @@
     const rows = all.filter(({ row }) => row.count === null || row.count >= FEW)
       .sort((x, y) => Boolean(y.test?.significant) - Boolean(x.test?.significant) || size(y) - size(x)).slice(0, MOST_GAPS)
       .sort((x, y) => y.difference - x.difference);
-    $("differences-note").textContent = `A less B in F1 (recall where marked R) with 95% intervals; filled where significant after correction (${number(significant)} of ${number(all.length)} slices). Slices under ${FEW} mentions stand in the tables below.`;
+    $("differences-note").textContent = `A less B in F1 (recall where marked R) with 95% intervals; filled where significant after correction (${number(significant)} of ${number(all.length)} slices). Slices under ${FEW} mentions are in the tables below.`;
     const holder = $("pair-gaps");
     holder.replaceChildren();
     if (!rows.length) { holder.append(make("p", "note", "No slice with at least 50 mentions has a difference.")); return; }
@@ -261,8 +261,8 @@
     });
     first.append(two);
     const found = data.board.mentions - cells[1][1], best = Math.max(cells[0][0] + cells[0][1], cells[0][0] + cells[1][0]);
-    first.append(make("p", "note", `Whoever picked the right one of the two would find ${points(100 * found / (data.board.mentions || 1))}% of the mentions: ${points(100 * (found - best) / (data.board.mentions || 1))} points of recall lie in combining them.`));
-    const second = card("What became of each mention", `Rows: A. Columns: B. Above the diagonal A is nearer to gold.${ofRuns()}`);
+    first.append(make("p", "note", `Choosing the right one of the two for each mention would find ${points(100 * found / (data.board.mentions || 1))}% of the mentions: ${points(100 * (found - best) / (data.board.mentions || 1))} points of recall could come from combining them.`));
+    const second = card("What happened to each mention", `Rows: A. Columns: B. Above the diagonal A is nearer to gold.${ofRuns()}`);
     const title = (kind) => ({ TP: "right", LE: "label", BE: "boundary", LBE: "both", FN: "missed" })[kind];
     const [all, inner] = table([[""], ...KINDS.map((kind) => [title(kind), "c"])], "matrix five");
     const most = Math.max(...counts.flatMap((row, i) => row.filter((_, j) => i + j > 0)), 1);
@@ -288,7 +288,7 @@
     const section = card("What the lead is made of", bounded
       ? `Points of F1${over}, that do not overlap and add up to A less B; ${Math.round(100 * data.confidence)}% intervals in brackets.`
       : `Points of F1${over}, that do not overlap and add up to A less B. They come without intervals: these were not asked for, the pair was not tested, or there are too many pairs and parts.`);
-    const titles = { labels: "labels", tough: "what training showed" };
+    const titles = { labels: "labels", tough: "what was seen in training" };
     const choice = make("select");
     choice.setAttribute("aria-label", "Divide the lead by");
     for (const name of names) {
@@ -348,10 +348,10 @@
     const even = pair.lead.includes("data-even");
     const others = (even ? [pair.lead, ...own] : [own[0], pair.lead, ...own.slice(1)]).filter(Boolean).slice(0, 4);
     const items = now.a === 0 && now.b === 1 ? data.board.first : others;
-    $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>Nothing stands out that concerns at least 50 mentions, makes 1 F1 and is beyond chance.</span></li>';
+    $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>No finding concerns at least 50 mentions, is worth 1 F1 and is beyond chance.</span></li>';
   };
   const colours = () => {
-    // The better system stands first in a headline; A is blue and B orange, whichever it is.
+    // The better system comes first in a headline; A is blue and B orange, whichever it is.
     if (turn() > 0 || data.names.length === 2) return;
     for (const span of $("headline").querySelectorAll(".c0, .c1")) span.className = span.className === "c0" ? "c1" : "c0";
   };

@@ -189,7 +189,7 @@ def _data(finding: Finding) -> VerdictItem:
             text = f"{many.get(head, head)} {tail}".replace("test sentence ", "test sentences ")
         parts.append(f"{words.count(number)} {text}")
     if finding.few_units:
-        parts.append(f"only {words.count(finding.few_units)} units: intervals rest on little")
+        parts.append(f"only {words.count(finding.few_units)} units: intervals are unreliable")
     rest = (", ".join(parts) or "see the method") + "."
     return VerdictItem("!", "Check the data:", rest, "method", "#method")
 
@@ -237,8 +237,8 @@ def averages(study: Study) -> dict[str, float | None]:
 
 def verdicts(study: Study) -> list[DatasetVerdict]:
     """Who leads on each dataset that has scores."""
-    found = [_verdict(study, dataset) for dataset in study.datasets]
-    return [verdict for verdict in found if verdict is not None]
+    verdicts = [_verdict(study, dataset) for dataset in study.datasets]
+    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _verdict(study: Study, dataset: str) -> DatasetVerdict | None:
@@ -324,7 +324,7 @@ SIGNS = {"−": "sminus", "+": "splus", "!": "scheck"}
 
 
 class Measured(Struct, frozen=True):
-    """A score that a pair is compared by: its name, where it stands, and which mentions it is about."""
+    """A score that a pair is compared by: its name, its path, and which mentions it is about."""
 
     title: str
     path: Path
@@ -340,7 +340,7 @@ class Group(Struct, frozen=True):
     note: str
     rows: Sequence[Measured]
     slices: bool = False  # whether its rows are parts of the data
-    prefix: str = ""  # what the title of a row needs in front where it stands alone
+    prefix: str = ""  # what the title of a row needs in front where it is on its own
 
 
 # ---- what a pair is compared by -----------------------------------------------------------------
@@ -349,8 +349,8 @@ class Group(Struct, frozen=True):
 def groups(document: Evaluation) -> list[Group]:
     """Every score that two systems can be compared by: overall, errors, tough subsets, labels, attributes."""
     systems = list(document.systems.values())
-    found = [_overall(), _gains(), _tough(systems), _labels(document), *_attributes(systems)]
-    return [group for group in found if group.rows]
+    listed = [_overall(), _gains(), _tough(systems), _labels(document), *_attributes(systems)]
+    return [group for group in listed if group.rows]
 
 
 def _overall() -> Group:
@@ -382,7 +382,7 @@ def _tough(systems: Sequence[SystemScores]) -> Group:
                     title, ("tough", subset, "overall", "recall"), cell.overall.mentions, {"tough": subset}
                 )
             )
-    return Group("Tough mentions", "Recall, by what training showed.", rows, slices=True)
+    return Group("Tough mentions", "Recall, by what was seen in training.", rows, slices=True)
 
 
 def _labels(document: Evaluation) -> Group:
@@ -449,7 +449,7 @@ def packed_pairs(shown: ShownDataset) -> dict[str, object]:
             }
             for i, j in combinations(range(len(names)), 2)
         },
-        # What the document finds is about its best system and the next one.
+        # The findings of the document are about its best system and the next one.
         "first": [_item(worded(document, row)) for row in document.findings],
         "own": [[_item(worded(document, row)) for row in _own(shown, name)] for name in names],
     }
@@ -538,7 +538,7 @@ def _test_row(row: ScoreTest, sign: int) -> list[object]:
 def headline(
     shown: ShownDataset, names: Sequence[str], i: int, j: int, comparison: Comparison | None
 ) -> Markup:
-    """Who of two systems scores what, and whether the lead is real; the better one stands at `i`."""
+    """Who of two systems scores what, and whether the lead is real; the better one is at `i`."""
     first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
                      for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip
     values = [shown.score(names[at]) for at in (i, j)]

@@ -9,13 +9,13 @@ window.spanwiseWhere = (text, data) => {
     for (const part of clause.split(",")) {
       const operator = /!=|>=|<=|=|>|</.exec(part);
       if (!operator) {
-        if (!found.length) throw new Error(`“${text}” does not read as a condition`);
+        if (!found.length) throw new Error(`“${text}” is not a condition`);
         found.at(-1).values.push(restored(part.trim()));
         continue;
       }
       const name = part.slice(0, operator.index).trim(), negated = name.startsWith("!");
       const attribute = restored(name.replace(/^!/, "").trim()), value = restored(part.slice(operator.index + operator[0].length).trim());
-      if (!attribute || !value) throw new Error(`“${text}” does not read as a condition`);
+      if (!attribute || !value) throw new Error(`“${text}” is not a condition`);
       found.push({ attribute, operator: operator[0] === "!=" ? "=" : operator[0], not: negated !== (operator[0] === "!="), values: [value] });
     }
     return found;
@@ -39,7 +39,7 @@ window.spanwiseWhere = (text, data) => {
     if (Number.isNaN(bound)) throw new Error(`“${one.values[0]}” is not a number`);
     if (low === null && high === null) return null;
     if (special) return ordered[one.operator](low, bound);
-    if (low !== null && /^(≥ \d+|\d+(–\d+)?)$/.test(row.titles[place])) { // whole numbers alone
+    if (low !== null && /^(≥ \d+|\d+(–\d+)?)$/.test(row.titles[place])) { // only whole numbers
       const least = ordered[one.operator](Math.floor(low) + 1, bound), most = ordered[one.operator](high === null ? Infinity : Math.floor(high), bound);
       return least === most ? least : null;
     }
@@ -60,7 +60,7 @@ window.spanwiseWhere = (text, data) => {
     const at = data.attributes.findIndex((row) => row.name === one.attribute || row.title === one.attribute);
     if (at < 0) throw new Error(`no attribute of this page is called “${one.attribute}”`);
     const place = mention.buckets[at];
-    if (place === undefined) throw new Error(`${data.attributes[at].title} was not cut alike for all systems`);
+    if (place === undefined) throw new Error(`${data.attributes[at].title} was not bucketed in the same way for all systems`);
     const found = place < 0 ? false : bucketHolds(data.attributes[at], place, one);
     if (found === null) throw new Error(`“${one.attribute}${one.operator}${one.values}” cannot be decided by the bucket ${data.attributes[at].buckets[place]}`);
     return found;

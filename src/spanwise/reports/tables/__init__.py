@@ -36,10 +36,10 @@ def tables(document: DocumentLike, *, short: bool = False) -> dict[str, Table]:
 def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
     """The table called `name`; the error for another name lists those there are."""
     makers = _makers(document, short)
-    found = makers[name]() if name in makers else None
-    if found is None or not found.rows:
+    made = makers[name]() if name in makers else None
+    if made is None or not made.rows:
         raise unknown("table of this document", name, names(document))
-    return found
+    return made
 
 
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:

@@ -64,7 +64,7 @@ def mentions(number: int | None) -> Number:
 
 
 def ranged(cells: Sequence[Number], number: int | None) -> list[Number]:
-    """Recalls, the best marked unless it rests on a few mentions, and how far they lie apart."""
+    """Recalls, the best marked unless it rests on a few mentions, and how far apart they are."""
     values = [cell.value for cell in cells if cell.value is not None]
     tiny = number is not None and number < TINY
     between = points(max(values) - min(values) if len(values) > 1 else None)
@@ -93,7 +93,7 @@ def holistic(document: Evaluation) -> Table | None:
     given, letters = document.systems, document.letters
     primary = document.settings.primary or "f1"
     others = [name for name in ("f1", "precision", "recall", "fair", "macro") if name != primary]
-    # The letters stand in order of the primary score, and so do the rows.
+    # The letters are in order of the primary score, and so do the rows.
     systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
     columns = [
         [
@@ -181,9 +181,9 @@ def fair_labels(document: Evaluation) -> Table | None:
     """Fair scores by label with the counts of each outcome, the kinds of boundary errors apart."""
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
-        found = system.fair.labels
-        for label in dict.fromkeys([*(one for one in _labels(document) if one in found), *found]):
-            scores = found[label]
+        labels = system.fair.labels
+        for label in dict.fromkeys([*(one for one in _labels(document) if one in labels), *labels]):
+            scores = labels[label]
             rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
     caption = (
         "Outcomes of mentions and fair scores by label (Ortmann 2022, Table 2)."
@@ -204,8 +204,8 @@ def boundaries(document: Evaluation) -> Table | None:
             kinds = [count(scores.count(kind)) for kind in ("BE", "BEs", "BEl", "BEo")]
             rows.append((name, label, *kinds, *map(count, (sides.left, sides.right, sides.both))))
     caption = (
-        "Boundary errors by label (Ortmann 2022): by how the predicted span lies to the gold one, and by the"
-        " side on which it ends differently."
+        "Boundary errors by label (Ortmann 2022): by how the predicted span relates to the gold one, and by"
+        " the side on which it ends differently."
     )
     kinds_named = [say.OUTCOMES[kind] for kind in ("BE", "BEs", "BEl", "BEo")]
     header = ("system", "label", *kinds_named, "left", "right", "both sides")
@@ -360,7 +360,7 @@ def comparisons(document: Evaluation) -> Table | None:
 
 
 def statements(document: Document) -> Table | None:
-    """One sentence per question, as it can stand in a paper."""
+    """One sentence per question, ready for a paper."""
     caption = "What was found, in words. Intervals of differences are not corrected for many pairs."
     sentences = worded(document, every=True)
     return Table("statements", caption, ("statement",), tuple((text,) for text in sentences))
@@ -388,7 +388,7 @@ def confusion(document: Evaluation) -> Table | None:
 
 
 def composition(dataset: DatasetFacts) -> Table | None:
-    """How many of each label's gold mentions lie in each tough subset, and which share that is."""
+    """How many of each label's gold mentions are in each tough subset, and their share."""
     order = list(dataset.labels_in_order)
     rows: list[tuple[Cell, ...]] = []
     for subset, shares in (dataset.tough or {}).items():
@@ -440,7 +440,7 @@ def decimal(value: float | None) -> Number:
 
 
 def matrix(document: Agreement) -> Table | None:
-    """F1 of every pair of annotators, who stand as rows and as columns."""
+    """F1 of every pair of annotators, who are both rows and columns."""
     f1 = {frozenset(pair.annotators): pair.overall.f1 for pair in document.pairs}
     rows = [
         (
@@ -536,7 +536,7 @@ def coefficients(document: Agreement) -> Table | None:
 
 
 def scores(document: Confidence) -> Table | None:
-    """What the scores of every system are worth, overall, by label and by bucket."""
+    """The assessment of every system's scores, overall, by label and by bucket."""
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         rows.append((name, "all", *_cell(system.overall)))
@@ -574,7 +574,7 @@ def equal(document: Confidence) -> Table | None:
                  interval(one.interval, differs=True))
             )  # fmt: skip
     header = ("first", "second", "score", "of first", "of second", "difference", "interval")
-    return Table("equal", "Systems compared, each at a threshold of its own.", header, tuple(rows))
+    return Table("equal", "Systems compared, each at its own threshold.", header, tuple(rows))
 
 
 def weak(document: Slices) -> Table | None:
@@ -615,7 +615,10 @@ def suspects(document: Suspects) -> Table | None:
     ]  # fmt: skip
     header = ("rank", "score", "kind", "where", "gold", "proposal", "evidence")
     return Table(
-        "suspects", "Places of gold worth a second look; none of them is an error yet.", header, tuple(rows)
+        "suspects",
+        "Gold annotations worth a second look; a suspect is not necessarily an error.",
+        header,
+        tuple(rows),
     )
 
 

@@ -454,7 +454,7 @@ def factors(document: Study, *, short: bool = False) -> Table | None:
 
 
 def statements(document: Study, *, short: bool = False) -> Table | None:
-    """One sentence per question, as it can stand in a paper."""
+    """One sentence per question, ready for a paper."""
     return _result.statements(document)
 
 

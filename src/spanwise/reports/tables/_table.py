@@ -11,14 +11,17 @@ from msgspec import Struct
 from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
 
-# ---- LaTeX that typesets as it stands, on a page of any width --------------------------------------
+# ---- LaTeX that typesets as it is, on a page of any width --------------------------------------
 
 
 _NARROW = 40  # characters that fit one column of a page with two
-_WIDE = 80  # characters above which long titles stand upright
+_WIDE = 80  # characters above which long titles are set upright
 _LONG = 40  # rows that fit one page
 _TINY = 125  # characters of the smallest letters that fit a page
-_SIZES = ((85, "\\footnotesize"), (100, "\\scriptsize"))  # the letters in which so many fit a page
+_SIZES = (
+    (85, "\\footnotesize"),
+    (100, "\\scriptsize"),
+)  # the font sizes at which that many characters fit a page
 
 _SIGNS = {
     "\\": "\\textbackslash{}",
@@ -36,7 +39,7 @@ _SIGNS = {
     ">": "\\textgreater{}",
     "|": "\\textbar{}",
     '"': "\\texttt{\\symbol{34}}",  # the usual fonts have only curved ones
-    "[": "{[}",  # behind a line end an open bracket would be its optional argument,
+    "[": "{[}",  # after a line end an open bracket would be its optional argument,
     "]": "{]}",
     "*": "{*}",  # and a star would be taken for a part of it
     "−": "$-$",
@@ -73,7 +76,7 @@ _KNOWN = frozenset("—‘’“”„†‡•€™") | {chr(code) for code in
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX typesets as it stands, whatever is in it.
+    """Text that LaTeX typesets literally, whatever is in it.
 
     Letters that need a font of their own, such as Chinese ones, stay what they are.
 
@@ -107,7 +110,7 @@ def typeset(
     """A table whose cells are LaTeX already, under titles and with a caption that are plain text.
 
     A table that may be too wide is shrunk to the line where it is wider; where titles make it wide,
-    those of numbers stand upright. A table that is longer than a page goes over several pages.
+    those of numbers are set upright. A table that is longer than a page goes over several pages.
     `widths` are the characters of the longest cell of each column.
     """
     long = len(rows) > _LONG
@@ -163,7 +166,7 @@ def _over_pages(
 ) -> list[str]:
     # What goes over pages cannot be shrunk once it is set, so it is set small.
     size = next((size for most, size in _SIZES if wide <= most), "\\tiny")
-    # And it cannot stand in one of two columns: it gets a page of its own, then columns begin again.
+    # And it cannot be in one of two columns: it gets a page of its own, then columns begin again.
     alone = (
         "\\makeatletter\\let\\columnsagain\\relax"
         "\\if@twocolumn\\onecolumn\\let\\columnsagain\\twocolumn\\fi\\makeatother"
@@ -327,7 +330,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text that Markdown shows as it stands: no markup, no HTML, no links, no mentions of people."""
+    """Text that Markdown shows literally: no markup, no HTML, no links, no mentions of people."""
     # Only what could begin an entity, a tag or a quotation: "< 0.001" stays readable in the source.
     shown = re.sub(r"&(?=[#\w])", "&amp;", visible(text))
     shown = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", shown)

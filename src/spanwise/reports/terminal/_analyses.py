@@ -84,12 +84,12 @@ def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
         Column("second", right=True), Column("difference", right=True),
         Column("95% CI" if document.settings.resamples else "", rank=1),
     ]  # fmt: skip
-    return [*heading("Side by side", "each system at a threshold of its own", width),
+    return [*heading("Side by side", "each system at its own threshold", width),
             *grid(columns, rows, width)]  # fmt: skip
 
 
 def _buckets(one: SystemConfidence, width: int) -> list[ScreenLine]:
-    """What the scores are worth in every bucket, where attributes were asked for."""
+    """The assessment of the scores in every bucket, where attributes were asked for."""
     rows: list[list[ScreenCell]] = []
     for attribute, cells in one.buckets.items():
         title = say.attribute(attribute)
@@ -169,10 +169,10 @@ def _confidence_row(name: str, cell: ConfidenceCell) -> list[ScreenCell]:
 def _calibrated(cell: ConfidenceCell) -> str:
     high = cell.chance_ece.high
     if cell.ece is None or high is None or cell.predicted < ENOUGH:
-        return f"There are too few predictions to judge the calibration; it is shown from {ENOUGH} on."
+        return f"There are too few predictions to judge the calibration; at least {ENOUGH} are needed."
     if cell.ece <= high:
         return (
-            f"The scores are calibrated as far as these data can tell: an ECE of {say.points(cell.ece)} "
+            f"As far as these data show, the scores are calibrated: an ECE of {say.points(cell.ece)} "
             f"is within chance (up to {say.points(high)})."
         )
     mean = sum(one.score * one.predicted for one in cell.bins) / cell.predicted
@@ -365,12 +365,12 @@ def _condition(one: SliceCondition) -> str:
 
 def _next(document: Slices, width: int) -> list[ScreenLine]:
     """The command that lists the errors of the first slice."""
-    found = [(name, one.slices[0]) for name, one in document.systems.items() if one.slices]
+    slices = [(name, one.slices[0]) for name, one in document.systems.items() if one.slices]
     paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
     gold = next((row.path for row in document.inputs if row.role == "gold"), None)
-    if not document.settings.command or not found or gold is None:
+    if not document.settings.command or not slices or gold is None:
         return []
-    name, row = found[0]
+    name, row = slices[0]
     sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
     train = [part for one in document.inputs if one.role == "train" for part in ("--train", str(one.path))]
     command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
@@ -459,7 +459,7 @@ def _policies(document: PlacementDocument, width: int) -> list[ScreenLine]:
     ]  # fmt: skip
     result = [*heading("Policies", "ceiling: F1 with gold as answers", width), *grid(columns, rows, width)]
     if low is not None and high is not None:
-        words = f"F1 lies between {say.points(low)} and {say.points(high)}, depending on the rule alone."
+        words = f"F1 lies between {say.points(low)} and {say.points(high)}, depending only on the rule."
         result += sentence(words, width, indent=2)
     if document.settings.rule is not None:
         words = (
@@ -504,7 +504,7 @@ def _left(document: PlacementDocument, width: int) -> list[ScreenLine]:
         return []
     rows: list[list[ScreenCell]] = [_leftover_row(one) for one in wrong[:MOST_LEFT]]
     columns = [Column(), Column("text", least=16), Column("label"), Column("where", least=12, rank=1)]
-    result = heading("Answers that the text does not hold", "all of them: --report FILE", width)
+    result = heading("Answers not found in the text", "all of them: --report FILE", width)
     return [*result, *grid(columns, rows, width), *and_more(len(wrong) - MOST_LEFT, width)]
 
 

@@ -90,7 +90,7 @@ def _described_labels(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
 
 
 def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[ScreenLine]:
-    """How many gold mentions lie in each tough subset, overall and by label."""
+    """How many gold mentions are in each tough subset, overall and by label."""
     order = _order(dataset)[: max(1, (width - 50) // 8)]
     rows: list[list[ScreenCell]] = []
     for subset, shares in (dataset.tough or {}).items():
@@ -119,7 +119,7 @@ def _attributes(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     rows: list[list[ScreenCell]] = []
     for name in dict.fromkeys([*tables, *zeta]):
         if name == "label":
-            continue  # the labels stand above
+            continue  # the labels are listed above
         buckets = tables[name].buckets if name in tables else ()
         shown = [[(f"{_bucket(bucket)} ", "faint"), (say.percent(bucket.share), "")] for bucket in buckets]
         rows.append([text(say.attribute(name)), _zeta(zeta.get(name)), packed(shown, join="  ")])
@@ -179,7 +179,7 @@ def _conflicts(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     if variation is not None and variation.places:
         places = say.plural(variation.places, "place")
         result += flow(
-            [text(f"{places} read otherwise elsewhere between the same neighbours")], width, indent=2
+            [text(f"{places} read differently elsewhere between the same neighbours")], width, indent=2
         )
         parts: list[ScreenLine] = [
             [
@@ -250,7 +250,7 @@ DISAGREEMENTS = {
     "LE": "same span, other label",
     "BE": "same label, other boundary",
     "LBE": "overlapping, other label",
-    "alone": "marked by one alone",
+    "alone": "marked by only one",
 }
 _MOST_PAIRS = 15
 _MOST_LABELS = 12
@@ -349,8 +349,8 @@ def _ceiling(document: Agreement, width: int) -> list[ScreenLine]:
     return [*heading("Human ceiling", note, width), *grid(columns, rows, width)]
 
 
-def _interval(found: tuple[float | None, float | None] | None) -> str:
-    return "" if found is None else f"{say.points(found[0])} – {say.points(found[1])}"
+def _interval(bounds: tuple[float | None, float | None] | None) -> str:
+    return "" if bounds is None else f"{say.points(bounds[0])} – {say.points(bounds[1])}"
 
 
 def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
@@ -377,23 +377,23 @@ def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
         Column("second", right=True, rank=2),
     ]  # fmt: skip
     return [
-        *heading("Pairs", "the least agreement first", width),
+        *heading("Pairs", "least agreement first", width),
         *grid(columns, cells, width),
         *and_more(len(ranked) - _MOST_PAIRS, width, "pairs"),
     ]
 
 
 def _agreed_labels(document: Agreement, width: int) -> list[ScreenLine]:
-    found = sorted(document.mean.labels.items(), key=lambda pair: (pair[1].f1 is None, pair[1].f1 or 0))
+    labels = sorted(document.mean.labels.items(), key=lambda pair: (pair[1].f1 is None, pair[1].f1 or 0))
     cells: list[list[ScreenCell]] = [
         [text(name), _mean(mean), _decimal(document.alpha_u.labels.get(name))]
-        for name, mean in found[:_MOST_LABELS]
+        for name, mean in labels[:_MOST_LABELS]
     ]
     columns = [Column("label"), Column("F1", right=True), Column("α_u", right=True)]
     return [
-        *heading("Labels", "the least agreement first", width),
+        *heading("Labels", "least agreement first", width),
         *grid(columns, cells, width),
-        *and_more(len(found) - _MOST_LABELS, width, "labels"),
+        *and_more(len(labels) - _MOST_LABELS, width, "labels"),
     ]
 
 
@@ -450,10 +450,11 @@ def _decimal(value: float | None) -> str:
 
 
 def _majority(document: Agreement, width: int) -> list[ScreenLine]:
-    found = document.majority
+    majority = document.majority
     words = (
-        f"{say.plural(found.accepted, 'mention')} with {found.rule} of the votes, "
-        f"{found.unanimous:,} of them marked by all; {found.tied:,} tied, {found.rejected:,} with fewer."
+        f"{say.plural(majority.accepted, 'mention')} with {majority.rule} of the votes, "
+        f"{majority.unanimous:,} of them marked by all; "
+        f"{majority.tied:,} tied, {majority.rejected:,} with fewer."
     )
     return [*heading("Majority", "", width), *sentence(words, width)]
 
@@ -461,7 +462,7 @@ def _majority(document: Agreement, width: int) -> list[ScreenLine]:
 def _examples(document: Agreement, width: int) -> list[ScreenLine]:
     if not document.sentences:
         return []
-    result = heading("Sentences", "the most mentions that not all marked", width)
+    result = heading("Sentences", "sentences with most disagreement first", width)
     for example in document.sentences[:_MOST_EXAMPLES]:
         result += [*sentence(" ".join(example.text), width), *_side_by_side(example, width), []]
     return result[:-1]
@@ -488,8 +489,8 @@ def _side_by_side(example: DisagreementExample, width: int) -> list[ScreenLine]:
 SUSPICIONS = {
     "label": "another label",
     "boundary": "another span",
-    "missing": "a mention that gold has not",
-    "spurious": "no mention at all",
+    "missing": "a mention missing in gold",
+    "spurious": "not a mention at all",
 }
 _MOST = 15
 

@@ -1,4 +1,4 @@
-"""Lines and columns that fit the width there is, and what stands around every screen."""
+"""Lines and columns that fit the available width, and what surrounds every screen."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Column(Struct, frozen=True):
     """One column: its title and what to do when there is too little or too much room.
 
     Attributes:
-        least: it may shrink to so many cells, the text ending in `…`; a drawing needs so many.
-        most: a drawing grows up to so many cells.
+        least: the width to which it may shrink, the text ending in `…`; a drawing needs it.
+        most: the width up to which a drawing grows.
         rank: columns of the highest rank are left out first; those of rank 0 always stay.
         names: it holds names, which are cut in the middle, since they differ at their ends.
     """
@@ -176,13 +176,13 @@ def packed(parts: Sequence[ScreenLine], *, join: str = " · ") -> Stretch:
 
 
 def pieces(value: str, width: int, *, after: str = "|+") -> list[str]:
-    """A long text without blanks in pieces that end behind the characters of `after`, or where they must."""
-    found: list[str] = [""]
+    """A long text without blanks in pieces that end after the characters of `after`, or where they must."""
+    parts: list[str] = [""]
     for character in visible(value):
-        found[-1] += character
-        if character in after or cell_len(found[-1]) >= width:
-            found.append("")
-    return [piece for piece in found if piece]
+        parts[-1] += character
+        if character in after or cell_len(parts[-1]) >= width:
+            parts.append("")
+    return [piece for piece in parts if piece]
 
 
 def grid(
@@ -236,7 +236,7 @@ def _shrink(widths: list[int], least: list[int], kept: list[int], room: int) -> 
     while sum(widths[at] for at in kept) > room:
         able = [at for at in kept if widths[at] > least[at]]
         if not able:
-            # Nothing may shrink any more, yet the line must end: the widest gives way.
+            # Nothing else may shrink, yet the line must fit: the widest column gives way.
             able = [at for at in kept if widths[at] > 4]
         if not able:
             return
@@ -392,7 +392,7 @@ MOST = 24
 def legend(
     tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int
 ) -> list[ScreenLine]:
-    """One row per table of buckets behind the names it goes by: each bucket with what it holds.
+    """One row per table of buckets after the names it goes by: each bucket with what it holds.
 
     Buckets that are named by what they hold, such as categories, need no row.
     """
@@ -557,7 +557,7 @@ def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
     if settings.few_units:
         words = f"† few {settings.unit}s: intervals rest on {say.plural(settings.units, settings.unit)}"
     elif any(mark(settings, cell) for cell in _shown_cells(document)):
-        words = f"† fewer than {FEW_UNITS} {settings.unit}s hold it: the interval rests on little"
+        words = f"† fewer than {FEW_UNITS} {settings.unit}s contain it: the interval is unreliable"
     else:
         return []
     return [[], *sentence(words, width, style="faint")]
@@ -640,7 +640,7 @@ def reading_options(command: str) -> list[str]:
 
 
 def _is_merged(inputs: Sequence[Input]) -> bool:
-    """Whether gold and predictions stand in the same files: then the gold file is one of the systems'."""
+    """Whether gold and predictions are in the same files: then the gold file is one of the systems'."""
     gold = {row.path for row in inputs if row.role == "gold"}
     return bool(gold & {row.path for row in inputs if row.role == "predicted"})
 
@@ -685,7 +685,7 @@ def footer(
     if saved:
         lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
     if document.signature:
-        # Broken behind its bars: a copied signature is the same once the line ends are dropped.
+        # Broken after its bars: a copied signature is the same once the line ends are dropped.
         said = short_signature(document.signature) if signature == "short" else document.signature
         parts = pieces(said, width - 2)
         lines += flow([[(piece, "faint")] for piece in parts], width, join="")

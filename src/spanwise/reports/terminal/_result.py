@@ -302,7 +302,7 @@ def _tough(
     if not rows:
         return []
     return [
-        *heading("Tough mentions", "recall by what training showed", width),
+        *heading("Tough mentions", "recall by what was seen in training", width),
         *_scored("mentions", [], "R", rows, system.exact.overall.recall, settings, width),
         *none_of(system.tough, width),
     ]
@@ -418,7 +418,7 @@ def _end(bucket: BucketScores | None) -> list[ScreenCell]:
     if bucket is None:
         return [say.UNDEFINED, say.UNDEFINED, ""]
     name, words = say.visible(bucket.name), say.bucket(bucket)
-    # The mark stands in front, since long words are cut at the end.
+    # The mark comes first, since long words are cut at the end.
     mark: ScreenLine = [("~", "warn")] if bucket.small else []
     shown: ScreenLine = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
     return [shown, say.points(bucket.f1), say.count(bucket.gold)]

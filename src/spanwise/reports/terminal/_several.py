@@ -377,7 +377,7 @@ def _tough(
             rows.append(ComparedRow(say.TOUGH[subset], scores.overall.mentions, values, stds, path))
     if not rows:
         return []
-    note = "recall by what training showed"
+    note = "recall by what was seen in training"
     return [
         *heading("Tough mentions", note, width),
         *_side_by_side(document, systems, rows, "mentions", width),

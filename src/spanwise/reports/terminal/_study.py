@@ -138,7 +138,7 @@ def _matrix(
     *,
     worded: bool = False,
 ) -> list[ScreenLine]:
-    """One row and one column a name, in as many blocks below each other as the width asks for."""
+    """One row and one column per name, in as many blocks below each other as the width asks for."""
     shown = [say.attribute(name) if worded else say.visible(name) for name in rows]
     made = {column: [cell(name, column) for name in rows] for column in columns}
     room = width - 2 - min(26, max(map(cell_len, [title, *shown])))
@@ -504,7 +504,7 @@ def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
 
 
 def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[ScreenLine]:
-    """The differences when data and runs are both drawn anew, where systems have several runs."""
+    """The differences when data and runs are both resampled, where systems have several runs."""
     rows: list[list[ScreenCell]] = []
     for dataset in shown:
         for comparison in datasets[dataset].comparisons:

@@ -96,7 +96,7 @@ async function send(form) {
   form.querySelector('[role="alert"]').textContent = answer.status === 412 && await caughtUp(form) ? `${told.split("\n")[0]} What you typed is still here: press again to replace theirs.` : told;
 }
 
-// What somebody else changed meanwhile has been told: the next try is about that version.
+// What someone else changed meanwhile has been shown: the next try is about that version.
 async function caughtUp(form) {
   const [, listed, number] = form.dataset.api.match(/^(.*)\/(\d+)$/) ?? [];
   if (!listed) return false;
@@ -143,7 +143,7 @@ function settled() {
   choose();
 }
 
-// What takes its time is asked for once the rest is on the screen.
+// Slow parts are requested once the rest is on the screen.
 async function fetchLater() {
   for (const one of document.querySelectorAll("[data-later]")) {
     const address = one.dataset.later;
@@ -209,7 +209,7 @@ function part(table, from, to) {
     marked ||= own;
     if (own || !rows.rows.length || row.cells[0].textContent) rows.append(one);
   }
-  if (!marked) while (rows.rows.length > 1) rows.deleteRow(1); // nobody marked anything in this line
+  if (!marked) while (rows.rows.length > 1) rows.deleteRow(1); // no one marked anything in this line
   return made;
 }
 let narrower = 0;
@@ -225,7 +225,7 @@ function choose() {
 document.addEventListener("change", choose);
 document.addEventListener("reset", () => setTimeout(choose));
 
-// ---- a note: its fields stand once in the page, and come into the form that is opened
+// ---- a note: its fields are in the page once, and are moved into the form that is opened
 function noting(one) {
   const form = one.querySelector("form"), fields = document.querySelector("#note-fields");
   if (fields && !form.elements.text) { form.append(fields.content.cloneNode(true)); remembered(); }
@@ -238,7 +238,7 @@ const live = document.querySelector("[data-live]");
 const told = document.querySelector("[data-new]");
 const folder = live.querySelector("[data-live-text]").textContent;
 let fresh = 0, said = -Infinity, later = 0;
-// In one line, and at most every ten seconds, so that nobody who listens to the page is interrupted often.
+// In one line, and at most every ten seconds, so that screen readers are not interrupted often.
 function announce() {
   if (!fresh) return;
   const wait = said + 10000 - performance.now();
