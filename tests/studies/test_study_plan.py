@@ -170,7 +170,7 @@ def run(manifest: Path, cache: Path | bool) -> tuple[str, int]:
     """The document of a study, and how many of its cells were kept."""
     said: list[str] = []
     document = spanwise.study(manifest, workers=1, cache=cache, progress=said.append).to_json()
-    (kept,) = re.findall(r"^(\d) of 2 cells are kept", "\n".join(said), re.MULTILINE) or ["0"]
+    (kept,) = re.findall(r"^(\d) of 2 cells are taken from the cache", "\n".join(said), re.MULTILINE) or ["0"]
     return document, int(kept)
 
 

@@ -223,7 +223,7 @@ def test_all_other_scores_over_runs_are_one_family_under_holm(document: Study, n
 
 def test_a_note_says_how_a_manifest_names_larger_units(document: Study) -> None:
     assert (
-        'or take blocks of sentences (unit = "block:20", else --unit block:20).' in present(document.notes)[0]
+        'or use blocks of sentences (unit = "block:20", else --unit block:20).' in present(document.notes)[0]
     )
 
 
