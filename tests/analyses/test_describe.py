@@ -160,7 +160,7 @@ def test_the_dataset_of_a_result_is_of_the_same_form(dataset: DatasetFacts) -> N
 
 def test_training_data_without_text_are_refused_beside_a_text(files: Path) -> None:
     (files / "train.spans").write_text("PER\t1\t1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="training data without tokens cannot tell what was seen"):
+    with pytest.raises(InputError, match="training data without tokens cannot show what was seen"):
         describe(files / "test.bio", train=files / "train.spans")
 
 

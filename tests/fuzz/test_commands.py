@@ -112,7 +112,7 @@ def test_columns_that_do_not_fit_together_are_refused(changed: dict[str, Column]
 
 
 def test_columns_run_no_code_and_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanwise.evaluation.result.MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr("spanwise.evaluation.columns.MOST_UNPACKED", 1 << 20)
     pickled, bomb, promised = (tmp_path / name for name in ("p.npz", "b.npz", "h.npz"))
     np.savez(pickled, head=np.array([print], dtype=object))
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -189,7 +189,7 @@ def _given(source: Any, annotators: Any) -> Any:
             "Give a frame, or the files of annotators alone."
         )
     if source is None and annotators is None:
-        raise ChoiceError("agreement needs two annotators or more.\nGive a file for each of them.")
+        raise ChoiceError("agreement needs at least two annotators.\nGive a file for each of them.")
     given = annotators if source is None else source
     named = given.items() if isinstance(given, Mapping) else ()
     for name, own in named:

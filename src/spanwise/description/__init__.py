@@ -94,7 +94,7 @@ def describe(
     test, _, columns = framed(test, gold, {}, reading)
     if columns is None and gold is not None:
         raise ChoiceError(
-            "gold names a column of a Spark frame, but the test set is no frame.\n"
+            "gold names a column of a Spark frame, but the test set is not a frame.\n"
             "Leave gold out, or give a frame."
         )
     choices = Choices.plain(

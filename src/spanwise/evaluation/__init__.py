@@ -360,4 +360,4 @@ def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
 
 def too_few() -> ChoiceError:
     """The error of a comparison without a second system."""
-    return ChoiceError("a comparison needs two systems or more.\nGive another file of predictions.")
+    return ChoiceError("a comparison needs at least two systems.\nGive another file of predictions.")

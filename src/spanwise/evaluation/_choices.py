@@ -343,7 +343,7 @@ def with_text(train: Annotation) -> Annotation:
     if not train.corpus.without_text:
         return train
     raise InputError(
-        f"{train.reading.path}: training data without tokens cannot tell what was seen.\n"
+        f"{train.reading.path}: training data without tokens cannot show what was seen.\n"
         "Give a file that holds the text."
     )
 

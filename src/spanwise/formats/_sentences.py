@@ -80,7 +80,7 @@ def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, opt
 
 def no_token(path: str) -> InputError:
     """The error for a file without a token."""
-    text = "there is no token in it.\nGive a file with a token and a tag in each line."
+    text = "the file has no tokens.\nGive a file with a token and a tag in each line."
     return InputError(at(path, None, text))
 
 

@@ -251,7 +251,7 @@ def found_cells(manifest: Manifest) -> list[FoundCell]:
     for one in manifest.systems:
         runs = {dataset: _files(manifest, one, paths) for dataset, paths in found.get(one.name, {}).items()}
         if not runs:
-            message = f"no file fits the pattern {one.predictions!r} for the system {one.name!r}."
+            message = f"no file matches the pattern {one.predictions!r} for the system {one.name!r}."
             place = manifest.place("systems", one.name)
             raise InputError(at(place, None, f"{message}\n{_relative(manifest)}"))
         expected = one.runs or {run for there in runs.values() for run in there}
