@@ -105,7 +105,7 @@ def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.Capture
     assert main(call) == 0
     shown = capsys.readouterr().out
     assert "±" in shown
-    assert "t-test · p corrected over pairs" in shown
+    assert "t-test over runs, Holm-corrected" in shown
     assert main([*call, "--memory", "1GB"]) == 2
     assert "--memory cannot be used with runs" in capsys.readouterr().err
 

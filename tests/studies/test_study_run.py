@@ -273,6 +273,7 @@ def test_the_command_shows_tables_and_writes_what_is_asked_for(
     assert "large" in shown.out and "all files of 6 cells can be read" in shown.err
     assert json.loads((tmp_path / "s.json").read_text())["kind"] == "study"
     assert (tmp_path / "t" / "performance.csv").exists() and (tmp_path / "t" / "holistic.csv").exists()
+    assert (tmp_path / "t" / "labels-north.csv").exists()  # a name of strangers is no path
     import pyarrow.parquet
 
     assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows > 100

@@ -129,13 +129,15 @@ def _save_tables(args: argparse.Namespace, document: Study) -> list[str]:
 
 def _write_csv(folder: Path, tidy: str, document: Study) -> list[str]:
     from spanwise.formats import make_folder, write_atomically
+    from spanwise.reports.figures import file_name
     from spanwise.reports.tables import tables
 
     make_folder(folder)
     texts = {"performance": tidy, **{name: table.to_csv() for name, table in tables(document).items()}}
-    for name, text in texts.items():
-        write_atomically(folder / f"{name}.csv", text)
-    return [str(folder / f"{name}.csv") for name in texts]
+    paths = {folder / f"{file_name(name)}.csv": text for name, text in texts.items()}
+    for path, text in paths.items():
+        write_atomically(path, text)
+    return [str(path) for path in paths]
 
 
 REPRODUCE_EXAMPLES = """examples:

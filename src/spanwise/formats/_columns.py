@@ -166,9 +166,9 @@ def parse_fast(
     found = _found(data, layout)
     if found is None:
         return None
-    rows = _rows(found, layout, interners, open=open, line=0 if len(kept) else line)
-    if not len(kept) or left_out is None:
-        return rows
+    if left_out is None or not len(left_out):
+        return _rows(found, layout, interners, open=open, line=line)
+    rows = _rows(found, layout, interners, open=open, line=0)
     return replace(
         rows,
         lines=ints(line + kept[rows.lines]),

@@ -356,7 +356,7 @@ def run_cells(
     plan = plan_of(list(reader.datasets.values()), cells)
     tell(plan, progress)
     if results:
-        progress(f"{len(results)} of {len(tasks)} cells are kept from before")
+        progress(f"{len(results)} of {len(tasks)} cells are taken from the cache")
     steps("read", 0, len(tasks) - len(results))
     fresh = reader.total()
     steps("read", len(fresh), len(fresh))

@@ -103,7 +103,7 @@ def save(
     for name, chart in charts.items():
         for form, content in convert(chart, formats, width=WIDTHS.get(columns or 0)).items():
             # Made once there is something to put in it: without room to draw, no empty folder is left.
-            path = make_folder(folder) / f"{_safe(name)}.{form}"
+            path = make_folder(folder) / f"{file_name(name)}.{form}"
             write_atomically(path, content)
             written.append(path)
     return written
@@ -115,7 +115,7 @@ def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.Layer
     return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
 
 
-def _safe(name: str) -> str:
+def file_name(name: str) -> str:
     """A name that every file system takes; letters of all scripts stay."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "figure"
 

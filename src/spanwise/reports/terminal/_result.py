@@ -143,6 +143,8 @@ def _scores(
     if accuracy is not None:
         more.append([(f"token accuracy {say.points(accuracy)}", "faint")])
     more.append([(f"{say.count(exact.correct)} right of {say.count(exact.gold)} gold", "faint")])
+    if deviation is not None:
+        more.append(text("mean ± std over runs", "faint"))
     if exact.why:
         more.append(text(exact.why, "faint"))
     return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
