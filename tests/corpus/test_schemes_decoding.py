@@ -210,7 +210,7 @@ def test_overlapping_pieces_and_unplaced_mentions_cannot_be_written() -> None:
             encode(mentions, ints([4]), "IOB2")
 
     refused(Mentions.of([(0, 0, 2, "X"), (0, 1, 3, "Y")]), r"overlaps the one before it.*\n.*jsonl")
-    refused(Mentions.of([(0, -1, -1, "X")]), r"sentence 1: the mention X \[-1, -1\) has no place")
+    refused(Mentions.of([(0, -1, -1, "X")]), r"sentence 1: the mention X \[-1, -1\) has no position")
     refused(Mentions.of([(0, 3, 5, "X")]), "has no position in the text of its sentence")
     refused(Mentions.of([(0, 2, 2, "X")]), "is empty")
     whole = Mentions.of([(0, 0, 3, "X")])

@@ -157,7 +157,7 @@ IN_PIECES = Unit("ab cd ef", [(((0, 2), (6, 8)), "X")], "1")
 
 @pytest.mark.parametrize("name", ["pubtator", "label-studio"])
 def test_formats_without_pieces_refuse_discontinuous_mentions(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=f"lies in 2 pieces, which {name} cannot hold"):
+    with pytest.raises(InputError, match=f"has 2 pieces, which {name} cannot hold"):
         write(annotated(IN_PIECES), tmp_path / "x", format=name)
 
 
@@ -285,8 +285,10 @@ def test_xmi_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> No
 def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text("[]")
-    assert "there is no sentence and no text in it" in error(path, format="w2ner")
-    with pytest.raises(InputError, match="some mentions are in pieces, which cannot be written by tokens"):
+    assert "the file has neither sentences nor text" in error(path, format="w2ner")
+    with pytest.raises(
+        InputError, match="some mentions are discontinuous, which cannot be written by tokens"
+    ):
         write(annotated(IN_PIECES), tmp_path / "y.json", format="w2ner")
     textless = from_spans([[(0, 1, "X")]])
     with pytest.raises(InputError, match="the sentences have no text that could be written"):

@@ -292,9 +292,9 @@ class _Pool:
     def _lost(self, pipe: Connection) -> WorkerLost:
         _, status = os.waitpid(self._pipes.pop(pipe), 0)
         pipe.close()
-        how = f"by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "too early"
+        how = f"was killed by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "ended too early"
         return WorkerLost(
-            f"a worker process was ended {how}, so its part of the work is missing.\n"
+            f"a worker process {how}, so its part of the work is missing.\n"
             "The machine may have run out of memory: use fewer workers, or smaller parts with memory=."
         )
 

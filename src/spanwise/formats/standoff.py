@@ -74,10 +74,10 @@ class _Aside(Struct):
         notes = []
         if self.others:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
-            notes.append(f"lines that are no mentions were left out: {kinds}")
+            notes.append(f"lines that are not mentions were left out: {kinds}")
         if self.differing:
             notes.append(
-                f"{len(self.differing):,} mentions quote another text than stands there, "
+                f"{len(self.differing):,} mentions quote text that differs from the file, "
                 f"first {self.differing[0]}"
             )
         return notes
