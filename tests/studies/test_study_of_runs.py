@@ -124,7 +124,7 @@ def test_what_means_nothing_over_runs_is_refused(folder: Path, given: dict[str, 
 
 
 def test_other_mistakes_are_told_as_an_evaluation_tells_them(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"nix\.\{run\}\.txt: no file fits this pattern"):
+    with pytest.raises(InputError, match=r"nix\.\{run\}\.txt: no file matches this pattern"):
         spanwise.evaluate(folder / "test.txt", str(folder / "nix.{run}.txt"))
     with pytest.raises(InputError, match=r"nix\.txt: there is no such file"):
         spanwise.evaluate(folder / "nix.txt", systems(folder))

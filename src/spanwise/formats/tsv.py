@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import isnan, nan
-from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -105,22 +104,39 @@ class MetStrings(Struct, frozen=True, eq=False):
     tags: Interner
 
 
-class TaggedReader(Protocol):
-    """Reads the lines of a format of tags in columns."""
+class TaggedReader(Struct, frozen=True):
+    """Reads lines of tags in columns: at once where they are regular, else line by line."""
+
+    columns: tuple[str, ...]
+    column: int  # of the tags
 
     @property
-    def evidence(self) -> str: ...
-    def border(self, data: bytes) -> int: ...
-    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows: ...
+    def evidence(self) -> str:
+        """Where the tags are."""
+        return f"the column {self.columns[self.column]}"
 
+    def border(self, data: bytes) -> int:
+        """How many of these bytes are whole sentences."""
+        raise NotImplementedError
 
-def lines_read(reader: TaggedReader, file: File, options: Options, before: Before) -> LinesRead:
-    """The sentences in lines of a file, as surveys want them: each from behind the one before."""
-    known = MetStrings(Interner(), Interner())
-    rows = reader.rows(file, known, before)
-    corpus, tags = rows.corpus(known, file.path, options)
-    places = [file.first_line, *rows.ends.tolist()]
-    return LinesRead(corpus, ints(places[:-1]), places[-1], tags, None, ints(rows.marks), rows.after)
+    def read(self, file: File, options: Options, before: Before) -> LinesRead:
+        """The sentences of a part, as surveys want them: each from behind the one before."""
+        known = MetStrings(Interner(), Interner())
+        rows = self.rows(file, known, before)
+        corpus, tags = rows.corpus(known, file.path, options)
+        places = [file.first_line, *rows.ends.tolist()]
+        return LinesRead(corpus, ints(places[:-1]), places[-1], tags, None, ints(rows.marks), rows.after)
+
+    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+        """The sentences; a part goes on with the document before it."""
+        found = self._regular_rows(file, known, before)
+        return found if found is not None else self._rows(file, known, before)
+
+    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
+        raise NotImplementedError
+
+    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+        raise NotImplementedError
 
 
 def read_tagged(
@@ -298,16 +314,8 @@ def read_hipe(file: File, options: Options, words: Interner | None = None) -> An
     return read_tagged("hipe", hipe_reader(file, options), file, options, words)
 
 
-class HipeReader(Struct, frozen=True):
+class HipeReader(TaggedReader, frozen=True):
     """Reads the lines below a header that names these columns."""
-
-    columns: tuple[str, ...]
-    column: int  # of the tags
-
-    @property
-    def evidence(self) -> str:
-        """Where the tags are."""
-        return f"the column {self.columns[self.column]}"
 
     def border(self, data: bytes) -> int:
         """Where the last sentence ends that has a mark; else where the last document begins."""
@@ -318,15 +326,6 @@ class HipeReader(Struct, frozen=True):
                 return line
         marked = list(_DOCUMENT.finditer(data))
         return marked[-1].start() if marked else 0
-
-    def read(self, file: File, options: Options, before: Before) -> LinesRead:
-        """The sentences of a part."""
-        return lines_read(self, file, options, before)
-
-    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
-        """The sentences; a part goes on with the document before it."""
-        found = self._regular_rows(file, known, before)
-        return found if found is not None else self._rows(file, known, before)
 
     def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
         beside = _Beside.of(file.data, tabs=False)
@@ -471,31 +470,20 @@ def read_conllu(file: File, options: Options, words: Interner | None = None) -> 
     return read_tagged("conllu", conllu_reader(file, options), file, options, words)
 
 
-class ConlluReader(Struct, frozen=True):
+class ConlluReader(TaggedReader, frozen=True):
     """Reads lines of these columns, whose tags are in one of them or under a key of it."""
 
-    columns: tuple[str, ...]
     form: int
-    column: int
     key: str | None
 
     @property
     def evidence(self) -> str:
         """Where the tags are."""
-        return f"the key of MISC {self.key}" if self.key else f"the column {self.columns[self.column]}"
+        return f"the key of MISC {self.key}" if self.key else super().evidence
 
     def border(self, data: bytes) -> int:
         """Where the last sentence ends that is whole."""
         return after_blank_line(data)
-
-    def read(self, file: File, options: Options, before: Before) -> LinesRead:
-        """The sentences of a part."""
-        return lines_read(self, file, options, before)
-
-    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
-        """The sentences; a part goes on with the document before it."""
-        found = self._regular_rows(file, known, before)
-        return found if found is not None else self._rows(file, known, before)
 
     def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
         beside = _Beside.of(file.data, tabs=True)
@@ -608,7 +596,8 @@ def conllu_reader(file: File, options: Options) -> ConlluReader:
             at(file.path, None, "'# global.columns =' names no column FORM, which holds the tokens.\n"
                "Name the columns of the file, such as '# global.columns = ID FORM NER'.")
         )  # fmt: skip
-    return ConlluReader(columns, form, *_where(file, columns, options))
+    column, key = _where(file, columns, options)
+    return ConlluReader(columns, column, form, key)
 
 
 def _columns(lines: Sequence[str]) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ def of_runs(
 
     Raises:
         ChoiceError: a keyword means nothing over several runs, or a source is not a file.
-        InputError: no file fits a pattern, or a file cannot be used.
+        InputError: no file matches a pattern, or a file cannot be used.
     """
     given = gold if source is None else source
     for keyword in NOT_OF_RUNS:
@@ -181,7 +181,9 @@ def runs_of_pattern(pattern: str) -> dict[str, str]:
         return {ONLY_RUN: opened(pattern).path}
     runs = find_runs(Path(), pattern, "", "")
     if not runs:
-        what = f"no file fits this pattern.\n{RUN} stands for what tells the runs apart, such as 1, 2 and 3."
+        what = (
+            f"no file matches this pattern.\n{RUN} stands for what tells the runs apart, such as 1, 2 and 3."
+        )
         raise InputError(at(pattern, None, what))
     return {run: runs[run] for run in sorted(runs, key=natural)}
 
