@@ -74,8 +74,7 @@ class MarkLayer(Struct, frozen=True):
         """The layer as an Altair chart."""
         import altair as alt
 
-        # A channel given as an object: for what `alt.value` gives, Altair searches its whole schema every
-        # time. Altair copies charts deeply at every step, but not what lies in a tuple.
+        # Altair copies charts deeply at every step, but not what lies in a tuple.
         channels: Options = {"text": alt.Text("t:N")} if self.mark == "text" else {}
         if isinstance(self.x, Fixed):
             channels["x"] = alt.XValue(self.x.pixel)  # type: ignore[no-untyped-call]
@@ -110,15 +109,19 @@ class Plot(Struct, frozen=True):
 
     groups: tuple[tuple[Layer, ...], ...]
 
-    def altair(self) -> alt.LayerChart:
-        """The layers as one Altair chart."""
+    def altair(self, **settings: Any) -> alt.LayerChart:
+        """The layers as one Altair chart with these settings.
+
+        They are given at once: with each that is set later, Altair copies all layers once more.
+        """
         import altair as alt
 
-        parts = [alt.LayerChart(layer=[chart_of(layer) for layer in group]) for group in self.groups]
-        if len(parts) == 1:
-            return parts[0]
-        apart: alt.LayerChart = alt.LayerChart(layer=parts).resolve_scale(x="independent")
-        return apart
+        groups = [[chart_of(layer) for layer in group] for group in self.groups]
+        if len(groups) == 1:
+            return alt.LayerChart(layer=groups[0], **settings)
+        parts = [alt.LayerChart(layer=group) for group in groups]
+        resolve = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"))
+        return alt.LayerChart(layer=parts, resolve=resolve, **settings)
 
     def specification(self, context: Options) -> Options:
         """What Altair would write for the chart, without the copies that it makes of every part."""
@@ -169,18 +172,13 @@ class Drawing(Struct, frozen=True):
         room = {"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom + height}
         padding = {side: size + MARGIN for side, size in room.items()}
         first, *others = self.plot.groups
-        chart: alt.LayerChart = (
-            Plot(((*first, *key), *others))
-            .altair()
-            .properties(
-                width=self.width,
-                height=self.height,
-                padding=padding,
-                autosize=alt.AutoSizeParams(type="none", contains="content"),
-            )
-            .configure(**{**config(palette), "background": background})
+        return Plot(((*first, *key), *others)).altair(
+            width=self.width,
+            height=self.height,
+            padding=padding,
+            autosize=alt.AutoSizeParams(type="none", contains="content"),
+            config=alt.Config(**{**config(palette), "background": background}),
         )
-        return chart
 
     def specification(self, context: Options) -> Options:
         """The chart as one of many in a batch."""
@@ -206,7 +204,7 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
                 color=palette["muted"],
                 aria=False,
                 **_lettering(size, "center", {}),
-            ).encode(x=alt.value(centre), y=alt.value(y))
+            ).encode(**_place(centre, y))
         )
         room = 18.0
     for place, (role, text) in enumerate(drawing.swatches):
@@ -216,14 +214,24 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
         layers += [
             square.mark_point(
                 shape="square", color=palette[role], filled=True, opacity=0.6, size=90, aria=False
-            ).encode(x=alt.value(x), y=alt.value(y)),
+            ).encode(**_place(x, y)),
             square.mark_text(
                 text=visible(text), color=palette["ink"], aria=False, **_lettering(11, "left", {})
-            ).encode(x=alt.value(x + 9), y=alt.value(y)),
+            ).encode(**_place(x + 9, y)),
         ]
     room += 18.0 if drawing.swatches else 0.0
     key, height = _legend(drawing, palette, room)
     return layers + key, max(height, room)
+
+
+def _place(x: float, y: float) -> Options:
+    """The channels of a mark at one place of the plot.
+
+    Given as objects: for what `alt.value` gives, Altair searches its whole schema every time.
+    """
+    import altair as alt
+
+    return {"x": alt.XValue(x), "y": alt.YValue(y)}  # type: ignore[no-untyped-call]
 
 
 def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer], float]:
@@ -244,10 +252,10 @@ def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer
             at.mark_point(
                 shape=shape(place), color=palette.series(place), filled=place != 1,
                 opacity=1, size=60, aria=False, **fill,
-            ).encode(x=alt.value(x), y=alt.value(y)),
+            ).encode(**_place(x, y)),
             at.mark_text(
                 text=text, color=palette["ink"], aria=False, **_lettering(11, "left", {})
-            ).encode(x=alt.value(x + 9), y=alt.value(y)),
+            ).encode(**_place(x + 9, y)),
         ]  # fmt: skip
         x += width_of(text, 11) + 30
     return layers, y + line - drawing.height - drawing.bottom
@@ -363,7 +371,8 @@ def lines(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **styl
 def unchecked() -> AbstractContextManager[None]:
     """A context in which Altair builds charts without checking every part against its schema.
 
-    The checks take most of the time of a page; the tests build the same charts with them.
+    The checks take most of the time of a page. A chart that is written is checked as a whole, and the tests
+    write every kind.
     """
     from altair.utils import schemapi
 

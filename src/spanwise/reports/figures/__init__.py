@@ -93,11 +93,11 @@ def save(
     for name in papers:
         charts |= paper(document, name, labels=labels, background=background)
     if names or not papers:
-        drawn = figures(document, background=background)
+        drawings = {drawing.name: drawing for drawing in _module("_drawings").drawings(document)}
         for name in names:
-            if name not in drawn:
-                raise unknown("figure of this result", name, drawn)
-        charts |= {name: drawn[name] for name in names} if names else drawn
+            if name not in drawings:
+                raise unknown("figure of this result", name, drawings)
+        charts |= _charts([drawings[name] for name in names or drawings], background)
     convert = _module("_files").convert
     written = []
     for name, chart in charts.items():
@@ -111,8 +111,11 @@ def save(
 
 def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.LayerChart]:
     from spanwise.reports._charts import PRINT
+    from spanwise.reports._charts.marks import unchecked
 
-    return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
+    # Altair checks a chart as a whole when it is shown or saved.
+    with unchecked():
+        return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
 
 
 def file_name(name: str) -> str:
