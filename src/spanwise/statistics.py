@@ -378,11 +378,30 @@ def fisher(p_values: Iterable[float]) -> float:
     return min(1.0, exp(-half) * fsum(half**k / factorial(k) for k in range(len(defined))))
 
 
-def excess_losses(losses: object, items: object, all_losses: object, all_items: object) -> Floats:
-    """By how much each unit's losses in each slice exceed the expectation from the overall share of losses.
+class ExpectedLosses(Struct, frozen=True, eq=False):
+    """What the overall share of losses makes us expect of the items in each slice.
 
     `r = (K_dS − p·N_dS) − (n_S / n)(K_d − p·N_d)`, where K are losses, N items, and p is the share of
-    losses among all items. Over all units r adds up to the slice's losses beyond p · n_S.
+    losses among all items. Over all units r adds up to the slice's losses beyond p · n_S. It is linear in
+    the counts, so that sums over units with any signs give the sums of r.
+    """
+
+    share: Floats
+    part: Floats  # of all items, in each slice
+
+    @classmethod
+    def of(cls, items: object, all_losses: object, all_items: object) -> ExpectedLosses:
+        """From totals over all units: the items of each slice, all losses and all items."""
+        held_by_all = np.asarray(all_items, np.float64)
+        return cls(ratio(all_losses, held_by_all), ratio(items, held_by_all))
+
+    def excess(self, losses: Floats, items: Floats, all_losses: Floats, all_items: Floats) -> Floats:
+        """By how much losses in slices (… × slices) exceed what is expected."""
+        return np.asarray((losses - self.share * items) - (all_losses - self.share * all_items) * self.part)
+
+
+def excess_losses(losses: object, items: object, all_losses: object, all_items: object) -> Floats:
+    """By how much each unit's losses in each slice exceed what the overall share of losses lets expect.
 
     Args:
         losses, items: units × slices.
@@ -394,9 +413,8 @@ def excess_losses(losses: object, items: object, all_losses: object, all_items: 
     """
     lost, held = np.asarray(losses, np.float64), np.asarray(items, np.float64)
     lost_by_all, held_by_all = np.asarray(all_losses, np.float64), np.asarray(all_items, np.float64)
-    share = ratio(lost_by_all.sum(), held_by_all.sum())
-    part = ratio(held.sum(axis=0), held_by_all.sum())
-    return np.asarray((lost - share * held) - (lost_by_all - share * held_by_all)[:, None] * part)
+    expected = ExpectedLosses.of(held.sum(axis=0), lost_by_all.sum(), held_by_all.sum())
+    return expected.excess(lost, held, lost_by_all[:, None], held_by_all[:, None])
 
 
 CORRECTIONS = {"holm": holm, "bh": bh}

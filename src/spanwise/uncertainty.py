@@ -19,6 +19,7 @@ from spanwise.statistics import LEVEL, correct, levels
 __all__ = [
     "BLOCK_COUNTS",
     "FEWEST_GROUPS",
+    "MOST_FLIPPED",
     "Family",
     "Flips",
     "Hypotheses",
@@ -92,11 +93,6 @@ def _blocks(number: int, width: int, most: int) -> Iterator[int]:
     step = max(1, most // max(width, 1))
     for at in range(0, number, step):
         yield min(step, number - at)
-
-
-def _starts(units: int, groups: int) -> Ints:
-    """Where each of `groups` groups of consecutive units begins."""
-    return np.arange(groups, dtype=np.int64) * units // groups
 
 
 # ---- one question about several pairs -------------------------------------------------------
@@ -340,14 +336,13 @@ def grouped(table: Counts, groups: int) -> Matrix:
         >>> grouped(table, 2).tolist()
         [[3], [12]]
     """
-    starts = np.append(_starts(table.units, groups), table.units)
-    step = max(1, BLOCK_BITS // max(table.rows.shape[1] * (table.units // groups + 1), 1))
-    whole = np.empty((groups, table.rows.shape[1]), dtype=table.rows.dtype)
-    for at in range(0, groups, step):
-        here = slice(at, min(at + step, groups))
-        begin, end = starts[at], starts[here.stop]
-        rows = table.rows[table.row[begin:end]]
-        np.add.reduceat(rows, starts[here] - begin, axis=0, out=whole[here])
+    starts = np.arange(groups, dtype=np.int64) * table.units // groups
+    size = np.diff(starts, append=table.units)
+    whole = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
+    for at in range(int(size.min())):  # the unit at this place of every group
+        whole += table.rows[table.row[starts + at]]
+    larger = size > size.min()  # by one unit
+    whole[larger] += table.rows[table.row[(starts + size - 1)[larger]]]
     return whole
 
 
@@ -482,6 +477,7 @@ SIGNS_TOGETHER = 1 << 21  # signs that are multiplied at once, where units are m
 UNITS_TOGETHER = 1024  # units that are summed in single precision
 MOST_SIGNS = 1 << 24  # signs that are held as numbers
 BLOCK_SIGNS = 1 << 19  # numbers of candidates for the highest T that are summed again at once
+MOST_FLIPPED = 4096  # units whose signs are flipped one by one; where there are more, in groups
 FLIP_TIE = 1e-8  # sums of the same numbers in another order differ in the last bits; they are ties
 
 
@@ -504,17 +500,8 @@ class Flips(Struct, frozen=True):
 
     def maxima(self, blocks: Iterable[Floats]) -> Floats:
         """The highest T, or |T|, over all rows of all blocks, in each flip."""
-        return self._maxima(blocks, (self.two_sided,))[0]
-
-    def both_maxima(self, blocks: Iterable[Floats]) -> tuple[Floats, Floats]:
-        """The highest T and the highest |T| over all rows of all blocks, in each flip."""
-        highest, absolute = self._maxima(blocks, (False, True))
-        return highest, absolute
-
-    def _maxima(self, blocks: Iterable[Floats], sides: Sequence[bool]) -> list[Floats]:
-        """The highest T, or |T| where a side says so, in each flip."""
         signs, together = self._signs()
-        highest = [np.full(self.flips, 0.0 if absolute else -np.inf) for absolute in sides]
+        highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
         for rows in blocks:
             scaled = np.empty(rows.shape)
             step = max(1, BLOCK_SIGNS // max(self.units, 1))
@@ -530,11 +517,24 @@ class Flips(Struct, frozen=True):
             for at in range(0, self.flips, together):
                 some_signs = signs(at)
                 rough = self._rough(some_signs, single)
-                for absolute, found in zip(sides, highest, strict=True):
-                    if absolute:
-                        np.abs(rough, out=rough)  # the last side, so that the signs are no longer needed
-                    self._raise(found[at : at + together], rough, slack, some_signs, scaled, absolute)
+                if self.two_sided:
+                    np.abs(rough, out=rough)
+                self._raise(highest[at : at + together], rough, slack, some_signs, scaled)
         return highest
+
+    def sums(self, counts: Numbers) -> Iterator[Floats]:
+        """The sums of counts (units × columns), which are whole numbers, in some flips at a time.
+
+        Below 2²⁴ sums of whole numbers are exact in single precision, in any order.
+        """
+        whole = np.abs(counts).sum(axis=0, dtype=np.float64)
+        added = counts.astype(np.float32 if whole.max(initial=0) < 2**24 else np.float64)
+        total = counts.sum(axis=0, dtype=np.float64)
+        packed = self._packed()
+        step = min(FLIPS_TOGETHER, max(1, SIGNS_TOGETHER // max(self.units, 1)))
+        for at in range(0, self.flips, step):
+            plus = np.unpackbits(packed[at : at + step], axis=1, count=self.units).astype(added.dtype)
+            yield 2.0 * (plus @ added).astype(np.float64) - total
 
     def _rough(
         self, signs: npt.NDArray[np.float32], single: npt.NDArray[np.float32]
@@ -548,7 +548,7 @@ class Flips(Struct, frozen=True):
 
     def _raise(
         self, highest: Floats, rough: npt.NDArray[np.float32], slack: float,
-        signs: npt.NDArray[np.float32], rows: Floats, absolute: bool,
+        signs: npt.NDArray[np.float32], rows: Floats,
     ) -> None:  # fmt: skip
         """Raise the highest T, or |T|, of some flips to those of further rows.
 
@@ -562,7 +562,7 @@ class Flips(Struct, frozen=True):
         )
         if 8 * len(flip) > rough.size:  # rows that are much alike: one product is faster
             exact = signs.astype(np.float64) @ rows.T
-            if absolute:
+            if self.two_sided:
                 np.abs(exact, out=exact)
             np.maximum(highest, exact.max(axis=1, initial=-np.inf), out=highest)
             return
@@ -570,15 +570,19 @@ class Flips(Struct, frozen=True):
         for begin in range(0, len(flip), step):
             some = slice(begin, begin + step)
             value = np.einsum("iu,iu->i", signs[flip[some]], rows[row[some]])
-            np.maximum.at(highest, flip[some], np.abs(value) if absolute else value)
+            np.maximum.at(highest, flip[some], np.abs(value) if self.two_sided else value)
+
+    def _packed(self) -> npt.NDArray[np.uint8]:
+        """A bit for every flip and unit, set where the unit keeps its sign."""
+        generator = np.random.default_rng([self.seed, crc32(b"flips")])
+        return generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
 
     def _signs(self) -> tuple[Callable[[int], npt.NDArray[np.float32]], int]:
         """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on; how many.
 
         Where all of them together are large, they are kept as bits.
         """
-        generator = np.random.default_rng([self.seed, crc32(b"flips")])
-        packed = generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
+        packed = self._packed()
 
         def signs(at: int, end: int) -> npt.NDArray[np.float32]:
             bits = np.unpackbits(packed[at:end], axis=1, count=self.units).astype(np.float32)

@@ -226,9 +226,18 @@ def test_the_highest_statistic_does_not_depend_on_the_blocks_it_is_found_in() ->
     assert whole.tobytes() == flips.maxima([rows[:20]]).tobytes()
     assert whole.tobytes() == flips.maxima([np.repeat(rows[:20], 9, axis=0)]).tobytes()
     assert float(np.median(whole)) > 1 and flips.critical(whole, 0.05) == np.sort(whole)[665]
-    highest, absolute = flips.both_maxima([rows[:7], rows[7:]])
-    assert absolute.tobytes() == whole.tobytes()
-    assert highest.tobytes() == Flips(1500, 700, seed=5).maxima([rows]).tobytes()
+
+
+@pytest.mark.parametrize("largest", [3, 40_000])  # sums below and above what single precision holds
+def test_sums_over_flips_are_exact_and_use_the_signs_of_the_highest_statistic(largest: int) -> None:
+    counts = np.random.default_rng(4).integers(0, largest, (1500, 6)).astype(np.int32)
+    flips = Flips(1500, 700, seed=5)
+    sums = np.concatenate(list(flips.sums(counts)))
+    each = np.concatenate(list(flips.sums(np.eye(1500, dtype=np.int32))))
+    assert sums.shape == (700, 6) and set(np.unique(each)) == {-1.0, 1.0}
+    assert (sums == each.astype(np.int64) @ counts.astype(np.int64)).all()
+    statistics = sums / np.sqrt((counts.astype(np.float64) ** 2).sum(axis=0))
+    assert flips.maxima([counts.T.astype(np.float64)]) == pytest.approx(statistics.max(axis=1), abs=1e-9)
 
 
 def test_what_no_flip_reaches_has_the_smallest_p_that_flips_can_give() -> None:

@@ -13,8 +13,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.buckets import UNPLACED
-from spanwise.columns import Column, Floats, codes, plain, ratio
-from spanwise.counts import Counts, distinct_rows
+from spanwise.columns import Column, Floats, Ints, codes, ints, plain, ratio
+from spanwise.counts import Counts, Matrix, distinct_rows
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
@@ -24,6 +24,7 @@ from spanwise.evaluation._compared import compared
 from spanwise.intervals import (
     FEW_UNITS,
     NO_SPREAD,
+    Jackknife,
     contrast,
     jackknife,
     run_parts,
@@ -31,8 +32,8 @@ from spanwise.intervals import (
     t_quantile,
 )
 from spanwise.scores import SCORERS, Measure, MeasureKey
-from spanwise.statistics import excess_losses
-from spanwise.uncertainty import BLOCK_COUNTS, FEWEST_GROUPS, Flips, Resampling, grouped
+from spanwise.statistics import ExpectedLosses
+from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, grouped, ratio_or_zero
 
 Path = tuple[str, ...]
 Cell = dict[str, Any]
@@ -81,8 +82,9 @@ def _scored(
 ) -> ScoredSystem:
     cells: dict[Path, Cell] = {}
     bounded = resampling.resamples > 0 and resampling.units > 0
+    every_error: dict[MeasureKey, dict[str, Jackknife]] = {}
     for measure in measures:
-        errors = jackknife(measure) if bounded else {}
+        errors = every_error[measure.key] = jackknife(measure) if bounded else {}
         values = measure.values()
         intervals = {name: one.interval(confidence) for name, one in errors.items()}
         for index, path in enumerate(measure.paths):
@@ -99,7 +101,7 @@ def _scored(
     lead = gain_lead(measures, confidence)
     if lead is not None:
         cells[lead[0]]["lead"] = lead[1]
-    return ScoredSystem(measures, cells, weak_slices(measures, resampling, confidence))
+    return ScoredSystem(measures, cells, weak_slices(measures, every_error, resampling, confidence))
 
 
 def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None:
@@ -134,7 +136,10 @@ def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, Gai
 
 
 def weak_slices(
-    measures: Sequence[Measure], resampling: Resampling, confidence: float
+    measures: Sequence[Measure],
+    errors: Mapping[MeasureKey, Mapping[str, Jackknife]],
+    resampling: Resampling,
+    confidence: float,
 ) -> dict[Path, dict[str, object]]:
     """Which labels, buckets of mentions and tough subsets score lower than the rest, all tested at once.
 
@@ -142,68 +147,91 @@ def weak_slices(
     (1 − F1), or of gold mentions for tough subsets (1 − recall). Slices need 50 gold mentions inside and
     outside. p is family-wise over all slices (maxT on sign flips of units, one-sided); the interval holds
     for all slices at once, so that it still holds for the one that is chosen as the worst.
+
+    Args:
+        errors: the standard errors of the scores of every measure.
     """
-    exact = next((one for one in measures if one.key.kind == "exact"), None)
+    by_cell = [one.cell_by_cell for one in measures if one.key.kind in ("exact", "tough", "attribute")]
+    exact = next((one for one in by_cell if one.key.kind == "exact"), None)
     if exact is None:
         return {}
-    whole = exact.cell_by_cell.counts.of_cells([0])
+    whole = exact.counts.of_cells([0])
     gold, predicted, _ = (int(one) for one in whole.total[0])
-    chosen = [(one, place) for one in measures for place in _places(one, gold, predicted)]
+    chosen = [(one, places) for one in by_cell if (places := _places(one, gold, predicted))]
     if not chosen:
         return {}
-    groups = max(BLOCK_COUNTS // (4 * len(chosen)), FEWEST_GROUPS)
-    rows = _excess_rows(chosen, whole, groups)
-    distinct = len({blake2b((row.round(9) + 0.0).tobytes()).digest() for row in rows})
-    flips = Flips(rows.shape[1], resampling.resamples, resampling.seed)
-    statistics = flips.statistics(rows)
-    highest, absolute = flips.both_maxima([rows])
-    p_values = flips.p_values(statistics, highest)
-    bounds = _simultaneous(chosen, flips.critical(absolute, 1 - confidence))
-    return {
-        measure.cell_by_cell.paths[place]: {
-            "t": float(t),
-            "p": float(p),
-            "interval": None if np.isnan(bounds[at]).any() else bounds[at].tolist(),
-            "of": distinct,
-        }
-        for at, ((measure, place), t, p) in enumerate(zip(chosen, statistics, p_values, strict=True))
-    }
+    slices = _Losses.of(chosen, whole)
+    rows = slices.excess(slices.counts.astype(np.float64))
+    distinct = len({blake2b(row.tobytes()).digest() for row in np.ascontiguousarray(rows.T).round(9) + 0.0})
+    scale = np.sqrt((rows**2).sum(axis=0))
+    statistics = ratio_or_zero(slices.excess(slices.counts.sum(axis=0, dtype=np.float64)), scale)
+    flips = Flips(len(rows), resampling.resamples, resampling.seed)
+    flipped = [ratio_or_zero(slices.excess(some), scale) for some in flips.sums(slices.counts)]
+    p_values = flips.p_values(statistics, np.concatenate([some.max(axis=1) for some in flipped]))
+    largest = np.concatenate([np.abs(some).max(axis=1) for some in flipped])
+    critical = flips.critical(largest, 1 - confidence)
+    results: dict[Path, dict[str, object]] = {}
+    tests = zip(statistics.tolist(), p_values.tolist(), strict=True)
+    for measure, places in chosen:
+        score = "recall" if measure.scorer == "recall" else "f1"
+        bounds = errors[measure.key][score].interval(critical=critical)[places]
+        for place, bound, (t, p) in zip(places, bounds, tests, strict=False):
+            interval = None if np.isnan(bound).any() else bound.tolist()
+            results[measure.paths[place]] = {"t": t, "p": p, "interval": interval, "of": distinct}
+    return results
 
 
-def _excess_rows(chosen: Sequence[tuple[Measure, int]], whole: Counts, groups: int) -> Floats:
-    """By how much each unit's losses in each slice exceed what is expected (slices × units)."""
-    overall = _rows(whole, groups)[:, 0]
-    # For F1 the items are gold and predicted mentions, for recall only gold mentions.
-    f1 = overall[:, 0] + overall[:, 1] - 2 * overall[:, 2], overall[:, 0] + overall[:, 1]
-    recall = overall[:, 0] - overall[:, 2], overall[:, 0]
-    rows = np.empty((len(chosen), len(overall)))
-    at = 0
-    for key in dict.fromkeys(measure.key for measure, _ in chosen):
-        places = [place for measure, place in chosen if measure.key == key]
-        measure = next(measure for measure, _ in chosen if measure.key == key)
-        counted = _rows(measure.cell_by_cell.counts.of_cells(places), groups)
-        if measure.scorer == "recall":
-            losses = excess_losses(counted[..., 0] - counted[..., 1], counted[..., 0], *recall)
-        else:
-            items = counted[..., 0] + counted[..., 1]
-            losses = excess_losses(items - 2 * counted[..., 2], items, *f1)
-        rows[at : at + len(places)] = losses.T
-        at += len(places)
-    return rows
+class _Losses(Struct, frozen=True, eq=False):
+    """Losses and items of every unit, or group of units, in each slice and overall."""
+
+    counts: Matrix  # units × (losses of each slice, its items, four columns of all mentions)
+    expected: ExpectedLosses
+    of_recall: Ints  # of each slice: 1 where only gold mentions are its items
+
+    @classmethod
+    def of(cls, chosen: Sequence[tuple[Measure, Sequence[int]]], whole: Counts) -> _Losses:
+        """Of the cells at these places of measures that score each cell by itself."""
+        losses, items, of_recall = [], [], []
+        for measure, places in chosen:
+            counted = _flipped_rows(measure.counts.of_cells(places))
+            recall = measure.scorer == "recall"
+            held = counted[..., 0] if recall else counted[..., 0] + counted[..., 1]
+            losses.append(held - (counted[..., 1] if recall else 2 * counted[..., 2]))
+            items.append(held)
+            of_recall += [int(recall)] * len(places)
+        gold, predicted, correct = _flipped_rows(whole)[:, 0].T
+        overall = [gold + predicted - 2 * correct, gold - correct, gold + predicted, gold]
+        counts = np.concatenate([*losses, *items, np.stack(overall, axis=1)], axis=1)
+        kind = ints(of_recall)
+        totals = _split(counts.sum(axis=0, dtype=np.float64), kind)
+        return cls(counts, ExpectedLosses.of(*totals[1:]), kind)
+
+    def excess(self, counts: Floats) -> Floats:
+        """By how much sums of these columns exceed what is expected of each slice."""
+        return self.expected.excess(*_split(counts, self.of_recall))
 
 
-def _rows(counts: Counts, groups: int) -> Floats:
-    """Counts per unit (or group of units) × cells × columns."""
-    rows = counts.matrix() if counts.units <= groups else grouped(counts, groups)
-    return rows.reshape(len(rows), len(counts.cells), len(counts.columns)).astype(np.float64)
+def _split(counts: Floats, of_recall: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Losses and items of each slice, and those of all mentions that it is compared with (… × slices)."""
+    slices = len(of_recall)
+    overall = counts[..., 2 * slices :]
+    return (
+        counts[..., :slices],
+        counts[..., slices : 2 * slices],
+        overall[..., of_recall],
+        overall[..., 2 + of_recall],
+    )
+
+
+def _flipped_rows(counts: Counts) -> Matrix:
+    """Counts per unit, or per group of units where there are many, × cells × columns."""
+    rows = counts.matrix() if counts.units <= MOST_FLIPPED else grouped(counts, MOST_FLIPPED)
+    return rows.reshape(len(rows), len(counts.cells), len(counts.columns))
 
 
 def _places(measure: Measure, gold: int, predicted: int) -> list[int]:
     """The cells of a measure that are slices with enough mentions inside and outside."""
-    counts = measure.cell_by_cell.counts
-    paths = measure.cell_by_cell.paths
-    if measure.key.kind not in ("exact", "tough", "attribute"):
-        return []
+    counts, paths = measure.counts, measure.paths
     if measure.key.kind == "attribute":
         held = counts.total.sum(axis=0)
         if int(held[0]) != gold or int(held[1]) != predicted:  # its units are tokens
@@ -213,16 +241,6 @@ def _places(measure: Measure, gold: int, predicted: int) -> list[int]:
         inner = "labels" if measure.key.kind == "exact" else "overall"
         named = [at for at, path in enumerate(paths) if inner in path[-2:]]
     return [at for at in named if LEAST_GOLD <= int(counts.total[at, 0]) <= gold - LEAST_GOLD]
-
-
-def _simultaneous(chosen: Sequence[tuple[Measure, int]], critical: float) -> list[Floats]:
-    """The interval of each slice's score with the critical value of all of them."""
-    of: dict[str, Floats] = {}
-    for measure, _ in chosen:
-        if measure.name not in of:
-            score = "recall" if measure.scorer == "recall" else "f1"
-            of[measure.name] = jackknife(measure.cell_by_cell)[score].interval(critical=critical)
-    return [of[measure.name][place] for measure, place in chosen]
 
 
 def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:

@@ -21,7 +21,7 @@ from spanwise.evaluation import T_TEST, compared, same_cells, unpacked, with_lea
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import LEVEL, correct, excess_losses
-from spanwise.uncertainty import Flips, Resampling, grouped
+from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, grouped
 
 ONE_RUN = "of these models; training seeds not considered"
 
@@ -222,7 +222,6 @@ def _interval(runs: Runs, score: str, confidence: float) -> tuple[float, float] 
 
 
 LEAST_EXPECTED = 5  # errors and successes that a bucket must be expected to hold at the overall score
-MOST_UNITS = 20_000  # above, units are flipped in groups of consecutive ones
 
 
 def buckets_differ(
@@ -264,7 +263,7 @@ _ITEMS = {"f1": (1, 1, 0), "precision": (0, 1, 0), "recall": (1, 0, 0)}
 def _excess(measure: Measure, score: str) -> tuple[Floats, Bools]:
     """Excess losses per unit (units × buckets), and which buckets can be tested."""
     counts = measure.counts
-    whole = counts.matrix() if counts.units <= MOST_UNITS else grouped(counts, MOST_UNITS)
+    whole = counts.matrix() if counts.units <= MOST_FLIPPED else grouped(counts, MOST_FLIPPED)
     chosen = [at for at, path in enumerate(measure.paths) if path[-1] != measure.unplaced]
     rows = whole.reshape(len(whole), len(counts.cells), len(counts.columns))[:, chosen].astype(np.float64)
     weights = np.array(_ITEMS[score], dtype=np.float64)
