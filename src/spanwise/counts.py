@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import prod
 
@@ -10,12 +10,41 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Column, Ints, frozen, ints
-from spanwise.hashing import multipliers, numbered
+from spanwise.columns import Column, Floats, Ints, Words, frozen, ints
+from spanwise.hashing import multipliers, numbered, numbered_columns
 
 Matrix = npt.NDArray[np.int32]
-Groups = Sequence[tuple[Ints, Column, Column | int]]  # of events: the unit, cell and column of each
 _BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
+_EXACT = 53  # bits of whole numbers that a float64 holds exactly
+_WORD = 64
+_FEW = 2  # sections that are summed one by one, which is faster
+
+
+class EventUnits(Struct, frozen=True, eq=False):
+    """The unit of each of several events, and a number of events that no unit has more of."""
+
+    unit: Ints
+    most: int
+
+    @classmethod
+    def of(cls, unit: Ints) -> EventUnits:
+        """The units of events, whose numbers are given."""
+        return cls(unit, int(np.bincount(unit).max(initial=0)))
+
+    def take(self, rows: Column) -> EventUnits:
+        """Those of some of the events."""
+        return EventUnits(self.unit[rows], self.most)
+
+
+class EventGroup(Struct, frozen=True, eq=False):
+    """Events of a few kinds; an event counts at all places of its kind, or all are of the only one.
+
+    A place is a cell and a column: cell · columns + column.
+    """
+
+    units: EventUnits
+    kind: Column | None  # of each event; None: 0
+    places: tuple[Ints, ...]  # each has a place for every kind, -1 for none
 
 
 class Counts(Struct, frozen=True, eq=False, dict=True):
@@ -51,20 +80,22 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
             >>> counts.total.tolist()
             [[2, 1]]
         """
-        return cls.of_groups(cells, columns, [(unit, cell, column)], units=units)
+        place = cell * np.int64(len(columns)) + column
+        every = np.arange(len(cells) * len(columns))
+        return cls.of_groups(cells, columns, [EventGroup(EventUnits.of(unit), place, (every,))], units=units)
 
     @classmethod
     def of_groups(
         cls,
         cells: Sequence[str],
         columns: Sequence[str],
-        groups: Groups,
+        groups: Sequence[EventGroup],
         *,
         units: int,
     ) -> Counts:
-        """Count events in several groups of `unit`, `cell` and `column`."""
-        rows, row = _rows_of_events(groups, units, len(cells), len(columns))
-        return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
+        """Count events in several groups."""
+        rows, row = _rows_of_events(groups, units, len(cells) * len(columns))
+        return cls(tuple(cells), tuple(columns), frozen(rows), frozen(row))
 
     @classmethod
     def of_matrix(
@@ -216,38 +247,127 @@ class CrossTable(Struct, frozen=True, eq=False):
         return np.asarray(padded[np.ix_(take_rows, take_columns)])
 
 
-def _rows_of_events(groups: Groups, units: int, cells: int, columns: int) -> tuple[Matrix, Ints]:
-    """The distinct rows of the matrix units × (cells · columns) that counts the events, and each unit's row.
+def _rows_of_events(groups: Sequence[EventGroup], units: int, width: int) -> tuple[Matrix, Column]:
+    """The distinct rows of the matrix units × places that counts the events, and each unit's row.
 
     The matrix itself, mostly zeros, is never made: the counts of a unit are packed into as few 64-bit words
     as hold them, and units are told apart by their words.
     """
-    width = cells * columns
-    size = np.zeros(units, dtype=np.int64)
-    for unit, _, _ in groups:
-        size += np.bincount(unit, minlength=units)
-    bits = int(size.max(initial=0)).bit_length()
-    if not bits:
-        return np.zeros((min(units, 1), width), dtype=np.int32), np.zeros(units, dtype=np.int64)
-    in_word = 64 // bits
-    wide = -(-width // in_word)
-    word, inner = np.divmod(np.arange(width), in_word)
-    shift = (inner * bits).astype(np.uint64)
-    one = np.uint64(1) << shift
-    words = np.zeros((units, wide), dtype=np.uint64)
-    flat = words.reshape(-1)
-    for unit, cell, column in groups:
-        for at in range(0, len(unit), _BLOCK):
-            here = slice(at, at + _BLOCK)
-            if isinstance(column, int):
-                place, words_of, ones = cell[here], word[column::columns], one[column::columns]
-            else:
-                place, words_of, ones = cell[here] * np.int64(columns) + column[here], word, one
-            np.add.at(flat, unit[here] * wide + words_of[place], ones[place])
-    first, number = numbered(words)
-    rows = (words[first][:, word] >> shift & np.uint64((1 << bits) - 1)).astype(np.int32)
+    groups = [group for group in groups if group.units.most]
+    if units <= 1 or not groups:
+        total = np.zeros(width, dtype=np.int32)
+        for group in groups:
+            _add_total(total, group)
+        return total[None][:units], np.zeros(units, dtype=np.uint8)
+    layout = _Layout.of(groups, width)
+    words = layout.words(groups, units)
+    first, number = numbered_columns(words)
+    held = np.stack([word[first] for word in words], axis=1)
+    rows = (held[:, layout.word] >> layout.shift & layout.mask).astype(np.int32)
     order, rank = _ordered(rows)
-    return rows[order], rank[number]
+    return rows[order], _narrow(rank, len(rank))[number]
+
+
+def _add_total(total: Matrix, group: EventGroup) -> None:
+    """Add the events of a group, whatever their units."""
+    many = len(group.units.unit)
+    for places in group.places:
+        times = [many] if group.kind is None else np.bincount(group.kind, minlength=len(places))
+        there = places >= 0
+        np.add.at(total, places[there], np.asarray(times, dtype=np.int32)[there])
+
+
+class _Layout(Struct, frozen=True, eq=False):
+    """Where the counts of a unit are in its words; those of a group are together, so that few sums do.
+
+    Sums of floating-point numbers are faster than those of integers, and exact below 2**53: counts are
+    summed in sections of at most so many bits, and sections are joined to words.
+    """
+
+    section: Ints  # of each place, -1 where nothing is counted
+    factor: Floats  # of each place: what one event adds to its section
+    at: Sequence[tuple[int, int]]  # the word of each section, and by how many bits it is shifted there
+    word: Ints  # of each place
+    shift: Words
+    mask: Words
+
+    @classmethod
+    def of(cls, groups: Sequence[EventGroup], width: int) -> _Layout:
+        """Give every place bits for as many events as a unit can have there."""
+        most = np.zeros(width, dtype=np.int64)
+        section = np.full(width, -1)
+        held = []
+        for group in groups:
+            every = np.concatenate(group.places)
+            times = np.bincount(every[every >= 0], minlength=width) > 0
+            most += times * group.units.most * len(group.places)
+            held.append(np.flatnonzero(times))
+        word, shift, size, inner = (np.zeros(width, dtype=np.int64) for _ in range(4))
+        at: list[tuple[int, int]] = []
+        last, used = 0, 0
+        for group, places in zip(groups, held, strict=True):
+            new = places[section[places] < 0]
+            bits = int(most[new].max(initial=1)).bit_length()
+            together = len(group.places)  # places of one kind stay in one section where they can
+            number = max(_EXACT // bits // together * together, 1)
+            for begin in range(0, len(new), number):
+                here = new[begin : begin + number]
+                if used + len(here) * bits > _WORD:
+                    last, used = last + 1, 0
+                section[here], size[here], inner[here] = len(at), bits, np.arange(len(here)) * bits
+                word[here], shift[here] = last, used + inner[here]
+                at.append((last, used))
+                used += len(here) * bits
+        return cls(
+            section=section,
+            factor=np.ldexp(1.0, inner),
+            at=at,
+            word=word,
+            shift=shift.astype(np.uint64),
+            mask=(np.uint64(1) << size.astype(np.uint64)) - np.uint64(1),
+        )
+
+    def words(self, groups: Sequence[EventGroup], units: int) -> list[Words]:
+        """The counts of all units, packed; each word as a column."""
+        sums: dict[int, Floats] = {}
+        for group in groups:
+            for section, added in self._sums(group, units):
+                sums[section] = sums[section] + added if section in sums else added
+        words: dict[int, Words] = {}
+        for section, (word, shift) in enumerate(self.at):
+            held = sums[section].astype(np.uint64) << np.uint64(shift)
+            words[word] = words[word] | held if word in words else held
+        return list(words.values())
+
+    def _sums(self, group: EventGroup, units: int) -> Iterator[tuple[int, Floats]]:
+        """The sections that a group counts in, and what it adds to that of each unit."""
+        amounts = np.zeros((len(self.at), len(group.places[0])))
+        for places in group.places:
+            kinds = np.flatnonzero(places >= 0)
+            amounts[self.section[places[kinds]], kinds] += self.factor[places[kinds]]
+        sections = np.flatnonzero(amounts.any(axis=1))
+        amounts = amounts[sections]
+        if len(sections) <= _FEW or group.kind is None or (amounts > 0).sum(axis=0).max() > 1:
+            for section, amount in zip(sections.tolist(), amounts, strict=True):
+                yield section, _summed(group.units.unit, group.kind, amount, units)
+            return
+        # Many labels: one sum over the pairs of a unit and a section.
+        slot = group.units.unit * len(sections) + amounts.argmax(axis=0)[group.kind]
+        wide = _summed(slot, group.kind, amounts.max(axis=0), units * len(sections))
+        yield from zip(sections.tolist(), wide.reshape(units, -1).T, strict=True)
+
+
+def _summed(slot: Ints, kind: Column | None, amount: Floats, slots: int) -> Floats:
+    """The sum over the events in each slot of the amounts of their kinds."""
+    if kind is None:
+        return np.asarray(np.bincount(slot, minlength=slots) * amount[0])
+    if len(slot) > _BLOCK:
+        middle = len(slot) // 2
+        return _summed(slot[:middle], kind[:middle], amount, slots) + _summed(
+            slot[middle:], kind[middle:], amount, slots
+        )
+    weights = amount.take(kind.astype(np.intp, copy=False))
+    return np.bincount(slot, weights=weights, minlength=slots).astype(np.float64, copy=False)  # of none: int
 
 
 def _narrow(number: Ints, size: int) -> Column:

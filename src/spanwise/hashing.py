@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from spanwise.columns import Column, Ints, Words, frozen, ints, offsets
+from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
 STIR = np.uint64(0xD6E8FEB86659FD93)
@@ -145,17 +145,35 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
 
     Far cheaper than sorting where many rows are equal, and exact: rows that meet are compared.
     """
-    few = words.shape[1] <= _FEW
-    columns = [np.ascontiguousarray(column) for column in words.T] if few else []
-    factors = multipliers(words.shape[1])
-    mixed = np.zeros(len(words), dtype=np.uint64) if few else words @ factors
-    for column, factor in zip(columns, factors, strict=False):
+    if words.shape[1] <= _FEW:
+        return numbered_columns([np.ascontiguousarray(column) for column in words.T])
+    mixed = words @ multipliers(words.shape[1])
+    return _met(mixed, lambda one, other: (words[one] != words[other]).any(axis=1)) or _sorted_places(words)
+
+
+def numbered_columns(columns: Sequence[Words]) -> tuple[Ints, Ints]:
+    """The same for rows whose columns are given one by one, of which there are few."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, factor in zip(columns, multipliers(len(columns)), strict=True):
         mixed += column * factor
-    like = np.empty(len(words), dtype=np.int64)
-    everyone: Column = np.arange(len(words))
+
+    def unlike(one: Column, other: Column | slice) -> Bools:
+        differ = columns[0][one] != columns[0][other]
+        for column in columns[1:]:
+            differ |= column[one] != column[other]
+        return np.asarray(differ)
+
+    return _met(mixed, unlike) or _sorted_places(np.stack(columns, axis=1))
+
+
+def _met(mixed: Words, unlike: Callable[[Column, Column | slice], Bools]) -> tuple[Ints, Ints] | None:
+    """What `numbered` gives, from a hash of each row and a way to compare rows; None where too many meet."""
+    size = len(mixed)
+    like = np.empty(size, dtype=np.int64)
+    everyone: Column = np.arange(size)
     place = everyone
     left: Column | slice = slice(None)
-    bits = min(max(len(words).bit_length(), 8), 20)
+    bits = min(max(size.bit_length(), 8), 20)
     at_slot = np.empty(1 << bits, dtype=np.int64)
     for _ in range(_ROUNDS):
         # Rows whose first bits are the same meet in one slot; those unlike the one that has it go on.
@@ -163,19 +181,17 @@ def numbered(words: Words) -> tuple[Ints, Ints]:
         at_slot[slot] = place
         holder = at_slot[slot]
         like[left] = holder
-        unlike = np.zeros(len(holder), dtype=bool) if few else (words[holder] != words[left]).any(axis=1)
-        for column in columns:
-            unlike |= column[holder] != column[left]
-        if not unlike.any():
+        other = unlike(holder, left)
+        if not other.any():
             break
-        left = place = place[unlike]
-        mixed = mixed[unlike]
+        left = place = place[other]
+        mixed = mixed[other]
         mixed = (mixed ^ (mixed >> np.uint64(29))) * ODD
     else:
         # Millions of distinct rows, or some that are mixed to the same 64 bits.
-        return _sorted_places(words)
+        return None
     first = np.flatnonzero(like == everyone)
-    number = np.empty(len(words), dtype=np.int64)
+    number = np.empty(size, dtype=np.int64)
     number[first] = np.arange(len(first))
     return first, number[like]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spanwise.columns import Column
-from spanwise.counts import Counts, distinct_rows, joint_numbers
+from spanwise.counts import Counts, EventGroup, EventUnits, distinct_rows, joint_numbers
 
 matrices = st.integers(0, 12).flatmap(lambda units: arrays(np.int32, (units, 6), elements=st.integers(0, 3)))
 
@@ -100,6 +100,54 @@ def test_events_are_counted_as_in_a_matrix(units: int, width: int, events: list[
     expected = Counts.of_matrix(names, ["times"], matrix)
     assert np.array_equal(counts.rows, expected.rows)
     assert np.array_equal(counts.row, expected.row)
+
+
+places = st.lists(st.integers(-1, 99), min_size=1, max_size=9)
+events = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), max_size=30)
+
+
+@settings(deadline=None, derandomize=True)
+@given(
+    st.integers(1, 7),
+    st.integers(1, 100),
+    st.lists(st.tuples(events, places, places, st.integers(1, 10**6)), max_size=3),
+)
+def test_an_event_counts_at_every_place_of_its_kind(
+    units: int, width: int, drawn: list[tuple[list[tuple[int, int]], list[int], list[int], int]]
+) -> None:
+    matrix = np.zeros((units, width), dtype=np.int32)
+    groups = []
+    for listed, first, second, more in drawn:
+        kinds = min(len(first), len(second))
+        both = [
+            np.array([place % width if place >= 0 else -1 for place in one[:kinds]])
+            for one in (first, second)
+        ]
+        unit = np.array([one % units for one, _ in listed], dtype=np.int64)
+        kind = np.array([one % kinds for _, one in listed], dtype=np.int8)
+        for at, number in zip(unit, kind, strict=True):
+            for one in both:
+                matrix[at, one[number]] += one[number] >= 0
+        # However many events a unit may have: counts are packed more widely, and stay the same.
+        known = EventUnits.of(unit)
+        wide = EventUnits(unit, known.most * more)
+        groups.append(EventGroup(wide, None if kinds == 1 else kind, tuple(both)))
+    names = [str(number) for number in range(width)]
+    counts = Counts.of_groups(names, ["times"], groups, units=units)
+    expected = Counts.of_matrix(names, ["times"], matrix)
+    assert np.array_equal(counts.matrix(), matrix)
+    assert np.array_equal(counts.rows, expected.rows)
+    assert np.array_equal(counts.row, expected.row)
+    assert counts.row.dtype == expected.row.dtype
+
+
+def test_many_labels_and_many_events_are_counted_in_blocks() -> None:
+    random = np.random.default_rng(5)
+    unit, cell = random.integers(0, 40, 600_000), random.integers(0, 70, 600_000)
+    names = [str(number) for number in range(70)]
+    counts = Counts.of(names, ["times"], unit=unit, cell=cell, column=0, units=40)
+    matrix = np.bincount(unit * 70 + cell, minlength=2800).reshape(40, 70)
+    assert np.array_equal(counts.matrix(), matrix)
 
 
 def test_a_sum_stands_in_front_of_the_cells_and_cells_can_be_taken() -> None:

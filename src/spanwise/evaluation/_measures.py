@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.attributes import SUBSETS, Toughness
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints
 from spanwise.corpus import Corpus, Mentions
-from spanwise.counts import Counts, CrossTable, Groups
+from spanwise.counts import Counts, CrossTable, EventGroup, EventUnits
 from spanwise.evaluation._choices import ResampledUnits
 from spanwise.matching import OUTCOMES, SCHEMES, Events, Matching
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey
@@ -42,14 +42,14 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
         return self.gold.labels
 
     @cached_property
-    def gold_unit(self) -> Ints:
+    def gold_units(self) -> EventUnits:
         """The unit that each gold mention is in."""
-        return ints(self.units.of_sentence[self.gold.sentence])
+        return EventUnits.of(ints(self.units.of_sentence[self.gold.sentence]))
 
     @cached_property
-    def predicted_unit(self) -> Ints:
+    def predicted_units(self) -> EventUnits:
         """The unit that each predicted mention is in."""
-        return ints(self.units.of_sentence[self.predicted.sentence])
+        return EventUnits.of(ints(self.units.of_sentence[self.predicted.sentence]))
 
     @cached_property
     def right(self) -> Bools:
@@ -61,10 +61,15 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
         """The rows of the gold mentions that were found exactly."""
         return ints(np.flatnonzero(self.right))
 
-    @property
+    @cached_property
     def found_pairs(self) -> tuple[Ints, Ints]:
         """The gold mentions that were found exactly, and their partners."""
         return self.found, ints(self.exact.gold_partner[self.found])
+
+    @property
+    def mention_events(self) -> PairedEvents:
+        """The mentions of both sides."""
+        return PairedEvents(self.gold_units, self.predicted_units, self.found_pairs)
 
     @cached_property
     def wrong(self) -> Ints:
@@ -78,10 +83,19 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
         return _at(self.gold.label, events.gold), _at(self.predicted.label, events.predicted)
 
     @cached_property
-    def event_unit(self) -> Ints:
+    def event_units(self) -> EventUnits:
         """The unit that each event is in."""
         events = self.matching.events()
-        return _first_there(_at(self.gold_unit, events.gold), _at(self.predicted_unit, events.predicted))
+        gold, predicted = self.gold_units.unit, self.predicted_units.unit
+        return EventUnits.of(_first_there(_at(gold, events.gold), _at(predicted, events.predicted)))
+
+
+class PairedEvents(Struct, frozen=True, eq=False):
+    """Mentions or tokens of both sides: the units that they are in, and the pairs that are the same."""
+
+    gold: EventUnits
+    predicted: EventUnits
+    pairs: tuple[Ints, Ints]
 
 
 def _at(column: Column, rows: Ints) -> Column:
@@ -112,11 +126,11 @@ def exact_measures(case: MatchedSystem) -> list[Measure]:
         case,
         case.labels,
         EXACT,
-        [
-            (case.gold_unit, case.gold.label, 0),
-            (case.predicted_unit, case.predicted.label, 1),
-            (case.gold_unit[case.found], case.gold.label[case.found], 2),
-        ],
+        _found_and_predicted(
+            (case.gold_units, _with_right(case.gold.label, case.found, len(case.labels))),
+            (case.predicted_units, case.predicted.label),
+            len(case.labels),
+        ),
     )
     measures = [
         Measure(
@@ -163,24 +177,25 @@ def fair_measures(
 def relaxed_measure(case: MatchedSystem, matching: Matching) -> Measure:
     """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
     alone = np.flatnonzero(matching.predicted_outcome == OUTCOME["FP"])
-    rows: list[tuple[Ints, Column | int]] = [
-        (case.gold_unit, matching.gold_outcome),
-        (case.predicted_unit[alone], OUTCOME["FP"]),
+    groups = [
+        EventGroup(case.gold_units, matching.gold_outcome, (np.arange(len(OUTCOMES)),)),
+        EventGroup(case.predicted_units.take(alone), None, (ints([OUTCOME["FP"]]),)),
     ]
-    counts = _tally(case, ["overall"], OUTCOMES, _in_one_cell(rows))
+    counts = _tally(case, ["overall"], OUTCOMES, groups)
     return Measure(MeasureKey("relaxed"), counts, "relaxed", tuple(("relaxed", scheme) for scheme in SCHEMES))
 
 
 def tough_measures(case: MatchedSystem, toughness: Toughness) -> list[Measure]:
     """Recall of the tough subsets, overall and per label."""
     labels = len(case.labels)
-    rows: list[tuple[Ints, Column, int]] = []
+    groups: list[EventGroup] = []
+    kind = _with_right(case.gold.label, case.found, labels)
     for number, subset in enumerate(_PARTS):
-        for column, mask in enumerate((toughness.of(subset), toughness.of(subset) & case.right)):
-            chosen = np.flatnonzero(mask)
-            rows.append((case.gold_unit[chosen], case.gold.label[chosen] + number * labels, column))
+        chosen = np.flatnonzero(toughness.of(subset))
+        places = _gold_places(labels, RECALL, begin=number * labels)
+        groups.append(EventGroup(case.gold_units.take(chosen), kind[chosen], places))
     basic = [f"{subset}/{label}" for subset in _PARTS for label in case.labels]
-    counts = _tally(case, basic, RECALL, rows)
+    counts = _tally(case, basic, RECALL, groups)
     parts: list[list[int]] = []
     for subset in SUBSETS:
         first = [_PARTS.index(part) * labels for part in _SUMS.get(subset, (subset,))]
@@ -220,24 +235,22 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
 def bucket_measure(
     case: MatchedSystem,
     key: MeasureKey,
-    gold: BucketedSide,
-    predicted: BucketedSide,
-    pairs: tuple[Ints, Ints],
+    events: PairedEvents,
+    sides: tuple[BucketedSide, BucketedSide],
     buckets: Sequence[str],
     path: tuple[str, ...],
 ) -> Measure:
     """Exact scores of the buckets of an attribute; correct: the same unit, a pair, in the same bucket."""
-    pair_gold, pair_predicted = pairs
+    gold, predicted = sides
+    pair_gold, pair_predicted = events.pairs
     agree = gold.bucket[pair_gold] == predicted.bucket[pair_predicted]
-    right = pair_gold[agree]
-    gold_unit = gold.of(case.gold_unit)
-    rows = [
-        (gold_unit, gold.bucket, 0),
-        (predicted.of(case.predicted_unit), predicted.bucket, 1),
-        (gold_unit[right], gold.bucket[right], 2),
-    ]
+    groups = _found_and_predicted(
+        (events.gold, _with_right(gold.bucket, pair_gold[agree], len(buckets))),
+        (events.predicted, predicted.bucket),
+        len(buckets),
+    )
     paths = tuple((*path, bucket) for bucket in buckets)
-    return Measure(key, _tally(case, buckets, EXACT, rows), "exact", paths, "buckets", ("f1",))
+    return Measure(key, _tally(case, buckets, EXACT, groups), "exact", paths, "buckets", ("f1",))
 
 
 def outcome_tables(
@@ -311,18 +324,31 @@ def sides_table(case: MatchedSystem, events: Events) -> CrossTable:
 
 
 def _tally(
-    case: MatchedSystem,
-    cells: Sequence[str],
-    columns: Sequence[str],
-    groups: Groups,
+    case: MatchedSystem, cells: Sequence[str], columns: Sequence[str], groups: Sequence[EventGroup]
 ) -> Counts:
     """Counts of several groups of events."""
     return Counts.of_groups(cells, columns, groups, units=case.units.number)
 
 
-def _in_one_cell(rows: Sequence[tuple[Ints, Column | int]]) -> Groups:
-    """Groups of events, their units and columns, that are all in the same cell."""
-    return [(unit, np.zeros(len(unit), dtype=np.int8), column) for unit, column in rows]
+def _with_right(cell: Column, right: Ints, cells: int) -> Ints:
+    """The kind of each gold event: its cell, and beyond the `cells` of all where it is right."""
+    kind = cell.astype(np.int64)
+    kind[right] += cells
+    return kind
+
+
+def _gold_places(cells: int, columns: Sequence[str], begin: int = 0) -> tuple[Ints, Ints]:
+    """Where the kinds of `_with_right` count: in the first column, and if right in the last one, too."""
+    first = np.arange(begin, begin + cells) * len(columns)
+    return np.tile(first, 2), np.append(np.full(cells, -1), first + len(columns) - 1)
+
+
+def _found_and_predicted(
+    gold: tuple[EventUnits, Ints], predicted: tuple[EventUnits, Column], cells: int
+) -> list[EventGroup]:
+    """Events in the columns of `EXACT`: gold ones, their kinds made by `_with_right`, and predicted ones."""
+    second = np.arange(cells) * len(EXACT) + 1
+    return [EventGroup(*gold, _gold_places(cells, EXACT)), EventGroup(*predicted, (second,))]
 
 
 def _outcomes(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, float]:
@@ -330,19 +356,24 @@ def _outcomes(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, 
     # What is absent on one side counts under the label of the other.
     sides = {"gold": [(gold, predicted)], "predicted": [(predicted, gold)]}
     sides["both"] = [*sides["gold"], *sides["predicted"]]
-    groups = [(case.event_unit, _first_there(*both), events.outcome) for both in sides[focus]]
+    every = np.arange(len(case.labels) * len(OUTCOMES))
+    groups = [
+        EventGroup(case.event_units, _first_there(*both) * np.int64(len(OUTCOMES)) + events.outcome, (every,))
+        for both in sides[focus]
+    ]
     return _tally(case, case.labels, OUTCOMES, groups), 1 / len(groups)
 
 
 def _gains(case: MatchedSystem, events: Events) -> Counts:
     wrong = case.wrong
-    rows: list[tuple[Ints, Column | int]] = [
-        (case.gold_unit, GAINS.index("gold")),
-        (case.predicted_unit, GAINS.index("predicted")),
-        (case.gold_unit[case.found], GAINS.index("correct")),
-        (case.event_unit[wrong], _GAIN_COLUMN[events.outcome[wrong], events.turn[wrong]]),
+    kind = _GAIN_COLUMN[events.outcome[wrong], events.turn[wrong]]
+    gold, predicted, correct = (GAINS.index(name) for name in EXACT)
+    groups = [
+        EventGroup(case.gold_units, case.right, (ints([gold, gold]), ints([-1, correct]))),
+        EventGroup(case.predicted_units, None, (ints([predicted]),)),
+        EventGroup(case.event_units.take(wrong), kind, (np.arange(len(GAINS)),)),
     ]
-    return _tally(case, ["overall"], GAINS, _in_one_cell(rows))
+    return _tally(case, ["overall"], GAINS, groups)
 
 
 def _gain_columns() -> Small:
@@ -360,13 +391,17 @@ def _gain_columns() -> Small:
 _GAIN_COLUMN = _gain_columns()
 
 
-def same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> tuple[Ints, Ints]:
-    """The pairs of gold and predicted token units that are the same: one position, one label."""
+def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> PairedEvents:
+    """The token units of both sides; those are the same that have one position and one label."""
     assert gold.position is not None and predicted.position is not None
     number = len(case.labels)
     mine = gold.position * number + gold.of(case.gold.label)
     theirs = predicted.position * number + predicted.of(case.predicted.label)
-    return _joined(ints(mine), ints(theirs))
+    return PairedEvents(
+        EventUnits.of(ints(gold.of(case.gold_units.unit))),
+        EventUnits.of(ints(predicted.of(case.predicted_units.unit))),
+        _joined(ints(mine), ints(theirs)),
+    )
 
 
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:

@@ -59,8 +59,8 @@ from spanwise.evaluation._measures import (
     joined_measures,
     outcome_tables,
     relaxed_measure,
-    same_tokens,
     sides_table,
+    token_events,
     tough_measures,
     tough_outcomes,
 )
@@ -123,18 +123,18 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
         measures += tough_measures(case, data.toughness)
         tables[MeasureKey("tough")] = tough_outcomes(case, data.toughness)
     gold_sides, other_sides = data.gold_sides, sides_of(data.facts, predicted)
-    # Attributes of tokens have the same units, so that the pairs of one are those of all.
+    # Attributes of tokens have the same units, so that the events of one are those of all.
     tokens = next((name for name, one in data.facts.attributes.items() if one.unit == "token"), None)
-    token_pairs = None if tokens is None else same_tokens(case, gold_sides[tokens], other_sides[tokens])
+    by_token = None if tokens is None else token_events(case, gold_sides[tokens], other_sides[tokens])
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]
         sides = gold_sides[name], other_sides[name]
-        by_tokens = data.facts.attributes[name].unit == "token"
-        pairs = token_pairs if by_tokens and token_pairs is not None else case.found_pairs
+        of_tokens = data.facts.attributes[name].unit == "token"
+        counted_events = by_token if of_tokens and by_token is not None else case.mention_events
         key = MeasureKey("attribute", name)
-        measure = bucket_measure(case, key, *sides, pairs, names, ("attributes", name))
+        measure = bucket_measure(case, key, counted_events, sides, names, ("attributes", name))
         measures.append(replace(measure, unplaced=bucketing.unplaced))
-        if not by_tokens:
+        if not of_tokens:
             tables |= outcome_tables(case, name, *sides, names)
     for one, two in choices.crosses:
         measures.append(_cross(case, data.facts, one, two, gold_sides, other_sides))
@@ -157,7 +157,7 @@ def _cross(
     names = [f"{a.name} × {b.name}" for a, b in product(first, second)]
     pair = f"{one},{two}"
     key = MeasureKey("cross", pair)
-    measure = bucket_measure(case, key, gold, predicted, case.found_pairs, names, ("cross", pair))
+    measure = bucket_measure(case, key, case.mention_events, (gold, predicted), names, ("cross", pair))
     # Crossed cells are shown with intervals; testing each would only weaken the family of buckets.
     return Measure(measure.key, measure.counts, "exact", measure.paths)
 
