@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,21 @@ def test_every_engine_gives_the_same_description(
         assert spanwise.describe(demo.gold, train=train, **options, **engine()).to_json() == expected
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"over": "f1", "confirm": True, "depth": 3},
+        {"over": "f1", "unit": "sentence", "attributes": "all", "lowercase": True, "redact": True},
+    ],
+)
+def test_every_engine_gives_the_same_slices(demo: Demo, engine: Engine, options: dict[str, Any]) -> None:
+    for train in (None, demo.train):
+        given = {"train": train, "least": 5, "flips": 99, "level": 0.5, **options}
+        expected = spanwise.find_slices(demo.gold, demo.systems, **given).to_json()
+        assert spanwise.find_slices(demo.gold, demo.systems, **given, **engine()).to_json() == expected
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".spans"])
 def test_every_format_gives_the_same_bytes(demo: Demo, engine: Engine, tmp_path: Path, suffix: str) -> None:
     paths = {}
@@ -53,6 +69,8 @@ def test_every_format_gives_the_same_bytes(demo: Demo, engine: Engine, tmp_path:
     expected = spanwise.evaluate(gold, paths, train=demo.train, resamples=0).to_json()
     found = spanwise.evaluate(gold, paths, train=demo.train, resamples=0, **engine())
     assert found.to_json() == expected
+    slices = partial(spanwise.find_slices, gold, paths, train=demo.train, least=5, flips=19)
+    assert slices(**engine()).to_json() == slices().to_json()
 
 
 def test_progress_tells_every_step_to_its_end(demo: Demo, engine: Engine) -> None:

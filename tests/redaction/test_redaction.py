@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from unpacking import everything
 
+import spanwise
+from spanwise.attributes import Attribute, Mention, own
 from spanwise.cli.main import main
+from spanwise.document.analyses import Slices
+from spanwise.document.dataset import Description
+from spanwise.document.evaluation import Evaluation
 
 SECRETS = ("Zanzibar", "Quetzal", "Quokka", "visited", "Nnpx", "Secretid", "Secretdoc", "Fieldval", "4711")
 ROWS = [
@@ -61,3 +66,34 @@ def test_names_and_fields_are_redacted(
     call = [command, str(gold), f"a={other}", f"b={gold}", "--resamples", "10", "--examples", "all"]
     call += ["--attribute", "field:field", "--attribute", "field:age"]
     check(outputs(tmp_path, capsys, call))
+
+
+@own
+def initials(mention: Mention) -> str:
+    """The words themselves: whatever an attribute of somebody's own tells of the text."""
+    return mention.text
+
+
+def documents(gold: Path, *, redact: bool) -> tuple[Description, Slices, Evaluation]:
+    """A description, slices, and an evaluation with its analyses, by an attribute of one's own."""
+    reading: dict[str, Any] = {"tag_column": 2, "token_column": 0, "redact": redact}
+    attributes: list[str | Attribute] = ["label", initials]
+    few: dict[str, Any] = {"least": 5, "flips": 19, "level": 0.9}
+    result = spanwise.evaluate(gold, gold, attributes=attributes, resamples=0, **reading)
+    return (
+        spanwise.describe(gold, attributes=attributes, **reading),
+        spanwise.find_slices(gold, gold, attributes=attributes, **few, **reading),
+        result.with_analyses(slices={"attributes": attributes, **few}),
+    )
+
+
+def test_values_of_attributes_of_ones_own_are_redacted_in_every_document(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.conll"
+    gold.write_text(GOLD * 40)
+    shown, hidden = documents(gold, redact=False), documents(gold, redact=True)
+    assert any("Zanzibar" in one.to_json() for one in shown)
+    check({one.kind: one.to_json() for one in hidden})
+    before, after = (one[0].dataset.attributes["initials"] for one in (shown, hidden))
+    assert after.strategy == "redacted" and after.zeta is None
+    assert [bucket.name for bucket in after.buckets] == ["value 1", "value 2", "value 3"]
+    assert [bucket.gold for bucket in after.buckets] == [bucket.gold for bucket in before.buckets]

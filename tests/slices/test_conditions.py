@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.buckets import Bucket
 from spanwise.cli.main import main
-from spanwise.conditions import Condition, Criterion, Operator, Sides, WordSearch, bucket_holds, parse
+from spanwise.conditions import (
+    Condition,
+    Criterion,
+    Operator,
+    Sides,
+    WordSearch,
+    bucket_holds,
+    describe_sides,
+    parse,
+)
 from spanwise.evaluation import gather
-from spanwise.slices import describe_sides
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 NAMES = st.sampled_from(["label", "domain", "toughness", "entity_length"])

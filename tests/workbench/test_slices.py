@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from typed import loaded
 
 import spanwise
-from spanwise.conditions import Condition, Criterion, Operator, Sides, parse
+from spanwise.conditions import Condition, Criterion, Operator, Sides, describe_sides, parse
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import Inputs, gather
 from spanwise.evaluation.columns import MentionColumns, mention_columns
-from spanwise.slices import describe_sides
 from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
 from spanwise.workbench.drawing import Shown, View, view_of
 

@@ -253,6 +253,7 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
         add_attributes,
         add_document,
         add_engine,
+        add_parts,
         add_reading,
         add_train,
         add_words,
@@ -292,8 +293,9 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_words(group)
     add_align(group)
+    add_parts(group, "search")
     group = parser.add_argument_group("what to show and write")
-    add_document(group)
+    add_document(group, redact=True)
     add_engine(parser)
     add_reading(parser)
 
@@ -320,7 +322,10 @@ def run_slices(args: argparse.Namespace) -> int:
             gold,
             systems,
             train=args.train,
+            memory=args.memory,
+            workers=args.workers,
             engine=engine,
+            redact=args.redact,
             over=args.over,
             depth=args.depth,
             least=args.least,

@@ -211,6 +211,16 @@ def add_document(
     add_screen(group)
 
 
+def add_parts(group: argparse._ActionsContainer, verb: str) -> None:
+    """The options of verbs that read files in parts."""
+    add_setting(
+        group, "memory",
+        help=f"{verb} in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
+        "files are large); changes no number",
+    )  # fmt: skip
+    add_setting(group, "workers")
+
+
 def add_thresholds(group: argparse._ActionsContainer) -> None:
     """Add the thresholds of a result, and of what changed since an earlier one."""
     group.add_argument(

@@ -25,7 +25,14 @@ DESCRIBE_EXAMPLES = """examples:
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise describe`."""
-    from spanwise.cli.arguments import add_document, add_engine, add_setting, add_train, add_words
+    from spanwise.cli.arguments import (
+        add_document,
+        add_engine,
+        add_parts,
+        add_setting,
+        add_train,
+        add_words,
+    )
 
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
@@ -35,12 +42,7 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
         group, "attributes", default="all", help="names separated by commas, or all (default), fu20, fu19"
     )
     add_words(group)
-    add_setting(
-        group, "memory",
-        help="describe in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
-        "files are large); changes no number",
-    )  # fmt: skip
-    add_setting(group, "workers")
+    add_parts(group, "describe")
     group = parser.add_argument_group("what to show and write")
     add_document(group, examples="conflicts", redact=True)
     add_engine(parser)

@@ -77,7 +77,7 @@ def describe(
         lowercase: compare the strings of attributes in lower case; tough mentions stay as written.
         name: what to call the dataset; its file's stem without it.
         examples: the maximum number of conflicting annotations to show.
-        redact: leave out all text.
+        redact: leave out all text, also the values of attributes that are not spanwise's own.
         memory: describe files in parts that need about so much memory ("1GB"); by default only where the
             files would not fit into this machine's.
         workers: processes for the parts; they change no byte. With None, large files are described in
@@ -99,7 +99,8 @@ def describe(
         )
     choices = Choices.plain(
         attributes=attributes if isinstance(attributes, str | Attribute) else list(attributes),
-        vocabulary=None if vocabulary is None else list(vocabulary), lowercase=lowercase, reading=reading,
+        vocabulary=None if vocabulary is None else list(vocabulary), lowercase=lowercase, redact=redact,
+        reading=reading,
     )  # fmt: skip
     given = Unopened(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
     opened = opened_elsewhere(given, always_tough=True, memory=memory, workers=workers)
@@ -159,7 +160,7 @@ def _attribute(name: str, facts: Facts, tested: Sequence[TestPart]) -> dict[str,
     return {
         "unit": facts.attributes[name].unit,
         "kind": bucketing.kind,
-        "strategy": bucketing.strategy,
+        "strategy": facts.strategies[name],
         "zeta": plain(facts.zeta[name]),
         "buckets": [
             {**bucket.to_dict(), "gold": number, "share": plain(ratio(number, units))}

@@ -378,7 +378,8 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
 
     def find_slices(self, **options: Any) -> Slices:
         """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
-        slices: Slices = reach("slices:slices_of")(self._inputs, **options)
+        redact = bool(self.settings.redacted)
+        slices: Slices = reach("slices:slices_of")(self._inputs, **{"redact": redact, **options})
         return slices
 
     def confidence(self, **options: object) -> Confidence:

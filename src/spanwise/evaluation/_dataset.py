@@ -467,6 +467,12 @@ def opened_elsewhere(
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
+def opened_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> Opened:
+    """Data that were read already, as one block."""
+    opened = opened_with(OneBlock(inputs), choices, TrainingFacts.of(inputs.train), local_engine(1))
+    return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
+
+
 def opened_here(given: Unopened, progress: Progress, *, memory: int | None, workers: int) -> Opened:
     """Sources that this machine reads: in memory as one block, or in parts of about this much memory."""
     source: BlockSource
@@ -480,7 +486,8 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
-        train = TrainingPlace(TrainingFiles.held(inputs.train), where) if inputs.train else None
+        asked_again = given.alone and inputs.train
+        train = TrainingPlace(TrainingFiles.held(inputs.train), where) if asked_again else None
     else:
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, files = at_once(

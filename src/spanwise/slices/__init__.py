@@ -11,20 +11,11 @@ from msgspec import UNSET, Struct
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.attributes import Attribute, Side, choose, values_of
+from spanwise.attributes import Attribute, Side, Toughness, choose, values_of
 from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Column, Ints, floats, ints, on_grid, plain, ratio
-from spanwise.conditions import (
-    DEFAULT,
-    TOUGHNESS,
-    Condition,
-    Described,
-    Sides,
-    Told,
-    describe_sides,
-    listed_attributes,
-)
-from spanwise.corpus import Mentions, with_one_labelling
+from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, listed_attributes
+from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.document.analyses import (
     DifferentConfirmation,
@@ -41,14 +32,22 @@ from spanwise.document.analyses import (
 from spanwise.engines import engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented, gather
-from spanwise.evaluation._dataset import BlockContext as BlockFacts
-from spanwise.evaluation._dataset import Opened, Unopened, framed, opened_elsewhere
+from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
+from spanwise.evaluation._dataset import (
+    BlockContext,
+    Facts,
+    Opened,
+    Unopened,
+    framed,
+    opened_elsewhere,
+    opened_inputs,
+)
+from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
-__all__ = ["describe_sides", "find_slices", "slices_of"]
+__all__ = ["find_slices", "slices_of"]
 
 Over = Literal["recall", "f1"]
 OVERS: tuple[Over, ...] = ("recall", "f1")
@@ -75,7 +74,10 @@ def find_slices(
     lowercase: bool = False,
     align: How = "strict",
     name: str | None = None,
+    redact: bool = False,
     command: str | None = None,
+    memory: int | str | None = None,
+    workers: int | None = 1,
     engine: Any = None,
     **reading: Any,
 ) -> Slices:
@@ -99,6 +101,9 @@ def find_slices(
         unit: what changes sign: "document" where the data mark at least two, else "sentence".
         attributes: names or a preset; attributes of tokens are left out.
         buckets: how to cut attributes, as in `evaluate`.
+        redact: do not name the values of attributes that are not spanwise's own.
+        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
+        workers: processes for the parts; they change no byte.
         engine: where mentions are counted, as in `evaluate`: a Spark session, or any `Engine`.
         reading: keywords of `spanwise.read`.
 
@@ -108,30 +113,15 @@ def find_slices(
     asked = Looking(
         over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm, unit=unit,
         attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase, command=command,
+        redact=redact,
     )  # fmt: skip
     place = engine_of(engine)
     source, systems, columns = framed(source, gold, systems, reading)
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to find slices in.\nGive a file or lists first.")
-    if place is None and columns is None:
-        return slices_in(gather(gold, systems, train, align=align, reading=reading, name=name), asked)
-    cuts = asked.buckets or {}
-    chosen = [one for one in choose([*listed_attributes(attributes), *cuts]) if one.unit == "mention"]
-    names = {one.name for one in chosen}
-    choices = Choices.plain(
-        attributes=chosen or "none",
-        buckets={key: how for key, how in cuts.items() if choose([key])[0].name in names},
-        vocabulary=None if vocabulary is None else [*vocabulary],
-        lowercase=lowercase,
-        unit=unit,
-        align=align,
-        reading=reading,
-    )
-    opened = opened_elsewhere(
-        Unopened(gold, systems, train, choices, columns, name, place), always_tough=True
-    )
-    return _of_blocks(opened, asked)
+    given = Unopened(gold, systems, train, asked.choices(align=align, reading=reading), columns, name, place)
+    return _slices(opened_elsewhere(given, always_tough=True, memory=memory, workers=workers), asked)
 
 
 class Looking(Struct, frozen=True, kw_only=True):
@@ -149,6 +139,7 @@ class Looking(Struct, frozen=True, kw_only=True):
     buckets: Mapping[str, str | Strategy] | None = None
     vocabulary: Iterable[str] | None = None
     lowercase: bool = False
+    redact: bool = False
     command: str | None = None
 
     def __post_init__(self) -> None:
@@ -163,6 +154,23 @@ class Looking(Struct, frozen=True, kw_only=True):
         if not 0 < self.level < 1:
             raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
 
+    def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
+        """What blocks are asked for: attributes of mentions, with their buckets."""
+        cuts = self.buckets or {}
+        every = choose([*listed_attributes(self.attributes), *cuts])
+        chosen = [one for one in every if one.unit == "mention"]
+        names = {one.name for one in chosen}
+        return Choices.plain(
+            attributes=chosen or "none",
+            buckets={key: how for key, how in cuts.items() if choose([key])[0].name in names},
+            vocabulary=None if self.vocabulary is None else [*self.vocabulary],
+            lowercase=self.lowercase,
+            unit=self.unit,
+            redact=self.redact,
+            align=align,
+            reading=reading,
+        )
+
     @property
     def search(self) -> dict[str, object]:
         """The keywords of a search."""
@@ -171,30 +179,8 @@ class Looking(Struct, frozen=True, kw_only=True):
 
 def slices_of(inputs: Inputs, **options: Any) -> Slices:
     """The same of data that were read already, under the keywords of `find_slices`."""
-    return slices_in(inputs, Looking(**options))
-
-
-def slices_in(inputs: Inputs, asked: Looking) -> Slices:
-    """The slices of data that are in memory."""
-    sides = describe_sides(
-        inputs,
-        attributes=asked.attributes,
-        buckets=asked.buckets,
-        vocabulary=asked.vocabulary,
-        lowercase=asked.lowercase,
-    )
-    units = ResampledUnits.of(inputs.corpus, asked.unit)
-    rows = SliceRows.of(inputs.gold.mentions, inputs.systems, sides, units, over=asked.over)
-    cuts = {name: told.bucketing for name, told in sides.gold.attributes.items()}
-    case = _Case(tuple(inputs.systems), rows, cuts, asked.over)
-    about = _About(
-        inputs.documented(),
-        inputs.gold.reading.sha256,
-        units.kind,
-        sides.absent,
-        marked=inputs.corpus.documents is not None,
-    )
-    return _searched(case, about, asked)
+    asked = Looking(**options)
+    return _slices(opened_inputs(inputs, asked.choices(reading={}), always_tough=True), asked)
 
 
 class _About(Struct, frozen=True, eq=False):
@@ -204,6 +190,7 @@ class _About(Struct, frozen=True, eq=False):
     digest: str | None  # of gold
     unit: str
     absent: Mapping[str, str]
+    strategies: Mapping[str, str]  # how attributes are cut
     marked: bool  # whether the data mark documents
 
 
@@ -223,7 +210,7 @@ def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
     return Slices(
         spanwise=__version__,
         kind="slices",
-        signature=_signature(about, asked.over, asked.search, names, case.cuts),
+        signature=_signature(about, asked, names),
         inputs=about.inputs,
         settings=SliceSettings(
             depth=asked.depth,
@@ -247,51 +234,45 @@ def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
 
 
 class MentionRows(Struct, frozen=True, eq=False):
-    """Mentions by what tells them apart here: unit, buckets, tough subsets, and who has them right.
-
-    A row may stand for several mentions, for `times` of them.
-    """
+    """Mentions with what is known of each here: unit, buckets, tough subsets, and who has it right."""
 
     unit: Ints
-    bucket: Ints  # rows × attributes
-    right: Bools  # rows × systems: gold mentions that each found, or whether a predicted one is right
-    tough: Bools | None = None  # rows × subsets
-    times: Ints | None = None
+    bucket: Column  # mentions × attributes
+    right: Bools  # mentions × systems: gold mentions that each found, or whether a predicted one is right
+    tough: Bools | None = None  # mentions × subsets
 
     def __len__(self) -> int:
-        return len(self.unit) if self.times is None else int(self.times.sum())
+        return len(self.unit)
 
-    def number(self, chosen: Bools) -> int:
-        """How many mentions some rows stand for."""
-        return int(np.count_nonzero(chosen) if self.times is None else self.times[chosen].sum())
-
-    def distinct(self) -> MentionRows:
-        """The same mentions, equal ones in one row."""
-        parts = [self.unit[:, None], self.bucket, self.right]
-        parts += [] if self.tough is None else [self.tough]
-        widths = np.cumsum([part.shape[1] for part in parts])
-        table, times = np.unique(np.concatenate(parts, axis=1, dtype=np.int64), axis=0, return_counts=True)
-        unit, bucket, right, *tough = np.split(table, widths[:-1], axis=1)
-        return MentionRows(
-            ints(unit[:, 0]),
-            ints(bucket),
-            right.astype(bool),
-            tough[0].astype(bool) if tough else None,
-            ints(times),
-        )
+    @classmethod
+    def of(
+        cls,
+        side: Side,
+        units: ResampledUnits,
+        right: Bools,
+        facts: Facts,
+        tough: Toughness | None = None,
+    ) -> MentionRows:
+        """The mentions of a side, in the buckets that all blocks share."""
+        most = max((len(one) for one in facts.bucketings.values()), default=0)
+        bucket = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
+        for place, (name, attribute) in enumerate(facts.attributes.items()):
+            bucket[:, place] = facts.bucketings[name].assign(values_of(attribute, side))
+        unit = ints(units.of_sentence[side.mentions.sentence])
+        return cls(unit, bucket, right, None if tough is None else tough.member)
 
     @classmethod
     def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
-        """The rows of consecutive parts, which have these numbers of units."""
+        """The mentions of consecutive parts, which have these numbers of units."""
+        if len(parts) == 1:
+            return parts[0]
         begins = np.cumsum([0, *units])[:-1].tolist()
         tough = [part.tough for part in parts if part.tough is not None]
-        times = [part.times for part in parts if part.times is not None]
         return cls(
             ints(np.concatenate([part.unit + begin for part, begin in zip(parts, begins, strict=True)])),
-            ints(np.concatenate([part.bucket for part in parts])),
+            np.concatenate([part.bucket for part in parts]),
             np.concatenate([part.right for part in parts]),
             np.concatenate(tough) if tough else None,
-            ints(np.concatenate(times)) if times else None,
         )
 
 
@@ -302,35 +283,6 @@ class SliceRows(Struct, frozen=True, eq=False):
     gold: MentionRows
     predicted: Mapping[str, MentionRows]
     subsets: tuple[str, ...]
-
-    @classmethod
-    def of(
-        cls,
-        gold: Mentions,
-        systems: Mapping[str, Mentions],
-        sides: Sides,
-        units: ResampledUnits,
-        *,
-        over: Over,
-    ) -> SliceRows:
-        """One row per mention."""
-        exact = MATCHERS.find("exact").function
-        right = np.zeros((len(gold), len(systems)), dtype=bool)
-        predicted = {}
-        for place, (system, mentions) in enumerate(systems.items()):
-            matching = exact(*with_one_labelling([gold, mentions]))
-            right[:, place] = matching.gold_partner >= 0
-            if over == "f1":
-                found = matching.predicted_partner[:, None] >= 0
-                predicted[system] = _rows(mentions, sides.predicted[system], units, np.asarray(found))
-        tough = sides.gold.toughness
-        subsets = () if tough is None else tough.subsets
-        return cls(units.number, _rows(gold, sides.gold, units, right), predicted, subsets)
-
-    def distinct(self) -> SliceRows:
-        """The same with equal mentions in one row."""
-        predicted = {system: rows.distinct() for system, rows in self.predicted.items()}
-        return SliceRows(self.units, self.gold.distinct(), predicted, self.subsets)
 
     @classmethod
     def joined(cls, parts: Sequence[SliceRows]) -> SliceRows:
@@ -347,20 +299,10 @@ class SliceRows(Struct, frozen=True, eq=False):
         )
 
 
-def _rows(mentions: Mentions, told: Described, units: ResampledUnits, right: Bools) -> MentionRows:
-    buckets = [one.bucket for one in told.attributes.values()]
-    return MentionRows(
-        ints(units.of_sentence[mentions.sentence]),
-        ints(np.stack(buckets, axis=1)) if buckets else np.zeros((len(mentions), 0), dtype=np.int64),
-        right,
-        None if told.toughness is None else told.toughness.member,
-    )
-
-
 class _Tallying(Struct, frozen=True, eq=False):
     """What `tally` needs beside a block."""
 
-    shared: BlockFacts
+    shared: BlockContext
     over: Over
 
 
@@ -376,32 +318,29 @@ def tally(reference: object, counting: _Tallying) -> _Tallied:
     known = counting.shared
     block = known.source.open(reference)
     gold, *others = known.sides(block)
-    assert known.facts is not None
-
-    def told(side: Side) -> dict[str, Told]:
-        assert known.facts is not None
-        return {
-            name: Told(
-                known.facts.bucketings[name], known.facts.bucketings[name].assign(values_of(one, side))
-            )
-            for name, one in known.facts.attributes.items()
-        }
-
-    sides = Sides(
-        Described(len(gold.mentions), told(gold), known.toughness(block, gold)),
-        {
-            system: Described(len(side.mentions), told(side))
-            for system, side in zip(block.systems, others, strict=True)
-        },
-        known.facts.absent,
+    facts, units = known.facts, ResampledUnits.of(block.corpus, known.unit)
+    assert facts is not None
+    exact = MATCHERS.find("exact").function
+    found = np.zeros((len(gold.mentions), len(others)), dtype=bool)
+    predicted = {}
+    for place, (system, side) in enumerate(zip(block.systems, others, strict=True)):
+        matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
+        found[:, place] = matching.gold_partner >= 0
+        if counting.over == "f1":
+            right = np.asarray(matching.predicted_partner[:, None] >= 0)
+            predicted[system] = MentionRows.of(side, units, right, facts)
+    tough = known.toughness(block, gold)
+    rows = SliceRows(
+        units.number,
+        MentionRows.of(gold, units, found, facts, tough),
+        predicted,
+        () if tough is None else tough.subsets,
     )
-    units = ResampledUnits.of(block.corpus, known.unit)
-    rows = SliceRows.of(block.gold.mentions, block.systems, sides, units, over=counting.over)
-    return _Tallied(rows.distinct(), BlockSums.of_block(block))
+    return _Tallied(rows, BlockSums.of_block(block))
 
 
-def _of_blocks(opened: Opened, asked: Looking) -> Slices:
-    """The slices of blocks that an engine counts."""
+def _slices(opened: Opened, asked: Looking) -> Slices:
+    """The slices of blocks: everything in memory is one."""
     try:
         known = opened.fixed()
         source = known.source
@@ -429,6 +368,7 @@ def _of_blocks(opened: Opened, asked: Looking) -> Slices:
         entries[0]["sha256"],
         known.unit,
         known.facts.absent,
+        known.facts.strategies,
         marked=source.documents is not None,
     )
     return _searched(case, about, asked)
@@ -468,14 +408,12 @@ class _Case(Struct, frozen=True, eq=False):
         tough = self.rows.gold.tough
         if tough is not None and self.over == "recall":
             facets.append(Facet.of_members(TOUGHNESS, self.rows.subsets, tough))
-        times = [rows.times for rows in listed if rows.times is not None]
         return Items(
             ints(np.concatenate([rows.unit for rows in listed])),
             self.rows.units,
             floats(np.concatenate(weights)),
             tuple(facets),
             paired,
-            times=ints(np.concatenate(times)) if times else None,
         )
 
     def named(self, items: Items, key: Key) -> tuple[tuple[SliceCondition, ...], str]:
@@ -590,39 +528,33 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
         return items, {"units": n, "difference": plain(ratio(items.total, n))}
     predicted = case.rows.predicted[first], case.rows.predicted[second]
     sizes = [len(rows) for rows in predicted]
-    f1_a = float(ratio(2 * gold.number(found_a), n + sizes[0]))
-    f1_b = float(ratio(2 * gold.number(found_b), n + sizes[1]))
+    f1_a = float(ratio(2 * np.count_nonzero(found_a), n + sizes[0]))
+    f1_b = float(ratio(2 * np.count_nonzero(found_b), n + sizes[1]))
     # The mean of the decomposition and of its mirror image, in which the systems are exchanged.
     over_a, over_b = (float(ratio(1, n + size)) for size in sizes)
     scale, charge = over_a + over_b, (f1_b * over_a + f1_a * over_b) / 2
-    most = scale * gold.number(gain != 0) + charge * sum(sizes)
+    most = scale * np.count_nonzero(gain) + charge * sum(sizes)
     weights = [on_grid(gain * scale, most)]
     weights += [
-        on_grid(np.full(len(rows.unit), sign * charge), most)
+        on_grid(np.full(len(rows), sign * charge), most)
         for rows, sign in zip(predicted, (-1, 1), strict=True)
     ]
     items = case.items(weights, [first, second], paired=True)
     return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 
-def _signature(
-    about: _About,
-    over: str,
-    options: Mapping[str, object],
-    names: Sequence[str],
-    cut: Mapping[str, Bucketing],
-) -> str:
-    cuts = [f"{name}[{cut[name].strategy}]" if name in cut else name for name in names]
+def _signature(about: _About, asked: Looking, names: Sequence[str]) -> str:
+    cuts = [f"{name}[{about.strategies[name]}]" if name in about.strategies else name for name in names]
     parts = [
         "spanwise",
         f"v:{__version__}",
         "match:exact",
-        f"over:{over}",
-        f"depth:{options['depth']}",
-        f"least:{options['least']}",
-        f"test:signflip.maxT.{about.unit}.{options['flips']}",
-        f"level:{options['level']}",
-        f"seed:{options['seed']}",
+        f"over:{asked.over}",
+        f"depth:{asked.depth}",
+        f"least:{asked.least}",
+        f"test:signflip.maxT.{about.unit}.{asked.flips}",
+        f"level:{asked.level}",
+        f"seed:{asked.seed}",
         "attributes:" + "+".join(cuts),
     ]
     digest = [f"gold:{about.digest[:8]}"] if about.digest else []

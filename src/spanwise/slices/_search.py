@@ -53,8 +53,7 @@ class Facet(Struct, frozen=True, eq=False):
 class Items(Struct, frozen=True, eq=False):
     """What is sliced: the document of each item, its loss (or difference of losses), its facets.
 
-    Items with the same columns may be one row, which stands for `times` of them. Weights are whole numbers,
-    or on a grid, so that their sums depend on no order.
+    Weights are whole numbers, or on a grid, so that their sums depend on no order.
     """
 
     unit: Ints
@@ -62,19 +61,17 @@ class Items(Struct, frozen=True, eq=False):
     weight: Floats
     facets: tuple[Facet, ...]
     paired: bool = False  # two systems: the weights are differences, tested against 0
-    times: Ints | None = None
 
     def __len__(self) -> int:
-        return len(self.unit) if self.times is None else int(self.times.sum())
+        return len(self.unit)
 
     def number_by(self, code: Ints, size: int) -> Ints:
         """How many items each code has."""
-        return np.bincount(code, weights=self.times, minlength=size)
+        return np.bincount(code, minlength=size)
 
     def weight_by(self, code: Ints, size: int) -> Floats:
         """The weights of the items of each code."""
-        weights = self.weight if self.times is None else self.weight * self.times
-        return floats(np.bincount(code, weights=weights, minlength=size))
+        return floats(np.bincount(code, weights=self.weight, minlength=size))
 
     @property
     def total(self) -> float:
@@ -88,7 +85,6 @@ class Items(Struct, frozen=True, eq=False):
             unit=ints(self.unit[rows]),
             weight=floats(self.weight[rows]),
             facets=tuple(replace(one, atom=ints(one.atom[rows])) for one in self.facets),
-            times=None if self.times is None else ints(self.times[rows]),
         )
 
     def mask(self, key: Key) -> Bools:
@@ -305,7 +301,7 @@ def _marks(items: Items) -> list[Floats]:
     number = len(items.unit)
     mixed = multipliers(2 * number)
     fingers = [(mixed[at::2] >> np.uint64(33)).astype(np.float64) for at in (0, 1)]
-    return [np.ones(number) if items.times is None else floats(items.times), *fingers]
+    return [np.ones(number), *fingers]
 
 
 def _packed(items: Items, combination: Sequence[int]) -> tuple[Ints, tuple[int, ...]]:
