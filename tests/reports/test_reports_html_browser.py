@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
-from browsing import Opened, box_of
+from browsing import Opened, box_of, faint_texts
 from documents import result
 from study_documents import study
 from typed import present
@@ -263,6 +263,14 @@ def test_axe_finds_no_serious_violation_in_any_theme(browser: Browser, folder: P
             assert one.violations(only=("color-contrast",)) == []
         finally:
             one.context.close()
+
+
+def test_a_faint_text_is_found_by_us_and_by_axe(opened: Opened) -> None:
+    assert faint_texts(opened.page) == [] and opened.violations(only=("color-contrast",)) == []
+    opened.page.evaluate("document.querySelector('h1').style.color = '#aaa'")
+    ((text, ratio),) = faint_texts(opened.page)
+    ((rule, texts),) = opened.violations(only=("color-contrast",))
+    assert text == texts[0] and text.startswith("<h1") and 1 < ratio < 3 and rule == "color-contrast"
 
 
 def hostile_document() -> dict[str, Any]:

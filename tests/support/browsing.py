@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Locator, Page
     from playwright.sync_api._generated import LocatorAssertions
 
+THOROUGH = "SPANWISE_THOROUGH" in os.environ  # axe itself judges the contrast of every text of every page
 Scheme: TypeAlias = Literal["light", "dark"]
 CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
@@ -43,17 +44,75 @@ def until(page: Page, expression: str) -> None:
     raise AssertionError(f"after a minute this does not hold: {expression}")
 
 
+# The contrast of a colour to the backgrounds of the elements that it lies in, by the definition of WCAG 2.
+FAINT = """() => {
+  const pen = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
+    .getContext("2d", { willReadFrequently: true });
+  const known = new Map();
+  const colour = (text) => {
+    if (!known.has(text)) {
+      pen.clearRect(0, 0, 1, 1);
+      pen.fillStyle = text;
+      pen.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+      known.set(text, [r, g, b, a / 255]);
+    }
+    return known.get(text);
+  };
+  const over = ([r, g, b, a], opacity, below) => [r, g, b].map(
+    (value, at) => value * a * opacity + below[at] * (1 - a * opacity));
+  const light = (rgb) => rgb.map((value) => value / 255)
+    .map((share) => share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, share, at) => sum + share * [0.2126, 0.7152, 0.0722][at], 0);
+  const grounds = new Map();  // what lies below the text of an element, and how opaque it is
+  const ground = (one) => {
+    if (!one) return [[255, 255, 255], 1];
+    if (!grounds.has(one)) {
+      const [below, around] = ground(one.parentElement), style = getComputedStyle(one);
+      const opacity = around * Number(style.opacity);
+      grounds.set(one, [over(colour(style.backgroundColor), opacity, below), opacity]);
+    }
+    return grounds.get(one);
+  };
+  const found = [];
+  for (const one of document.body.querySelectorAll(":not(svg, svg *, option, script, style, :disabled)")) {
+    const own = [...one.childNodes].some((part) => part.nodeType === Node.TEXT_NODE && part.data.trim());
+    if (!own && !one.matches("input, select, textarea")) continue;
+    if (!one.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const style = getComputedStyle(one), [below, opacity] = ground(one);
+    const written = light(over(colour(style.color), opacity, below)), behind = light(below);
+    const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
+    const ratio = (Math.max(written, behind) + 0.05) / (Math.min(written, behind) + 0.05);
+    if (ratio < (size >= 24 || (bold && size >= 18.66) ? 3 : 4.5))
+      found.push([one.outerHTML.slice(0, 120), Math.round(ratio * 100) / 100]);
+  }
+  return found;
+}"""
+
+
+def faint_texts(page: Page) -> list[tuple[str, float]]:
+    """Texts whose contrast to their background is below 4.5, or below 3 where they are large.
+
+    Axe takes seconds to find what lies behind each text; the backgrounds of the elements around it take none.
+    Texts of charts and what overlaps by its place alone are left to axe.
+    """
+    return [(text, ratio) for text, ratio in page.evaluate(FAINT)]
+
+
 def axe_violations(
     page: Page, impacts: tuple[str, ...] = (), *, contrast: bool = True, only: tuple[str, ...] = ()
 ) -> list[tuple[str, list[str]]]:
     """What axe objects to; it lists nothing else, which takes most of its time on a large page.
 
-    `only` names the rules that are asked, all where it names none.
+    `only` names the rules that are asked, all where it names none. Without `contrast` only faint texts
+    in the backgrounds of their elements are found.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     options: dict[str, object] = {"resultTypes": ["violations"]}
+    contrast = contrast or THOROUGH
     options |= {"runOnly": list(only)} if only else {"rules": {"color-contrast": {"enabled": contrast}}}
-    return [
+    faint = [] if contrast or only else [("faint texts", [text for text, _ in faint_texts(page)[:3]])]
+    return [one for one in faint if one[1]] + [
         (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
         for one in axe.Axe().run(page, options=options).response["violations"]
         if not impacts or one["impact"] in impacts

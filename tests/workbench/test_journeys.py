@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benches import TOKEN, bench_of, copied
-from browsing import axe_violations
+from browsing import THOROUGH, axe_violations, faint_texts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -295,16 +295,19 @@ def test_axe_objects_to_no_page_in_no_theme_and_nothing_scrolls_sideways(
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
     one = context.new_page()
+    by_axe = THOROUGH or width == 1440
     one.goto(address)
     base = one.url
     for path in (*(base + place for place in PLACES), f"{address}/?all", f"{address}/settings"):
-        one.goto(path)
+        while (answer := one.goto(path)) is not None and answer.status == 503:
+            pass  # as the page itself asks again, which would take it away while axe reads it
         one.get_by_role("heading", level=1).wait_for()
         assert one.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
         assert one.evaluate(WIDE) == [], path
         one.evaluate(FEWER)
-        assert axe_violations(one) == [], path
+        assert axe_violations(one, contrast=by_axe) == [], path
         one.emulate_media(color_scheme="dark")
-        assert axe_violations(one, only=("color-contrast",)) == [], path
+        assert faint_texts(one) == [], path
+        assert not by_axe or axe_violations(one, only=("color-contrast",)) == [], path
         one.emulate_media(color_scheme="light")
     context.close()
