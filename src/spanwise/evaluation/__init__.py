@@ -33,15 +33,14 @@ from spanwise.evaluation._counting import (
     Whole,
     counted_block,
     counted_whole,
-    evaluated,
+    fixed_alone,
     sentences_with_errors,
+    with_systems,
 )
 from spanwise.evaluation._dataset import (
     BlockContext,
     Unopened,
-    fixed,
     framed,
-    looked,
     opened_elsewhere,
     opened_here,
     read_by_spark,
@@ -305,10 +304,10 @@ def _one_block(
     block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
     """The result of a single block; columns made for the first look at it are reused to count it."""
-    sides = shared.sides(block)
-    known = fixed(shared, lambda now: iter([looked(sides[0], now)]), absent, progress)
+    side, *others = shared.sides(block)
+    known, gold = fixed_alone(block, side, shared, absent, progress)
     progress("count", 0, 1)
-    one = evaluated(block, sides, known)
+    one = with_systems(gold, block, others, known)
     progress("count", 1, 1)
     return counted_block(one, known), one
 

@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import SUBSETS as SUBSET_NAMES
+from spanwise.attributes import Attribute, Values, is_built_in, values_of
 from spanwise.attributes import Side as AttributeSide
-from spanwise.attributes import is_built_in
 from spanwise.columns import Bools, Column, Ints
 from spanwise.composition import DatasetPart, dataset_entry
 from spanwise.corpus import Corpus, Mentions
@@ -37,7 +37,7 @@ from spanwise.evaluation._codes import (
     subsets_of,
     used_labels,
 )
-from spanwise.evaluation._dataset import BlockContext, DatasetBlock, Facts, sides_of
+from spanwise.evaluation._dataset import BlockContext, DatasetBlock, Facts, Valued, fixed, looked, sides_of
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
@@ -344,14 +344,32 @@ class GoldBlock(Struct, frozen=True, eq=False):
     described: DatasetPart
 
     @classmethod
-    def of(cls, block: Block, gold: AttributeSide, shared: BlockContext) -> GoldBlock:
-        """The gold mentions of a block that is open."""
+    def of(
+        cls, block: Block, gold: AttributeSide, shared: BlockContext, valued: Valued = values_of
+    ) -> GoldBlock:
+        """The gold mentions of a block that is open, whose values are `valued` so."""
         facts = shared.facts
         assert facts is not None
         tough = shared.toughness(block, gold)
         units = ResampledUnits.of(block.corpus, shared.unit)
-        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold))
+        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold, valued))
         return cls(data, DatasetPart.of(block.gold, shared.known, tough))
+
+
+def fixed_alone(
+    block: Block, gold: AttributeSide, shared: BlockContext, absent: Mapping[str, str], progress: Progress
+) -> tuple[BlockContext, GoldBlock]:
+    """Look at the gold mentions of a single block, fix what follows, and put them in their buckets.
+
+    Their values are computed once for both.
+    """
+    values = {name: values_of(one, gold) for name, one in shared.attributes.items()}
+
+    def valued(attribute: Attribute, _: AttributeSide) -> Values:
+        return values[attribute.name]
+
+    known = fixed(shared, lambda now: iter([looked(gold, now, valued)]), absent, progress)
+    return known, GoldBlock.of(block, gold, known, valued)
 
 
 def with_systems(

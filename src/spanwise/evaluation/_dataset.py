@@ -135,11 +135,12 @@ def sides_of_mentions(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSi
     return {name: side for name, side in sides.items() if side.position is None}
 
 
-def sides_of(facts: Facts, side: AttributeSide) -> dict[str, BucketedSide]:
-    """The units of every attribute among the mentions of a side, each in its bucket."""
-    return {
-        name: _side(values_of(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()
-    }
+Valued = Callable[[Attribute, AttributeSide], Values]
+
+
+def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> dict[str, BucketedSide]:
+    """The units of every attribute among the mentions of a side, whose values are `valued` so, in buckets."""
+    return {name: _side(valued(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()}
 
 
 def _side(values: Values, bucketing: Bucketing) -> BucketedSide:
@@ -237,11 +238,7 @@ def look(reference: Any, shared: BlockContext) -> Look:
     return looked(shared.context(gold).side(gold.mentions), shared)
 
 
-def looked(
-    side: AttributeSide,
-    shared: BlockContext,
-    valued: Callable[[Attribute, AttributeSide], Values] = values_of,
-) -> Look:
+def looked(side: AttributeSide, shared: BlockContext, valued: Valued = values_of) -> Look:
     """Look at the gold mentions of one block that is open, whose values are `valued` so."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}

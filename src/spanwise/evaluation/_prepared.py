@@ -15,8 +15,8 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.engines import MOST_THREADS, InProcess
 from spanwise.evaluation._blocks import OneBlock, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, gathered, read_predicted, training_of
-from spanwise.evaluation._counting import GoldBlock, counted_block, with_systems
-from spanwise.evaluation._dataset import BlockContext, fixed, looked, opened_with, unheard
+from spanwise.evaluation._counting import GoldBlock, counted_block, fixed_alone, with_systems
+from spanwise.evaluation._dataset import BlockContext, opened_with, unheard
 from spanwise.evaluation.result import Result, result_of, summary_of
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords
@@ -54,8 +54,8 @@ class ReadGold(Struct, frozen=True, eq=False):
         opened = opened_with(OneBlock(block), made, training, InProcess(), threads=MOST_THREADS)
         context = opened.shared.context(block.gold)
         side = context.side(block.gold.mentions)
-        known = fixed(opened.shared, lambda now: iter([looked(side, now)]), opened.absent, unheard)
-        return PreparedDataset(block, known, GoldBlock.of(block, side, known), tuple(opened.training))
+        known, gold = fixed_alone(block, side, opened.shared, opened.absent, unheard)
+        return PreparedDataset(block, known, gold, tuple(opened.training))
 
 
 class ReadSystems(Struct, frozen=True, eq=False):
