@@ -75,9 +75,9 @@ def _on_one_core() -> None:
 def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     """An evaluation of two systems with all attributes, stage by stage.
 
-    Resampling is what the scores of 1000 resamples and the paired tests take inside `evaluate`; counting is
-    all else it takes of annotations that are read, less matching and attributes. Attributes are those of
-    gold and both systems, with the tough subsets.
+    Resampling is what intervals, those of the parts of a lead included, and tests with 1000 resamples take
+    inside `evaluate`; counting is all else it takes of annotations that are read, less matching and
+    attributes. Attributes are those of gold and both systems, with the tough subsets.
     """
     from spanwise import evaluate, read
     from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
@@ -86,7 +86,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise.matching import match
     from spanwise.schemes import decode, encode, recognise
 
-    plain_tested = _uncertain.tested
+    plain_tested, plain_leads = _uncertain.tested, _uncertain.with_lead_intervals
     paths = {"gold": gold, "first": first, "second": second, "train": train}
     _on_one_core()
 
@@ -100,10 +100,17 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
         options: dict[str, Any] = {"train": read_in["train"], "unit": "sentence", "examples": "none"}
 
         def tested(*given: Any, **more: Any) -> Any:
-            return clocked(seconds, "resample", lambda: plain_tested(*given, **more))
+            return clocked(seconds, "tests", lambda: plain_tested(*given, **more))
 
-        with patch.object(result, "tested", tested):
+        def with_leads(*given: Any, **more: Any) -> Any:
+            return clocked(seconds, "leads", lambda: plain_leads(*given, **more))
+
+        with (
+            patch.object(result, "tested", tested),
+            patch.object(result, "with_lead_intervals", with_leads),
+        ):
             counted = clocked(seconds, "evaluate", lambda: evaluate(target, named, **options))
+        seconds["resample"] = seconds.pop("tests") + seconds.pop("leads")
         sides = [with_one_labelling([target.mentions, one.mentions]) for one in systems]
         clocked(seconds, "match", lambda: [match(*side).events() for side in sides])
 

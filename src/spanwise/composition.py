@@ -226,9 +226,14 @@ def content_of(parts: Iterable[Annotation]) -> str:
 
 def _word_hashes(corpus: Corpus) -> Words:
     """A hash of every token."""
-    used, place = np.unique(corpus.tokens, return_inverse=True)
-    words = [sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8] for code in used]
-    return np.frombuffer(b"".join(words), dtype=np.uint64)[place]
+    used = np.flatnonzero(np.bincount(corpus.tokens))
+    words = [
+        sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8]
+        for code in used.tolist()
+    ]
+    table = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.uint64)
+    table[used] = np.frombuffer(b"".join(words), dtype=np.uint64)
+    return np.asarray(table[corpus.tokens])
 
 
 # ---- sentences of the test set that occur in the training data ----

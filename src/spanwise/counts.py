@@ -270,11 +270,13 @@ def _rows_of_events(groups: Sequence[EventGroup], units: int, width: int) -> tup
 
 def _add_total(total: Matrix, group: EventGroup) -> None:
     """Add the events of a group, whatever their units."""
-    many = len(group.units.unit)
+    if group.kind is None:
+        times = np.full(1, len(group.units.unit))
+    else:
+        times = np.bincount(group.kind, minlength=len(group.places[0]))
     for places in group.places:
-        times = [many] if group.kind is None else np.bincount(group.kind, minlength=len(places))
         there = places >= 0
-        np.add.at(total, places[there], np.asarray(times, dtype=np.int32)[there])
+        np.add.at(total, places[there], times[there].astype(np.int32))
 
 
 class _Layout(Struct, frozen=True, eq=False):

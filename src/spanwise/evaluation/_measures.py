@@ -393,27 +393,52 @@ _GAIN_COLUMN = _gain_columns()
 
 def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> PairedEvents:
     """The token units of both sides; those are the same that have one position and one label."""
-    assert gold.position is not None and predicted.position is not None
-    number = len(case.labels)
-    mine = gold.position * number + gold.of(case.gold.label)
-    theirs = predicted.position * number + predicted.of(case.predicted.label)
     return PairedEvents(
         EventUnits.of(ints(gold.of(case.gold_units.unit))),
         EventUnits.of(ints(predicted.of(case.predicted_units.unit))),
-        _joined(ints(mine), ints(theirs)),
+        _same_tokens(case, gold, predicted),
     )
+
+
+def _same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> tuple[Ints, Ints]:
+    assert gold.position is not None and predicted.position is not None
+    mine, theirs = gold.of(case.gold.label), predicted.of(case.predicted.label)
+    if _ascends(gold.position) and _ascends(predicted.position):
+        one, other = _joined(gold.position, predicted.position)
+        same = mine[one] == theirs[other]
+        return ints(one[same]), ints(other[same])
+    number = len(case.labels)
+    return _joined(ints(gold.position * number + mine), ints(predicted.position * number + theirs))
+
+
+def _ascends(column: Ints) -> bool:
+    return bool((column[1:] > column[:-1]).all())
+
+
+_DENSE = 16  # values for each key, up to which marking all of them is faster than a search
 
 
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     """Where two columns of distinct keys hold the same key."""
+    if len(mine) == 0 or len(theirs) == 0:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty
+    if _ascends(mine) and _ascends(theirs):
+        low, high = min(mine[0], theirs[0]), max(mine[-1], theirs[-1])
+        if high - low < _DENSE * (len(mine) + len(theirs)):
+            return _marked(mine - low, theirs - low), _marked(theirs - low, mine - low)
     order = np.argsort(theirs, kind="stable")
     position = np.searchsorted(theirs[order], mine)
     position[position == len(theirs)] = 0
-    if len(theirs) == 0:
-        empty = np.zeros(0, dtype=np.int64)
-        return empty, empty
     same = theirs[order][position] == mine
     return ints(np.flatnonzero(same)), ints(order[position[same]])
+
+
+def _marked(keys: Ints, others: Ints) -> Ints:
+    """The places of the keys, small numbers, that are among others; both ascend."""
+    there = np.zeros(int(max(keys[-1], others[-1])) + 1, dtype=bool)
+    there[others] = True
+    return ints(np.flatnonzero(there[keys]))
 
 
 def _accuracy(case: MatchedSystem) -> Counts | None:
@@ -435,13 +460,12 @@ def _accuracy(case: MatchedSystem) -> Counts | None:
     predicted_at, predicted_tag = _tags(corpus, left_predicted)
     mine, theirs = _joined(gold_at, predicted_at)
     same = gold_tag[mine] == predicted_tag[theirs]
-    touched = np.concatenate([gold_at, np.delete(predicted_at, theirs)])
-    token_unit = case.units.of_sentence[np.searchsorted(corpus.sentences, touched, side="right") - 1]
-    differing = np.bincount(token_unit, minlength=case.units.number)
-    agreeing_at = case.units.of_sentence[
-        np.searchsorted(corpus.sentences, gold_at[mine[same]], side="right") - 1
-    ]
-    differing = differing - np.bincount(agreeing_at, minlength=case.units.number)
+    gold_unit, predicted_unit = (
+        np.repeat(case.units.of_sentence[one.sentence], one.length) for one in (left_gold, left_predicted)
+    )
+    touched = np.concatenate([gold_unit, np.delete(predicted_unit, theirs)])
+    differing = np.bincount(touched, minlength=case.units.number)
+    differing = differing - np.bincount(gold_unit[mine[same]], minlength=case.units.number)
     matrix = np.stack([tokens.astype(np.int64), tokens.astype(np.int64) - differing], axis=1)
     return Counts.of_matrix(["overall"], ACCURACY, matrix)
 
