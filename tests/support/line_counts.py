@@ -1,8 +1,9 @@
-"""How often lines of Python run: work that loops over tokens in Python shows in it on any machine."""
+"""How often lines of Python run and how many bytes they need: loops and lists that grow show on any machine."""
 
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
@@ -29,3 +30,13 @@ def lines_run(work: Callable[[], object], *, within: str = "") -> Counter[str]:
     finally:
         sys.settrace(before)
     return counted
+
+
+def most_bytes(work: Callable[[], object]) -> int:
+    """The most bytes that a piece of work holds at a time, columns included."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -515,12 +515,8 @@ def check_utf8(file: File, chunk: bytes, line: int) -> None:
 
 def without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
     """The chunk after its first `skipped` lines, and the line it begins with."""
-    begin = 0
-    for _ in range(skipped):
-        begin = chunk.find(b"\n", begin) + 1
-        if not begin:
-            return b"", line + skipped
-    return chunk[begin:], line + skipped
+    *header, rest = chunk.split(b"\n", skipped)
+    return rest if len(header) == skipped else b"", line + skipped
 
 
 def layout_of(
