@@ -28,8 +28,7 @@ from spanwise.calibration import confidence
 from spanwise.columns import codes, floats, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.formats import read
-from spanwise.slices import find_slices
-from spanwise.slices._search import Facet, Items, search
+from spanwise.slices import Facet, Items, find_slices, search
 
 WORLDS = [World(documents, clustered=clustered) for documents in (40, 100) for clustered in (False, True)]
 POWER = [World(100, planted=True), World(100, clustered=True, planted=True)]

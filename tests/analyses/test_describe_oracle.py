@@ -9,10 +9,10 @@ import pytest
 from description_oracle import Annotated, description
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parts import small_parts
 
 from spanwise import describe
 from spanwise.corpus import Annotation, Corpus, Mentions
-from spanwise.evaluation import _blocks
 
 WORDS = ("Ann", "bo", "Cy", "in")
 
@@ -21,13 +21,7 @@ WORDS = ("Ann", "bo", "Cy", "in")
 def small_blocks() -> Iterator[None]:
     """Data in parts are cut after a few tokens, and sums of two blocks are added at once."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (
-            ("LEAST_TOKENS", 4),
-            ("BYTES_PER_TOKEN", 1 << 60),
-            ("TRAINING_TOKENS", 3),
-            ("TOGETHER", 2),
-        ):
-            patch.setattr(_blocks, name, value)
+        small_parts(patch, tokens=4, training=3, together=2)
         yield
 
 

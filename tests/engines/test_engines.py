@@ -14,7 +14,6 @@ from parts import small_parts
 import spanwise
 from spanwise.demo import Demo
 from spanwise.engines import InProcess, Processes, local_engine
-from spanwise.evaluation import _blocks
 
 Engine = Callable[[], dict[str, Any]]
 
@@ -38,7 +37,7 @@ def test_every_engine_gives_the_same_bytes(demo: Demo, engine: Engine, options: 
 def test_every_engine_gives_the_same_description(
     demo: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(_blocks, "TRAINING_TOKENS", 90)
+    small_parts(monkeypatch, training=90)
     for train in (None, [demo.train, next(iter(demo.systems.values()))]):  # which contradicts gold
         expected = spanwise.describe(demo.gold, train=train, **options).to_json()
         assert spanwise.describe(demo.gold, train=train, **options, **engine()).to_json() == expected

@@ -1,4 +1,4 @@
-"""How often lines of Python run and how many bytes they need: loops and lists that grow show on any machine."""
+"""How often lines of Python run and how many bytes they hold, which is the same on every machine."""
 
 from __future__ import annotations
 

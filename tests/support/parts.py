@@ -14,13 +14,19 @@ def small_parts(
     tokens: int | None = None,
     training: int | None = None,
     sentences: int | None = None,
+    together: int | None = None,
 ) -> None:
-    """Cut test and training files into parts of so many tokens, folders and frames by sentences."""
+    """Cut test and training files into parts of so many tokens, folders and frames by sentences.
+
+    Sums of so many blocks are added up `together`.
+    """
     if tokens is not None:
         monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
         monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)  # whatever the memory
     if training is not None:
         monkeypatch.setattr(_blocks, "TRAINING_TOKENS", training)
+    if together is not None:
+        monkeypatch.setattr(_blocks, "TOGETHER", together)
     if sentences is not None:
         monkeypatch.setattr(_lake, "SENTENCES", sentences)
         monkeypatch.setattr(agreement_parts, "BLOCK_SENTENCES", sentences)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spanwise.columns import floats, ints
-from spanwise.slices._search import Facet, Items, search
+from spanwise.slices import Facet, Items, search
 
 ATTRIBUTES, VALUES, ERROR, MORE = 6, 4, 0.15, 0.20
 PLANTED = frozenset({(0, 0), (1, 0)})  # the first values of the first two attributes: 1/16 of the units

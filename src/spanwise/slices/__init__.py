@@ -47,7 +47,7 @@ from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
-__all__ = ["find_slices", "slices_of"]
+__all__ = ["Facet", "Items", "find_slices", "search", "slices_of"]
 
 Over = Literal["recall", "f1"]
 OVERS: tuple[Over, ...] = ("recall", "f1")
