@@ -24,8 +24,14 @@ from spanwise import read  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Described:
-    return make(tmp_path_factory.mktemp("corpora"), "1k")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where corpora and compiled modules are kept from one run to the next."""
+    return tmp_path_factory.mktemp("corpora")
+
+
+@pytest.fixture(scope="module")
+def corpus(folder: Path) -> Described:
+    return make(folder, "1k")
 
 
 def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path: Path) -> None:
@@ -102,27 +108,27 @@ NAMES = "TP LE BES BEL BEO LBE FN FP".split()
 """
 
 
-def run_beside(program: str, tmp_path: Path) -> str:
+def run_beside(program: str, folder: Path, tmp_path: Path) -> str:
     (tmp_path / "FairEval.py").write_text(program, encoding="utf-8")
     shutil.copy(ROOT / "tests" / "support" / "matching_oracle.py", tmp_path)
     out = tmp_path / "out"
-    options = ["--fair", str(tmp_path), "--folder", str(tmp_path / "corpora"), "--out", str(out)]
+    options = ["--fair", str(tmp_path), "--folder", str(folder), "--out", str(out)]
     assert main(["--quick", "--only", "fair", *options]) == 0
     return (out / "results.md").read_text(encoding="utf-8")
 
 
-def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(tmp_path: Path) -> None:
-    text = run_beside(PROGRAM, tmp_path)
+def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(folder: Path, tmp_path: Path) -> None:
+    text = run_beside(PROGRAM, folder, tmp_path)
     for name in ("chunks-1k", "fields-1k"):
         for work in ("matching", "span files to tables", "… the format recognised"):
             assert f"| {name} | {work} | " in text
     assert "beside that program | ≥ 25 × |  |" not in text
 
 
-def test_a_program_that_counts_otherwise_is_an_error(tmp_path: Path) -> None:
+def test_a_program_that_counts_otherwise_is_an_error(folder: Path, tmp_path: Path) -> None:
     wrong = PROGRAM.replace("counts[outcome.upper()] += 1", 'counts["FN"] += 1')
     with pytest.raises(AssertionError, match=r"chunks-1k: \d+ sentences are counted differently"):
-        run_beside(wrong, tmp_path)
+        run_beside(wrong, folder, tmp_path)
 
 
 def test_a_folder_without_the_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,9 +137,9 @@ def test_a_folder_without_the_program_is_refused(tmp_path: Path, capsys: pytest.
     assert f"--fair: there is no FairEval.py in {tmp_path}" in capsys.readouterr().err
 
 
-def test_without_the_program_nothing_is_measured_beside_it(tmp_path: Path) -> None:
+def test_without_the_program_nothing_is_measured_beside_it(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert main(["--quick", "--only", "fair", "--folder", str(tmp_path), "--out", str(out)]) == 0
+    assert main(["--quick", "--only", "fair", "--folder", str(folder), "--out", str(out)]) == 0
     text = (out / "results.md").read_text(encoding="utf-8")
     assert "beside that program | ≥ 25 × |  | not measured in this run |" in text
 
@@ -153,14 +159,15 @@ def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path
         bench.run(Job((sys.executable, "-c", "raise SystemExit('no such luck')")))
 
 
-def test_a_run_writes_json_markdown_and_a_drawing(tmp_path: Path) -> None:
-    out, folder = tmp_path / "out", tmp_path / "corpora"
+def test_a_run_writes_json_markdown_and_a_drawing(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
     sections = ("reading", "matching", "growth")
     chosen = [word for name in sections for word in ("--only", name)]
     assert main(["--quick", "--folder", str(folder), "--out", str(out), *chosen]) == 0
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert [section["name"] for section in results["sections"]] == list(sections)
-    assert str(tmp_path) not in results["command"] and results["versions"]["spanwise"] != "not installed"
+    assert str(folder) not in results["command"] and str(tmp_path) not in results["command"]
+    assert results["versions"]["spanwise"] != "not installed"
     text = (out / "results.md").read_text(encoding="utf-8")
     assert "## Goals" in text and "## Fair matching" in text
     assert (out / "growth.svg").read_text(encoding="utf-8").startswith("<svg")
