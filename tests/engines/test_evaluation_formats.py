@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from spanwise.schemes import encode
 
 STREAMED = [known for known in FORMATS if known.survey is not None and known.name != "arrow"]
 IN_LINES = [known for known in STREAMED if known.write_folder is None]
+LAYERED = [known for known in STREAMED if known.name in ("flair", "label-studio")]
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
     def begin() -> None:
         cut_records(25)
         monkeypatch.setattr("spanwise.formats._surveying.LINES", 700)
-        monkeypatch.setattr("spanwise.formats._surveying.CHUNK", 700)
+        monkeypatch.setattr("spanwise.formats._json_surveys.CHUNK", 700)
         monkeypatch.setattr("spanwise.formats.standoff.TOGETHER", 2)
 
     return begin
@@ -41,7 +43,10 @@ def written(source: Path, known: Format, folder: Path, *, changed: str = "") -> 
     """A file of the demo in another format: as it is written, with other line ends, or packed."""
     suffix = known.suffixes[0] if known.suffixes else f".{known.name}"
     path = folder / f"{source.stem}{'' if known.write_folder else suffix}"
-    write(spanwise.read(source), path, format=known.name)
+    if known.name == "flair":
+        write_flair(path, spanwise.read(source))
+    else:
+        write(spanwise.read(source), path, format=known.name)
     if changed == "crlf":
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     if changed == "packed":
@@ -49,6 +54,16 @@ def written(source: Path, known: Format, folder: Path, *, changed: str = "") -> 
         packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         return packed
     return path
+
+
+def write_flair(path: Path, gold: Annotation, predicted: Annotation | None = None) -> None:
+    """A file of tokens with gold and predicted tags, which nothing of ours writes."""
+    layers = [encode(one.mentions, one.corpus.lengths, "IOB2").lists() for one in (gold, predicted or gold)]
+    sentences = [
+        "\n".join(map(" ".join, zip(gold.corpus.words(number), *tags, strict=True)))
+        for number, tags in enumerate(zip(*layers, strict=True))
+    ]
+    path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("known", STREAMED, ids=lambda known: known.name)
@@ -101,6 +116,70 @@ def test_parts_of_every_format_hold_what_the_whole_holds(
     assert [name for one in parts for name in one.mentions.names()] == whole.mentions.names()
     if whole.corpus.ids is not None:
         assert [name for one in parts for name in one.corpus.ids or ()] == list(whole.corpus.ids)
+
+
+@pytest.mark.parametrize("known", LAYERED, ids=lambda known: known.name)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_file_of_gold_and_predictions_comes_in_parts(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, workers: int
+) -> None:
+    gold, predicted = spanwise.read(demo.gold), spanwise.read(next(iter(demo.systems.values())))
+    path = tmp_path / f"both.{known.name}"
+    if known.name == "flair":
+        write_flair(path, gold, predicted)
+    else:
+        tasks = [json.loads(known.write(one, None)) for one in (gold, predicted) if known.write is not None]
+        for task, other in zip(*tasks, strict=True):
+            task["predictions"] = other["annotations"]
+        path.write_text(json.dumps(tasks[0]), encoding="utf-8")
+    whole = spanwise.evaluate(path, resamples=10, format=known.name).to_json()
+    small_parts()
+    survey = surveyed(path, {"format": known.name}, Cutting(tokens=25, merged=True))
+    assert survey is not None and survey.parts > 1
+    parts = spanwise.evaluate(path, resamples=10, format=known.name, memory="1GB", workers=workers)
+    assert parts.to_json() == whole
+
+
+@pytest.mark.parametrize("scheme", [None, "IOB2"])
+def test_records_in_one_list_come_in_parts(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], scheme: str | None
+) -> None:
+    files = {}
+    for name, source in {"gold": demo.gold, **demo.systems}.items():
+        lines, files[name] = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.json"
+        write(spanwise.read(source), lines, scheme=scheme)
+        records = lines.read_text(encoding="utf-8").splitlines()
+        files[name].write_text("[" + ", ".join(records) + "]", encoding="utf-8")
+    systems = {name: files[name] for name in demo.systems}
+    options: dict[str, Any] = {"resamples": 10, "format": "jsonl", "train": files["gold"]}
+    whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
+    small_parts()
+    survey = surveyed(files["gold"], {"format": "jsonl"}, Cutting(tokens=25))
+    assert survey is not None and survey.parts > 1
+    assert spanwise.evaluate(files["gold"], systems, memory="1GB", workers=2, **options).to_json() == whole
+
+
+LISTED = [known for known in STREAMED if known.name in ("label-studio", "w2ner")]
+
+
+@pytest.mark.parametrize("known", LISTED, ids=lambda known: known.name)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("]\n", ",]\n"), ("]\n", ""), ("PER", "\\ud800"), (",\n", "\n"), ("[", "{"), (":", ": [1}")],
+)
+def test_a_damaged_list_is_refused_as_a_whole(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, old: str, new: str
+) -> None:
+    path = written(demo.gold, known, tmp_path)
+    text = path.read_text(encoding="utf-8")
+    last = text.rindex(old)
+    path.write_text(text[:last] + new + text[last + len(old) :], encoding="utf-8")
+    with pytest.raises(InputError) as whole:
+        spanwise.evaluate(path, {"mine": path}, format=known.name)
+    small_parts()
+    with pytest.raises(InputError) as parts:
+        spanwise.evaluate(path, {"mine": path}, format=known.name, memory="1GB")
+    assert str(parts.value) == str(whole.value)
 
 
 @pytest.mark.parametrize("known", IN_LINES, ids=lambda known: known.name)

@@ -413,7 +413,7 @@ def is_position(text: str) -> bool:
 _HOMES = (
     "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "standoff:BRAT", "inception:WEBANNO",
     "tsv:HIPE", "tsv:CONLLU", "standoff:PUBTATOR", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI",
-    "tsv:FLAIR", "tables:FRAMES", "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
+    "flair:FORMAT", "tables:FRAMES", "jsonl:FORMAT", "spans:FORMAT", "conll:FORMAT",
 )  # fmt: skip
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -32,8 +31,6 @@ from spanwise.formats._columns import (
 from spanwise.formats._format import Cut, CutSource, Cutting, Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
-from spanwise.formats.annotators import names_annotators
-from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, gathered, records
 from spanwise.schemes import (
     Recognised,
     Tags,
@@ -300,9 +297,7 @@ def has_mark(file: File) -> bool:
         return stream.read(len(BOM)) == BOM
 
 
-CHUNK = 1 << 22  # bytes of JSON lines that are looked at together
-LINES = 1 << 19  # and of other lines, whose sentences take more memory
-_KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
+LINES = 1 << 19  # bytes of lines that are looked at together
 
 
 class Before(Struct, frozen=True):
@@ -310,6 +305,17 @@ class Before(Struct, frozen=True):
 
     document: str | None = None
     begun: int = 0
+
+
+class RecordLayer(Struct, frozen=True):
+    """What all records say of one layer of their annotations."""
+
+    kind: str  # in the words of the reading
+    recognised: Recognised | None = None  # where there are tags
+
+    def scheme(self, options: Options) -> str | None:
+        """The scheme of its tags; None where there are none."""
+        return None if self.recognised is None else options.declared or self.recognised.scheme
 
 
 class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
@@ -322,12 +328,11 @@ class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
     sha256: str | None
     format: str
     options: Options  # with the field that names documents
-    kind: str  # in the words of the reading
-    recognised: Recognised | None  # where there are tags
+    layers: Mapping[str, RecordLayer]  # "only", or "gold" and "predicted"
     has_ids: bool
     cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
     documents: Ints | None
-    part: Callable[[RecordSurvey, bytes, int], Annotation]  # by its bytes and its number
+    part: Callable[[RecordSurvey, bytes, int], Mapping[str, Annotation]]  # by its bytes and its number
     pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # where parts are no bytes of one file
     notes: tuple[str, ...] = ()
     before: tuple[Before, ...] = ()  # each part
@@ -337,108 +342,6 @@ def must_be_whole(options: Options) -> bool:
     """Whether records that are read like this cannot come in parts."""
     of_whole = options.annotator is not None or options.fields or options.documents not in (None, "none")
     return bool(of_whole or options.spelling is not None or options.declared != options.scheme)
-
-
-def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
-    """Look at a file of JSON lines; None where it must be read whole, for what it is or what is wrong."""
-    if cutting.merged or must_be_whole(options):
-        return None
-    look = _Look(file, options)
-    try:
-        if not look.through():
-            return None
-    except InputError:
-        return None  # reading all of it says what is wrong, and how often
-    return look.survey(cutting)
-
-
-class _Look:
-    """One pass over a file of JSON lines that keeps sums and places."""
-
-    def __init__(self, file: File, options: Options) -> None:
-        self._file, self._options = file, options
-        self._kind = ""
-        self._situations: Ints | None = None
-        self._labels: set[str] = set()
-        self._lines: list[Ints] = []
-        self._bytes: list[Ints] = []
-        self._sizes: list[Ints] = []
-        self._ids = True
-        # Which field names documents is known at the end only.
-        self._starts: dict[str, list[int]] = {key: [] for key in DOCUMENTS}
-        self._before: dict[str, str] = {}
-        self._number = 0
-        self._end = (1, 0)
-
-    def through(self) -> bool:
-        """Read the file; False where it cannot be read in parts."""
-        byte, line = len(BOM) if has_mark(self._file) else 0, 1
-        for chunk in whole_pieces(self._file, _after_line, CHUNK):
-            if line == 1 and chunk.lstrip()[:1] == b"[":
-                return False
-            part = File.of_bytes(self._file.path, chunk, first_line=line)
-            batch = gathered(part.path, records(part), self._options, self._kind)
-            self._kind = batch.kind
-            if batch.refused or (batch.lines and not self._take(batch, chunk, line, byte)):
-                return False
-            line += chunk.count(b"\n")
-            byte += len(chunk)
-        self._end = (line, byte)
-        return bool(self._number)
-
-    def _take(self, batch: Gathered, chunk: bytes, line: int, byte: int) -> bool:
-        if batch.kind not in _KINDS or names_annotators(batch.records):
-            return False
-        if batch.kind == "tokens with tags":
-            if any(malformed(tag) for tag in {tag for tags in batch.tags for tag in tags}):
-                return False
-            counts = situations(Tags.of(batch.tags))
-            self._situations = counts if self._situations is None else ints(self._situations + counts)
-        self._labels |= {label for *_, label in batch.spans}
-        if len(self._labels) > self._options.limits.labels:
-            return False
-        ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-        begins = np.concatenate([[0], ends + 1])
-        self._lines.append(ints(batch.lines))
-        self._bytes.append(ints(byte + begins[np.array(batch.lines) - line]))
-        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.places]))
-        self._ids &= all(isinstance(record.get("id"), str | int) for record in batch.records)
-        for key in list(self._starts):
-            self._note(key, batch.records)
-        self._number += len(batch.lines)
-        return True
-
-    def _note(self, key: str, some: Sequence[Any]) -> None:
-        """Where documents begin, if this field names them."""
-        if not all(key in record for record in some):
-            del self._starts[key]
-            return
-        for number, record in enumerate(some, start=self._number):
-            value = json.dumps(record[key], sort_keys=True, default=str)
-            if self._before.get(key) != value:
-                self._starts[key].append(number)
-                self._before[key] = value
-
-    def survey(self, cutting: Cutting) -> RecordSurvey:
-        """What all of it says."""
-        key = None if self._options.documents == "none" else next(iter(self._starts), None)
-        starts = None if key is None else ints(self._starts[key])
-        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, self._end)
-        recognised = None
-        if self._situations is not None:
-            recognised = recognise_situations(self._situations, prefer=self._options.prefer)
-        return RecordSurvey(
-            path=self._file.path,
-            sha256=self._file.sha256,
-            format="jsonl",
-            options=replace(self._options, documents=key or "none"),
-            kind=self._kind,
-            recognised=recognised,
-            has_ids=self._ids,
-            cuts=cuts,
-            documents=None if starts is None else ints([*starts, self._number]),
-            part=_json_part,
-        )
 
 
 def cuts_of(
@@ -465,24 +368,16 @@ def cuts_of(
     return (*cuts, Cut(len(size), int(token[-1]), *end))
 
 
-def _json_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
-    """The JSON lines of one part."""
-    file = File.of_bytes(one.path, data, first_line=one.cuts[number].line)
-    declared = {} if one.recognised is None else {"scheme": one.options.scheme or one.recognised.scheme}
-    found = gathered(one.path, records(file), one.options, one.kind)
-    return one.options.limits.check(annotation_of(found, replace(one.options, **declared)))
-
-
 # ---- formats whose lines are sentences or texts: read by the same reader as a whole and in parts ----
 
 
 class LinesRead(Struct, frozen=True, eq=False):
-    """What some whole sentences or texts hold: their corpus, with tags or with mentions on it."""
+    """What some whole sentences or texts hold: their corpus, with tags by layer or with mentions on it."""
 
     corpus: Corpus
     begins: Ints  # the line with which each of them begins, with what stands before its first token
     end: int | None = None  # the line behind the last of them, where what follows is part of the next
-    tags: Tags | None = None
+    tags: Mapping[str, Tags] = {}
     mentions: Mentions | None = None
     marks: Ints = ints([])  # the lines at which documents begin
     after: Before = Before()
@@ -504,16 +399,23 @@ class LineReader(Protocol):
 
 
 def survey_lines(
-    name: str, opened: Callable[[File, Options], LineReader], file: File, options: Options, cutting: Cutting
+    name: str,
+    opened: Callable[[File, Options], LineReader],
+    file: File,
+    options: Options,
+    cutting: Cutting,
+    *,
+    kinds: Mapping[str, str] = {},
 ) -> RecordSurvey | None:
     """Look at a file of a format, some lines at a time; None where reading all of it says what is wrong.
 
-    `opened` finds in the file what its reader needs to know for all of it.
+    `opened` finds in the file what its reader needs to know for all of it. `kinds` are the words for
+    the layers of tags, where the reader gives those of several.
     """
-    if cutting.merged:
+    if cutting.merged and not kinds:
         return None
     try:
-        return _LineLook(opened(file.again(), options), file, options).survey(name, cutting)
+        return _LineLook(opened(file.again(), options), file, options, kinds).survey(name, cutting)
     except InputError:
         return None
 
@@ -521,15 +423,15 @@ def survey_lines(
 class _LineLook:
     """One pass over a file of lines that keeps sums and places."""
 
-    def __init__(self, reader: LineReader, file: File, options: Options) -> None:
-        self._reader, self._file, self._options = reader, file, options
+    def __init__(self, reader: LineReader, file: File, options: Options, kinds: Mapping[str, str]) -> None:
+        self._reader, self._file, self._options, self._kinds = reader, file, options, kinds
         self._sizes: list[Ints] = []
         self._lines: list[Ints] = []
         self._bytes: list[Ints] = []
         self._marks: list[Ints] = []
         self._starts: list[int] = []
         self._names: list[str] = []  # of documents
-        self._situations: Ints | None = None
+        self._situations: dict[str, Ints] = {}
         self._tags: set[str] = set()
         self._labels: set[str] = set()
         self._left_out: Counter[str] = Counter()
@@ -553,12 +455,9 @@ class _LineLook:
             byte += len(chunk)
         if not self._number or max(len(self._tags), len(self._labels)) > self._options.limits.labels:
             return None
-        recognised = None
-        if self._situations is not None:
-            recognised = recognise_situations(self._situations, prefer=self._options.prefer)
-            scheme = self._options.declared or recognised.scheme
-            if self._options.repair == "none" and recognised.impossible.get(scheme, 1):
-                return None
+        layers = self._layers()
+        if self._options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
+            return None
         starts = ints(self._starts) if self._has_documents else None
         cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, (line, byte))
         return RecordSurvey(
@@ -566,8 +465,7 @@ class _LineLook:
             sha256=self._file.sha256,
             format=name,
             options=self._options,
-            kind=self._reader.evidence,
-            recognised=recognised,
+            layers=layers,
             has_ids=self._has_ids,
             cuts=cuts,
             documents=None if starts is None else ints([*starts, self._number]),
@@ -576,18 +474,34 @@ class _LineLook:
             before=tuple(map(self._before, cuts[:-1])),
         )
 
+    def _layers(self) -> dict[str, RecordLayer]:
+        """What is known of each layer; the scheme of the first is preferred in the next."""
+        if not self._situations:
+            return {"only": RecordLayer(self._reader.evidence)}
+        layers: dict[str, RecordLayer] = {}
+        prefer = self._options.prefer
+        for name, counts in self._situations.items():
+            kind = self._kinds.get(name, self._reader.evidence)
+            layer = RecordLayer(kind, recognise_situations(counts, prefer=prefer))
+            prefer = prefer or layer.scheme(self._options)
+            layers[name] = layer
+        return layers
+
+    def _has_impossible_tags(self, layer: RecordLayer) -> bool:
+        scheme = layer.scheme(self._options)
+        return layer.recognised is not None and bool(layer.recognised.impossible.get(scheme or "", 1))
+
     def _take(self, found: LinesRead, chunk: bytes, line: int, byte: int) -> bool:
         """Add what some lines hold; False where a tag belongs to no scheme: reading all says how many do."""
         corpus = found.corpus
-        if found.tags is not None:
-            tags = self._options.spelled(found.tags)
+        for name, written in found.tags.items():
+            tags = self._options.spelled(written)
             if any(map(malformed, tags.names)):
                 return False
             self._tags |= {*tags.names}
             counts = situations(tags)
-            self._situations = counts if self._situations is None else ints(self._situations + counts)
-        else:
-            assert found.mentions is not None
+            self._situations[name] = ints(self._situations.get(name, 0) + counts)
+        if found.mentions is not None:
             self._options.limits.check(Annotation(corpus, found.mentions, Reading(self._file.path)))
             self._labels |= {*found.mentions.labels}
         ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
@@ -629,23 +543,26 @@ class _LineLook:
         return Before(name or None, int(np.searchsorted(marks, cut.line)))
 
 
-def _line_part(reader: LineReader, one: RecordSurvey, data: bytes, number: int) -> Annotation:
+def _line_part(reader: LineReader, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences or texts in the lines of one part."""
     options = one.options
     file = File.of_bytes(one.path, data, first_line=one.cuts[number].line)
     found = reader.read(file, options, one.before[number])
     assert found is not None
-    corpus, mentions, repairs = found.corpus, found.mentions, 0
-    if found.tags is not None:
-        assert one.recognised is not None
-        scheme = options.declared or one.recognised.scheme
-        decoded = decode(options.spelled(found.tags), scheme, repair=options.repair, place=corpus.place)
-        mentions, repairs = decoded.mentions, decoded.repairs
-    assert mentions is not None
+    corpus = found.corpus
     if one.documents is not None and corpus.documents is None:  # those of other parts have names
         corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
-    reading = Reading(one.path, format=one.format, repairs=repairs)
-    return options.limits.check(Annotation(corpus, mentions, reading))
+    parts = {}
+    for name, layer in one.layers.items():
+        mentions, repairs, scheme = found.mentions, 0, layer.scheme(options)
+        if scheme is not None:
+            tags = options.spelled(found.tags[name])
+            decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
+            mentions, repairs = decoded.mentions, decoded.repairs
+        assert mentions is not None
+        reading = Reading(one.path, format=one.format, repairs=repairs)
+        parts[name] = options.limits.check(Annotation(corpus, mentions, reading))
+    return parts
 
 
 def notes_on(left_out: Mapping[str, int]) -> list[str]:
@@ -655,19 +572,23 @@ def notes_on(left_out: Mapping[str, int]) -> list[str]:
 
 def whole_pieces(file: File, border: Callable[[bytes], int], size: int | None = None) -> Iterator[bytes]:
     """The bytes of a file in pieces that end where something ends that must stay whole."""
-    held = b""
-    for chunk in file.chunks(size or LINES):
+    return cut_pieces(file.chunks(size or LINES), border)
+
+
+def cut_pieces(chunks: Iterable[bytes], border: Callable[[bytes], int]) -> Iterator[bytes]:
+    """The same bytes in pieces that end at a border: how many of some bytes are whole, 0 for none."""
+    held, wanted = b"", 0
+    for chunk in chunks:
         held += chunk
+        if len(held) < wanted:
+            continue
         end = border(held)
         if end:
             yield held[:end]
             held = held[end:]
+        wanted = 0 if end else 2 * len(held)  # what is long is not looked at again with every chunk
     if held:
         yield held
-
-
-def _after_line(data: bytes) -> int:
-    return data.rfind(b"\n") + 1
 
 
 def after_blank_line(data: bytes) -> int:

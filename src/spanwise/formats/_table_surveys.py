@@ -16,7 +16,7 @@ from spanwise.formats import tables
 from spanwise.formats._format import Cutting, Options
 from spanwise.formats._opening import File, sha256_of
 from spanwise.formats._sentences import TaggedSentence
-from spanwise.formats._surveying import RecordSurvey, cuts_of, must_be_whole
+from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, must_be_whole
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 
 ROWS = 1 << 13  # rows of a table that are looked at together, at most
@@ -115,8 +115,7 @@ class _TableLook:
             sha256=sha256,
             format="arrow",
             options=self._options,
-            kind=tables.EVIDENCE,
-            recognised=recognised,
+            layers={"only": RecordLayer(tables.EVIDENCE, recognised)},
             has_ids=self._has_ids,
             cuts=cuts,
             documents=None if starts is None else ints([*starts, self._number]),
@@ -136,13 +135,14 @@ def _table_pieces(one: RecordSurvey) -> Iterator[bytes]:
     return tables.stored_batches(one.path, one.options.limits, ROWS, sizes)
 
 
-def _table_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
+def _table_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences in the rows of one part."""
     declared: Mapping[str, Any] = {}
-    if one.recognised is not None:
-        declared = {"scheme": one.options.scheme or one.recognised.scheme}
+    layer = one.layers["only"]
+    if layer.recognised is not None:
+        declared = {"scheme": one.options.scheme or layer.recognised.scheme}
     names, joined = tables.batch_of(data, one.path)
-    reading = Reading(one.path, format="arrow", evidence=one.kind)
+    reading = Reading(one.path, format="arrow", evidence=layer.kind)
     chosen = replace(one.options, **declared)
     part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
     corpus = part.corpus
@@ -150,4 +150,4 @@ def _table_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
         ids = ("",) * len(corpus)
         named = corpus.documents is None or corpus.document_ids is not None
         corpus = replace(corpus, ids=ids, document_ids=corpus.document_ids if named else ids)
-    return replace(part, corpus=corpus)
+    return {"only": replace(part, corpus=corpus)}

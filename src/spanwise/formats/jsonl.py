@@ -194,7 +194,7 @@ def _listed(path: str, source: Sequence[object]) -> Iterator[tuple[int, JsonReco
     """Each record of a list in memory with its number; what a pipeline gives for one text is one record."""
     records = [source] if is_spans(source) else source
     for number, record in enumerate(records, start=1):
-        yield number, _mapping(path, number, plain(record))
+        yield number, as_record(path, number, plain(record))
 
 
 def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
@@ -202,11 +202,11 @@ def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
     text = file.text
     if not file.first_line and text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
         for item in listed:
-            yield 1, _mapping(file.path, 1, item)
+            yield 1, as_record(file.path, 1, item)
         return
     for line, row in enumerate(text.split("\n"), start=file.first_line or 1):
         if row.strip():
-            yield line, _mapping(file.path, line, _loaded(file.path, line, row))
+            yield line, as_record(file.path, line, _loaded(file.path, line, row))
 
 
 def _list_of(file: File, text: str) -> list[object] | None:
@@ -244,7 +244,7 @@ def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
     )  # fmt: skip
 
 
-def _mapping(path: str, line: int, record: object) -> Mapping[str, object]:
+def as_record(path: str, line: int, record: object) -> Mapping[str, object]:
     """The record as an object; spaCy's pairs [text, {"entities": …}] and lists of spans are one too."""
     if is_spans(record):
         return {"entities": record, "unit": "character"}
@@ -541,7 +541,7 @@ def problems(file: File, options: Options) -> list[Problem]:
     for line, row in ((line, row) for line, row in rows if row.strip()):
         content = Gathered(file.path, kind)
         try:
-            _gather(content, line, _mapping(file.path, line, _loaded(file.path, line, row)), options)
+            _gather(content, line, as_record(file.path, line, _loaded(file.path, line, row)), options)
             _mentions(content).sole(
                 duplicates=options.duplicates, place=partial("{}:{}".format, file.path, line)
             )
@@ -570,8 +570,8 @@ def recognise(file: File) -> str | None:
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut a file of JSON lines."""
-    from spanwise.formats._surveying import survey_json
+    """Where to cut a file of JSON records."""
+    from spanwise.formats._json_surveys import survey_json
 
     return survey_json(file, options, cutting)
 

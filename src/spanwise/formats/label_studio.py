@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, JsonRecord, Options, whole
+from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation, json_of, only_piece, texts_of
 from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared
@@ -19,64 +21,97 @@ def read(file: File, options: Options) -> Annotation:
 
     Where a task has several, `options.annotator` says whose is meant.
     """
-    return _layer(file, json_of(file), options, "annotations")
+    return _read_layer(file, json_of(file), _Layer(file.path, "annotations", options))
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     """Gold from `annotations`, predicted from `predictions`."""
     tasks = json_of(file)
-    if isinstance(tasks, list) and not any(
-        isinstance(task, dict) and task.get("predictions") for task in tasks
-    ):
-        raise InputError(
-            at(file.path, None, "no task has predictions.\nExport them with the project, or give the "
-               "predictions as another file.")
-        )  # fmt: skip
     return {
-        "gold": _layer(file, tasks, options, "annotations"),
-        "predicted": _layer(file, tasks, options, "predictions"),
+        name: _read_layer(file, tasks, layer)
+        for name, layer in _layers(file.path, options, merged=True).items()
     }
 
 
-def _layer(file: File, tasks: object, options: Options, layer: str) -> Annotation:
+def _read_layer(file: File, tasks: object, layer: _Layer) -> Annotation:
     if not isinstance(tasks, list):
         raise InputError(
             at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
         )
-    units = []
-    whose: dict[str, list[str]] = {}
-    for number, task in enumerate(tasks, start=1):
-        try:
-            done = _done(task, layer)
-            for index, one in enumerate(done, start=1):
-                whose.setdefault(_who(one, index, layer), []).append(str(task.get("id", number)))
-            if layer == "annotations" and options.annotator is not None:
-                done = [
-                    one for index, one in enumerate(done, 1) if _who(one, index, layer) == options.annotator
-                ]
-            units.append(_task(task, number, file.path, done))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                at(
-                    file.path,
-                    None,
-                    f"task {number} does not have the structure of Label Studio's exports "
-                    f"({type(error).__name__}: {error}).\n"
-                    "Export the project as JSON or JSON-MIN.",
-                )
-            ) from None
-    if layer == "predictions":
-        _refuse_models(file.path, whose)
-    elif options.annotator is None:
-        refuse_shared(file.path, whose)
-    else:
-        check_annotator(options.annotator, whose)
-    origin = Origin(file.path, "label-studio", f"tasks with {layer}", file.sha256)
-    return annotation(units, origin, options)
+    units = layer.units(tasks, 1)
+    layer.check()
+    return annotation(units, Origin(file.path, "label-studio", layer.evidence, file.sha256), layer.options)
 
 
-def _done(task: JsonRecord, layer: str) -> list[Mapping[str, object]]:
-    return [annotation for annotation in task.get(layer) or () if not annotation.get("was_cancelled")]
+class _Layer(Struct):
+    """Reads annotations or predictions of tasks, of all or of some at a time."""
+
+    path: str
+    name: Literal["annotations", "predictions"]
+    options: Options
+    whose: dict[str, list[str]] = {}  # the tasks of each annotator or model
+    given: bool = False  # whether any task has some
+
+    @property
+    def evidence(self) -> str:
+        """What is read of the tasks."""
+        return f"tasks with {self.name}"
+
+    def units(self, items: Sequence[Any], first: int) -> list[Standoff]:
+        """The texts of tasks, the first of which has this number."""
+        units = []
+        for number, task in enumerate(items, start=first):
+            try:
+                units.append(_task(task, number, self.path, self._done(task, number)))
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise InputError(
+                    at(
+                        self.path,
+                        None,
+                        f"task {number} does not have the structure of Label Studio's exports "
+                        f"({type(error).__name__}: {error}).\n"
+                        "Export the project as JSON or JSON-MIN.",
+                    )
+                ) from None
+        return units
+
+    def _done(self, task: JsonRecord, number: int) -> list[Mapping[str, object]]:
+        """What was done with a task and not cancelled, by the annotator chosen or by all."""
+        listed = task.get(self.name) or ()
+        self.given |= bool(listed)
+        done = [work for work in listed if not work.get("was_cancelled")]
+        people = [_who(work, index, self.name) for index, work in enumerate(done, start=1)]
+        for who in people:
+            self.whose.setdefault(who, []).append(str(task.get("id", number)))
+        if self.name == "predictions" or self.options.annotator is None:
+            return done
+        return [work for work, who in zip(done, people, strict=True) if who == self.options.annotator]
+
+    def check(self) -> None:
+        """Refuse work of several people or models on the same tasks, unless one was chosen."""
+        if self.name == "predictions":
+            if not self.given:
+                raise InputError(
+                    at(self.path, None, "no task has predictions.\nExport them with the project, or give the "
+                       "predictions as another file.")
+                )  # fmt: skip
+            _refuse_models(self.path, self.whose)
+        elif self.options.annotator is None:
+            refuse_shared(self.path, self.whose)
+        else:
+            check_annotator(self.options.annotator, self.whose)
+
+
+def _layers(path: str, options: Options, merged: bool) -> dict[str, _Layer]:
+    gold = _Layer(path, "annotations", options)
+    return {"gold": gold, "predicted": _Layer(path, "predictions", options)} if merged else {"only": gold}
+
+
+def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
+    """Where to cut the list of tasks."""
+    from spanwise.formats._json_surveys import survey_items
+
+    return survey_items("label-studio", _layers, file, options, cutting)
 
 
 def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
@@ -186,5 +221,6 @@ FORMAT = Format(
     read_layers=read_layers,
     write=write,
     recognise=recognise,
+    survey=survey,
     source="https://labelstud.io/guide/export",
 )

@@ -171,7 +171,7 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
     if isinstance(one, RecordSurvey):
-        return {"only": _of_records(one, piece, begin, end)}
+        return _of_records(one, piece, begin, end)
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
@@ -188,18 +188,20 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     return found
 
 
-def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> Annotation:
-    """The records of one part, as the whole file has them."""
-    part = one.part(one, _bytes(one, piece), piece.number)
-    corpus = part.corpus
-    if not one.has_ids:
-        corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
-    elif corpus.ids is None:  # those of other parts have some
-        corpus = replace(corpus, ids=("",) * len(corpus))
-    if corpus.documents is not None and corpus.document_ids is None:
-        _, first = _documents_between(one.documents, begin, end)
-        corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
-    return replace(part, corpus=_with_own_words(corpus))
+def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
+    """The records of one part by layer, as the whole file has them."""
+    parts = {}
+    for name, part in one.part(one, _bytes(one, piece), piece.number).items():
+        corpus = part.corpus
+        if not one.has_ids:
+            corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
+        elif corpus.ids is None:  # those of other parts have some
+            corpus = replace(corpus, ids=("",) * len(corpus))
+        if corpus.documents is not None and corpus.document_ids is None:
+            _, first = _documents_between(one.documents, begin, end)
+            corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
+        parts[name] = replace(part, corpus=_with_own_words(corpus))
+    return parts
 
 
 def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
@@ -215,7 +217,7 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     if isinstance(one, Held):
         return one.layers[layer].reading
     if isinstance(one, RecordSurvey):
-        return _reading_of_records(one, repairs=repairs, labels=labels)
+        return _reading_of_records(one, layer, repairs=repairs, labels=labels)
     recognised, declared = one.layers[layer], one.options.declared
     scheme = declared or recognised.scheme
     words = f"{one.options.scheme}, as declared" if declared else recognised.evidence
@@ -233,17 +235,17 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     )
 
 
-def _reading_of_records(one: RecordSurvey, *, repairs: int, labels: Sequence[str]) -> Reading:
+def _reading_of_records(one: RecordSurvey, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
     notes = (*one.notes, *label_notes(Mentions.of([], labels=labels)))
-    plain = Reading(path=one.path, sha256=one.sha256, format=one.format, evidence=one.kind, notes=notes)
-    found, declared = one.recognised, one.options.declared
+    kind, found, declared = one.layers[layer].kind, one.layers[layer].recognised, one.options.declared
+    plain = Reading(path=one.path, sha256=one.sha256, format=one.format, evidence=kind, notes=notes)
     if found is None:
         return plain
     words = f"{one.options.scheme}, as declared" if declared else found.evidence
     return replace(
         plain,
         scheme=declared or found.scheme,
-        evidence=f"{one.kind}; {words}",
+        evidence=f"{kind}; {words}",
         repair=one.options.repair,
         repairs=repairs,
         tags_fit=found.fitting,

@@ -30,6 +30,7 @@ from spanwise.formats._sentences import (
 from spanwise.formats._surveying import (
     Before,
     LinesRead,
+    RecordLayer,
     RecordSurvey,
     after_blank_line,
     cuts_of,
@@ -122,8 +123,7 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         sha256=None,
         format="brat",
         options=options,
-        kind=f"{len(paths):,} .ann files with their .txt",
-        recognised=None,
+        layers={"only": RecordLayer(f"{len(paths):,} .ann files with their .txt")},
         has_ids=documents is not None,
         cuts=cuts_of(cutting, None, sizes, [numbers], [numbers], (0, len(paths))),
         documents=documents,
@@ -140,11 +140,11 @@ def _brat_pieces(one: RecordSurvey) -> Iterator[bytes]:
         yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
 
 
-def _brat_part(one: RecordSurvey, data: bytes, number: int) -> Annotation:
+def _brat_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The documents of one part."""
     paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
     units, _ = _documents(one.path, paths, one.options)
-    return one.options.limits.check(annotation(units, Origin(one.path, "brat"), one.options))
+    return {"only": one.options.limits.check(annotation(units, Origin(one.path, "brat"), one.options))}
 
 
 def _pair(file: File, text_path: Path, name: str, options: Options, aside: _Aside) -> Standoff:

@@ -1,19 +1,17 @@
-"""Tags in columns of other tools: flair's `test.tsv`, the TSV of the HIPE shared tasks, CoNLL-U (Plus)."""
+"""Tags in columns of other tools: the TSV of the HIPE shared tasks, CoNLL-U and CoNLL-U Plus."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import isnan, nan
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
-from spanwise.columns import Codes, Ints, codes, floats, ints, offsets
+from spanwise.columns import Codes, Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source
-from spanwise.errors import ChoiceError, InputError, at, many
+from spanwise.errors import InputError, at, many
 from spanwise.formats._columns import Layout, Rows, check_utf8, line_places, lines_with, parse_fast
 from spanwise.formats._format import Format, Options, annotated, numbered_column
 from spanwise.formats._interning import Interner
@@ -22,14 +20,11 @@ from spanwise.formats._sentences import (
     TaggedSentence,
     no_token,
     sentences_of,
-    tagged_annotation,
     tokens_for,
     with_documents,
 )
 from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines, whole_pieces
 from spanwise.schemes import Tags
-
-_LAYERS = ("gold", "predicted")
 
 
 class TaggedRows(Struct, frozen=True, eq=False):
@@ -125,7 +120,8 @@ class TaggedReader(Struct, frozen=True):
         rows = self.rows(file, known, before)
         corpus, tags = rows.corpus(known, file.path, options)
         places = [file.first_line, *rows.ends.tolist()]
-        return LinesRead(corpus, ints(places[:-1]), places[-1], tags, None, ints(rows.marks), rows.after)
+        marks = ints(rows.marks)
+        return LinesRead(corpus, ints(places[:-1]), places[-1], {"only": tags}, None, marks, rows.after)
 
     def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
         """The sentences; a part goes on with the document before it."""
@@ -220,85 +216,6 @@ def _per_sentence(events: Sequence[tuple[int, str]], number: int, before: str | 
         names += [before] * (min(place, number) - len(names))
         before = name
     return names + [before] * (number - len(names))
-
-
-def read_flair(file: File, options: Options) -> Annotation:
-    """The predicted tags, or with `tag_column="gold"` the gold ones."""
-    wanted = options.tag_column if options.tag_column is not None else "predicted"
-    if wanted not in _LAYERS:
-        raise ChoiceError(f"a flair file has no column {wanted!r}.\nThere are: gold, predicted.")
-    return read_layers(file, options)[str(wanted)]
-
-
-def read_layers(file: File, options: Options) -> dict[str, Annotation]:
-    """Both columns of tags."""
-    rows: list[list[tuple[str, str, str, float, int]]] = [[]]
-    for number, line in enumerate(file.text.split("\n"), start=1):
-        line = line.strip()
-        if not line:
-            rows.append([])
-            continue
-        rows[-1].append((*_fields(line, file.path, number), number))
-    sentences = [sentence for sentence in rows if sentence]
-    result: dict[str, Annotation] = {}
-    for column, name in enumerate(_LAYERS, start=1):
-        units = [
-            TaggedSentence(
-                [row[0] for row in sentence],
-                [str(row[column]) for row in sentence],
-                lines=[row[4] for row in sentence],
-            )
-            for sentence in sentences
-        ]
-        reading = Reading(file.path, file.sha256, "flair", evidence=f"the column of {name} tags")
-        result[name] = tagged_annotation(units, reading, options)
-        if name == "predicted" and not any(isnan(row[3]) for sentence in sentences for row in sentence):
-            score = floats([row[3] for sentence in sentences for row in sentence])
-            corpus = replace(result[name].corpus, columns={"score": score})
-            result[name] = replace(result[name], corpus=corpus)
-        options = replace(options, prefer=options.prefer or result[name].reading.scheme)
-    return result
-
-
-def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
-    fields, score = line.split(" "), nan
-    if len(fields) > 3 and _is_number(fields[-1]):
-        score = float(fields.pop())
-    if len(fields) < 3:
-        raise InputError(
-            at(path, number, f"{line!r} has {len(fields)} columns.\nExpected 'token gold predicted', "
-               "perhaps followed by a confidence.")
-        )  # fmt: skip
-    # A token may hold blanks; tags may not.
-    return " ".join(fields[:-2]), fields[-2], fields[-1], score
-
-
-_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e-?\d+)?|\.\d+(?:e-?\d+)?", re.ASCII)
-
-
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None
-
-
-def recognise_flair(file: File) -> str | None:
-    """A `.tsv` without tabs: `test.tsv` or `dev.tsv` of three columns, or of four, the last a number."""
-    if file.suffix != ".tsv" or b"\t" in file.head:
-        return None
-    first = next((line for line in file.head.decode("utf-8", "replace").split("\n") if line.strip()), "")
-    fields = first.split()
-    named = len(fields) == 3 and file.name in ("test.tsv", "dev.tsv")
-    scored = len(fields) == 4 and _is_number(fields[-1])
-    return "a .tsv separated by blanks, as flair writes it" if named or scored else None
-
-
-FLAIR = Format(
-    name="flair",
-    summary="flair's test.tsv: token, gold tag, predicted tag, perhaps a confidence",
-    read=read_flair,
-    read_layers=read_layers,
-    recognise=recognise_flair,
-    source="https://github.com/flairNLP/flair",
-)
 
 
 HIPE_COLUMNS = ("TOKEN", "NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-FINE-METO", "NE-FINE-COMP",

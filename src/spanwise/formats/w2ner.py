@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
-from spanwise.formats._format import Format, JsonRecord, Options, whole
+from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
@@ -26,8 +29,34 @@ def read(file: File, options: Options) -> Annotation:
         raise InputError(
             at(file.path, 1, "this is not a list of sentences.\nExpected [{'sentence': […], 'ner': […]}].")
         )
-    units = [_sentence(row, number, file.path) for number, row in enumerate(rows, start=1)]
-    return annotation(units, Origin(file.path, "w2ner", "a JSON list of sentences", file.sha256), options)
+    reader = _Reader(file.path)
+    origin = Origin(file.path, "w2ner", reader.evidence, file.sha256)
+    return annotation(reader.units(rows, 1), origin, options)
+
+
+class _Reader(Struct, frozen=True):
+    """Reads sentences: all of a list, or those of a part."""
+
+    path: str
+    evidence: str = "a JSON list of sentences"
+
+    def units(self, items: Sequence[object], first: int) -> list[Standoff]:
+        """The sentences."""
+        return [_sentence(row, number, self.path) for number, row in enumerate(items, start=first)]
+
+    def check(self) -> None:
+        """Sentences say nothing of each other."""
+
+
+def _readers(path: str, options: Options, merged: bool) -> dict[str, _Reader] | None:
+    return None if merged else {"only": _Reader(path)}
+
+
+def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
+    """Where to cut the list."""
+    from spanwise.formats._json_surveys import survey_items
+
+    return survey_items("w2ner", _readers, file, options, cutting)
 
 
 def _sentence(row: Any, number: int, path: str) -> Standoff:
@@ -88,5 +117,6 @@ FORMAT = Format(
     read=read,
     write=write,
     recognise=recognise,
+    survey=survey,
     source="https://github.com/ljynlp/W2NER",
 )

@@ -1,0 +1,383 @@
+"""One look at a whole file of JSON: a list that is cut between its items, or lines of objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, Ints, ints
+from spanwise.corpus import Annotation
+from spanwise.errors import InputError, at
+from spanwise.formats._columns import line_places
+from spanwise.formats._format import Cutting, JsonRecord, Options
+from spanwise.formats._opening import BOM, File
+from spanwise.formats._sentences import Origin, Standoff, annotation, is_spans
+from spanwise.formats._surveying import (
+    RecordLayer,
+    RecordSurvey,
+    cut_pieces,
+    cuts_of,
+    has_mark,
+    must_be_whole,
+    whole_pieces,
+)
+from spanwise.formats.annotators import names_annotators
+from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, as_record, gathered, records
+from spanwise.schemes import Tags, malformed, recognise_situations, situations
+
+CHUNK = 1 << 22  # bytes of JSON that are looked at together
+_KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
+_SPACE = b" \t\r\n"  # the white space of JSON
+
+# ---- a list, cut between its items ----
+
+_QUOTE, _OPENING, _CLOSING, _COMMA = 1, 2, 3, 4
+_MARKS = np.zeros(256, dtype=np.uint8)
+for _characters, _mark in ((b'"', _QUOTE), (b"[{", _OPENING), (b"]}", _CLOSING), (b",", _COMMA)):
+    _MARKS[list(_characters)] = _mark
+
+
+def commas_between(data: bytes) -> Ints:
+    """Where the commas are that are inside no string, list or object of these bytes.
+
+    Examples:
+        >>> commas_between(b'{"a": [1, 2]}, "x, y", 3').tolist()
+        [13, 21]
+    """
+    marks = _MARKS[np.frombuffer(data, dtype=np.uint8)]
+    places = np.flatnonzero(marks)
+    marks = marks[places]
+    if b"\\" in data:
+        inside = _escaped(data, places) & (marks == _QUOTE)
+        places, marks = places[~inside], marks[~inside]
+    quotes = np.cumsum(marks == _QUOTE)
+    outside = (quotes % 2 == 0) & (marks != _QUOTE)
+    places, marks = places[outside], marks[outside]
+    depth = np.cumsum((marks == _OPENING).astype(np.int64) - (marks == _CLOSING))
+    return ints(places[(marks == _COMMA) & (depth == 0)])
+
+
+def _escaped(data: bytes, places: Ints) -> Bools:
+    """Whether an odd number of backslashes stands before each of these places."""
+    slashes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\\"))
+    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)  # of each run of them
+    begins = slashes[first]
+    ends = slashes[np.append(first[1:], len(slashes)) - 1] + 1
+    run_of = np.minimum(np.searchsorted(ends, places), len(ends) - 1)
+    escaped: Bools = (ends[run_of] == places) & ((ends - begins)[run_of] % 2 == 1)
+    return escaped
+
+
+class Items(Struct, frozen=True, eq=False):
+    """Some items of a list that follow each other, and the byte with which each begins."""
+
+    items: list[object]
+    begins: Ints
+    end: int  # the byte behind them
+
+
+def item_pieces(file: File) -> Iterator[Items]:
+    """The items of a file that is one JSON list, some at a time.
+
+    Raises:
+        InputError: the file is not one list; reading all of it says why.
+    """
+    stream = file.chunks(CHUNK)
+    head = b""
+    for chunk in stream:
+        head += chunk
+        if head.lstrip(_SPACE):
+            break
+    begin = len(head) - len(head.lstrip(_SPACE)) + 1
+    if head[begin - 1 : begin] != b"[":
+        raise _no_list(file.path)
+    byte = begin + (len(BOM) if has_mark(file) else 0)
+    any_before, held = False, b""
+    for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
+        if held:
+            yield Items(items_of(file.path, held), _begins(held, byte), byte + len(held))
+            byte += len(held)
+            any_before = True
+        held = piece
+    if not held.rstrip(_SPACE).endswith(b"]"):
+        raise _no_list(file.path)
+    items = items_of(file.path, held)
+    if items:
+        yield Items(items, _begins(held, byte), byte + len(held))
+    elif any_before:  # a comma behind the last item
+        raise _no_list(file.path)
+
+
+def items_of(path: str, data: bytes) -> list[object]:
+    """The items in bytes that begin with one and end with what stands behind one, a comma or a bracket."""
+    try:
+        items: list[object] = json.loads(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
+    except (ValueError, RecursionError):
+        raise _no_list(path) from None
+    return items
+
+
+def _begins(data: bytes, byte: int) -> Ints:
+    """The byte with which each item begins; the first one of the data is number `byte`."""
+    inner = commas_between(data.rstrip(_SPACE)[:-1])
+    return ints(np.concatenate([[0], inner + 1]) + byte)
+
+
+def _after_last_comma(data: bytes) -> int:
+    commas = commas_between(data)
+    return int(commas[-1]) + 1 if len(commas) else 0
+
+
+def _no_list(path: str) -> InputError:
+    return InputError(at(path, None, "the file is not one JSON list.\nIs it complete?"))
+
+
+class ItemReader(Protocol):
+    """Reads one layer of the items of a list, each of which is a sentence or a text."""
+
+    @property
+    def evidence(self) -> str: ...
+    def units(self, items: Sequence[object], first: int) -> list[Standoff]:
+        """The sentences or texts of items, the first of which has this number in the whole list."""
+        ...
+
+    def check(self) -> None:
+        """Refuse what all items read so far may not say together."""
+        ...
+
+
+Readers = Callable[[str, Options, bool], Mapping[str, ItemReader] | None]
+
+
+def survey_items(
+    name: str, readers: Readers, file: File, options: Options, cutting: Cutting
+) -> RecordSurvey | None:
+    """Look at a file that is one JSON list; None where reading all of it says what is wrong.
+
+    `readers(path, options, merged)` are those of its layers, "only", or "gold" and "predicted" of a
+    `merged` file; None where there are no such layers.
+    """
+    layers = readers(file.path, options, cutting.merged)
+    if layers is None:
+        return None
+    sizes: list[Ints] = []
+    begins: list[Ints] = []
+    labels: dict[str, set[str]] = {layer: set() for layer in layers}
+    number, end, has_ids, has_documents = 0, 0, False, False
+    try:
+        for piece in item_pieces(file):
+            parts = _layers_of(name, layers, file.path, options, piece.items, number + 1)
+            lengths = [part.corpus.lengths for part in parts.values()]
+            if not all(np.array_equal(lengths[0], other) for other in lengths):
+                return None  # texts of gold and predictions that differ
+            for layer, part in parts.items():
+                labels[layer] |= {*part.mentions.labels}
+                has_ids |= part.corpus.ids is not None
+                has_documents |= part.corpus.documents is not None
+            sizes.append(lengths[0])
+            begins.append(piece.begins)
+            number, end = number + len(piece.items), piece.end
+        for reader in layers.values():
+            reader.check()
+    except InputError:
+        return None
+    if not number or max(map(len, labels.values())) > options.limits.labels:
+        return None
+    return RecordSurvey(
+        path=file.path,
+        sha256=file.sha256,
+        format=name,
+        options=options,
+        layers={layer: RecordLayer(reader.evidence) for layer, reader in layers.items()},
+        has_ids=has_ids,
+        cuts=cuts_of(cutting, None, sizes, [ints(np.zeros(number))], begins, (0, end)),
+        documents=ints(np.arange(number + 1)) if has_documents else None,
+        part=partial(_item_part, readers),
+    )
+
+
+def _layers_of(
+    name: str,
+    readers: Mapping[str, ItemReader],
+    path: str,
+    options: Options,
+    items: Sequence[object],
+    first: int,
+) -> dict[str, Annotation]:
+    """The annotations of items, the first of which has this number, by layer."""
+    return {
+        layer: options.limits.check(annotation(reader.units(items, first), Origin(path, name), options))
+        for layer, reader in readers.items()
+    }
+
+
+def _item_part(readers: Readers, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+    """The sentences or texts in the items of one part."""
+    layers = readers(one.path, one.options, "only" not in one.layers)
+    assert layers is not None
+    first = one.cuts[number].sentence + 1
+    parts = _layers_of(one.format, layers, one.path, one.options, items_of(one.path, data), first)
+    if not one.has_ids:
+        return parts
+    return {layer: _with_names(part) for layer, part in parts.items()}
+
+
+def _with_names(part: Annotation) -> Annotation:
+    """The part with names that are empty, where items of other parts alone have names."""
+    corpus = part.corpus
+    if corpus.ids is not None:
+        return part
+    ids = ("",) * len(corpus)
+    return replace(
+        part, corpus=replace(corpus, ids=ids, document_ids=None if corpus.documents is None else ids)
+    )
+
+
+# ---- lines of objects, or a list of them ----
+
+
+def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
+    """Look at a file of JSON records; None where it must be read whole, for what it is or what is wrong."""
+    if cutting.merged or must_be_whole(options):
+        return None
+    look = _Look(file, options)
+    try:
+        if not look.through():
+            return None
+    except InputError:
+        return None  # reading all of it says what is wrong, and how often
+    return look.survey(cutting)
+
+
+class _Look:
+    """One pass over a file of JSON records that keeps sums and places."""
+
+    def __init__(self, file: File, options: Options) -> None:
+        self._file, self._options = file, options
+        self._kind = ""
+        self._situations: Ints | None = None
+        self._labels: set[str] = set()
+        self._lines: list[Ints] = []
+        self._bytes: list[Ints] = []
+        self._sizes: list[Ints] = []
+        self._ids = True
+        # Which field names documents is known at the end only.
+        self._starts: dict[str, list[int]] = {key: [] for key in DOCUMENTS}
+        self._before: dict[str, str] = {}
+        self._number = 0
+        self._end = (1, 0)
+        self._listed = False
+
+    def through(self) -> bool:
+        """Read the file; False where it cannot be read in parts."""
+        self._listed = self._file.head.lstrip(_SPACE)[:1] == b"["
+        steps = self._through_items() if self._listed else self._through_lines()
+        return all(steps) and bool(self._number)
+
+    def _through_lines(self) -> Iterator[bool]:
+        """Read lines, some at a time; False where these cannot be read in parts."""
+        byte, line = len(BOM) if has_mark(self._file) else 0, 1
+        for chunk in whole_pieces(self._file, _after_line, CHUNK):
+            part = File.of_bytes(self._file.path, chunk, first_line=line)
+            batch = gathered(part.path, records(part), self._options, self._kind)
+            begins, _ = line_places(chunk)
+            yield self._take(batch, ints(byte + begins[np.array(batch.lines, dtype=np.int64) - line]))
+            line += chunk.count(b"\n")
+            byte += len(chunk)
+            self._end = (line, byte)
+
+    def _through_items(self) -> Iterator[bool]:
+        """Read the items of a list, some at a time; False where these cannot be read in parts."""
+        for piece in item_pieces(self._file):
+            # A list of spans alone is what a pipeline gives for one text, or for one each.
+            yield not any(isinstance(item, list) for item in piece.items) and not is_spans(piece.items)
+            batch = gathered(
+                self._file.path, _as_records(self._file.path, piece.items), self._options, self._kind
+            )
+            yield self._take(batch, piece.begins)
+            self._end = (1, piece.end)
+
+    def _take(self, batch: Gathered, begins: Ints) -> bool:
+        """Add records that begin with these bytes; False where they must be looked at with all others."""
+        self._kind = batch.kind
+        if batch.refused:
+            return False
+        if not batch.lines:
+            return True
+        if batch.kind not in _KINDS or names_annotators(batch.records):
+            return False
+        if batch.kind == "tokens with tags":
+            if any(malformed(tag) for tag in {tag for tags in batch.tags for tag in tags}):
+                return False
+            counts = situations(Tags.of(batch.tags))
+            self._situations = counts if self._situations is None else ints(self._situations + counts)
+        self._labels |= {label for *_, label in batch.spans}
+        if len(self._labels) > self._options.limits.labels:
+            return False
+        self._lines.append(ints(batch.lines))
+        self._bytes.append(begins)
+        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.places]))
+        self._ids &= all(isinstance(record.get("id"), str | int) for record in batch.records)
+        for key in list(self._starts):
+            self._note(key, batch.records)
+        self._number += len(batch.lines)
+        return True
+
+    def _note(self, key: str, some: Sequence[Any]) -> None:
+        """Where documents begin, if this field names them."""
+        if not all(key in record for record in some):
+            del self._starts[key]
+            return
+        for number, record in enumerate(some, start=self._number):
+            value = json.dumps(record[key], sort_keys=True, default=str)
+            if self._before.get(key) != value:
+                self._starts[key].append(number)
+                self._before[key] = value
+
+    def survey(self, cutting: Cutting) -> RecordSurvey:
+        """What all of it says."""
+        key = None if self._options.documents == "none" else next(iter(self._starts), None)
+        starts = None if key is None else ints(self._starts[key])
+        cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, self._end)
+        recognised = None
+        if self._situations is not None:
+            recognised = recognise_situations(self._situations, prefer=self._options.prefer)
+        return RecordSurvey(
+            path=self._file.path,
+            sha256=self._file.sha256,
+            format="jsonl",
+            options=replace(self._options, documents=key or "none"),
+            layers={"only": RecordLayer(self._kind, recognised)},
+            has_ids=self._ids,
+            cuts=cuts,
+            documents=None if starts is None else ints([*starts, self._number]),
+            part=partial(_record_part, self._listed),
+        )
+
+
+def _record_part(listed: bool, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+    """The records of one part, which are items of a list or lines."""
+    options, layer = one.options, one.layers["only"]
+    declared = {} if layer.recognised is None else {"scheme": options.scheme or layer.recognised.scheme}
+    if listed:
+        found = _as_records(one.path, items_of(one.path, data))
+    else:
+        found = records(File.of_bytes(one.path, data, first_line=one.cuts[number].line))
+    batch = gathered(one.path, found, options, layer.kind)
+    return {"only": options.limits.check(annotation_of(batch, replace(options, **declared)))}
+
+
+def _as_records(path: str, items: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:
+    """Each record with its line, as all items of a list are at line 1."""
+    return ((1, as_record(path, 1, item)) for item in items)
+
+
+def _after_line(data: bytes) -> int:
+    return data.rfind(b"\n") + 1
