@@ -159,11 +159,11 @@ def parse_fast(
     kept = np.zeros(0, dtype=np.int64)
     if left_out is not None and len(left_out):
         begins, ends = line_places(data)
-        kept = _without(len(ends), left_out)
-        data = _without_lines(data, begins[left_out].tolist(), ends[left_out].tolist())
+        kept = without(len(ends), left_out)
+        data = without_lines(data, begins[left_out].tolist(), ends[left_out].tolist())
     if layout.separator == "tab" and _has_loose_blanks(data):
         return None
-    found = _found(data, layout)
+    found = field_places(data, layout.separator, layout.width)
     if found is None:
         return None
     if left_out is None or not len(left_out):
@@ -195,7 +195,8 @@ def lines_with(data: bytes, mark: bytes) -> Ints:
     return ints([line for line in found.tolist() if data.startswith(mark, begins[line])])
 
 
-def _without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
+def without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
+    """The data without the lines that begin and end here."""
     pieces, at = [], 0
     for begin, end in zip(begins, ends, strict=True):
         if begin > at:
@@ -204,7 +205,7 @@ def _without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
     return b"".join([*pieces, data[at:]])
 
 
-class _FieldPlaces(Struct, frozen=True, eq=False):
+class FieldPlaces(Struct, frozen=True, eq=False):
     """Where the fields of regular lines begin and end, as many in each row as there are columns."""
 
     buffer: bytes
@@ -213,22 +214,22 @@ class _FieldPlaces(Struct, frozen=True, eq=False):
     blanks: Ints  # the blank lines before each row, and those after the last
 
 
-def _found(data: bytes, layout: Layout) -> _FieldPlaces | None:
+def field_places(data: bytes, separator: str, width: int) -> FieldPlaces | None:
     """The fields, each between two changes from separators to others; None where lines are not regular."""
     # The byte before the first counts as a line end: chunks begin where a line does.
     bytes_ = np.frombuffer(b"\n" + data, dtype=np.uint8)
     at_newline = bytes_ == 10
     separating = at_newline | (bytes_ == 9)
-    if layout.separator == "blank":
+    if separator == "blank":
         separating |= bytes_ == 32
     edge = np.flatnonzero(separating[1:] != separating[:-1])  # beginnings and ends of fields, in turn
     begin, stop = edge[::2], edge[1::2]
-    number, rest = divmod(len(stop), layout.width)
+    number, rest = divmod(len(stop), width)
     if rest:
         return None
-    last = stop[layout.width - 1 :: layout.width]
+    last = stop[width - 1 :: width]
     blanks = np.empty(number + 1, dtype=np.int64)
-    blanks[:-1] = begin[:: layout.width]
+    blanks[:-1] = begin[::width]
     blanks[-1] = len(data)
     blanks[1:] -= last + 1  # what is between two rows beyond the end of the first
     blank = np.count_nonzero(at_newline[1:] & at_newline[:-1])
@@ -236,12 +237,12 @@ def _found(data: bytes, layout: Layout) -> _FieldPlaces | None:
         return None
     if blanks.sum() != blank:
         return None  # a line that begins with a blank
-    if layout.separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
+    if separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
         return None  # an empty field
-    return _FieldPlaces(data + PADDING, begin, stop, blanks)
+    return FieldPlaces(data + PADDING, begin, stop, blanks)
 
 
-def _without(size: int, left_out: Ints) -> Ints:
+def without(size: int, left_out: Ints) -> Ints:
     """The numbers below `size`, except those left out."""
     kept = np.ones(size, dtype=bool)
     kept[left_out] = False
@@ -249,7 +250,7 @@ def _without(size: int, left_out: Ints) -> Ints:
 
 
 def _rows(
-    places: _FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+    places: FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
     """The rows between separators that have been found to be regular."""
     number, width = len(places.blanks) - 1, layout.width
@@ -266,7 +267,7 @@ def _rows(
     if layout.comments is not None:
         token_lines = ints(np.delete(line + np.arange(number) + before[:number], marks))
     columns = []
-    kept = _without(number, marks) if len(marks) else slice(None)
+    kept = without(number, marks) if len(marks) else slice(None)
     for which, interner in zip(layout.wanted, interners, strict=True):
         begin, stop = places.begin[which::width][kept], places.stop[which::width][kept]
         coded = _tag_codes if which in layout.tags else Interner.codes

@@ -142,7 +142,7 @@ class Interner:
         total = known + len(size)
         if total > len(self._length):
             self._lengthen(1 << total.bit_length())
-        letters = _in_lines(buffer, begin, size)
+        letters = in_lines(buffer, begin, size)
         self.strings.extend(letters[:-1].tobytes().decode("utf-8").split("\n"))
         self._length[known:total] = size
         self._at[known:total] = self._stored + np.cumsum(size + 1) - size - 1
@@ -187,7 +187,7 @@ class Interner:
         return self._others[word]
 
 
-def _in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
+def in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
     """The bytes of words one after the other, each with a line end after it, which no word holds."""
     until = np.cumsum(size + 1)
     place = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])

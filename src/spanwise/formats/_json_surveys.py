@@ -75,7 +75,7 @@ def _escaped(data: bytes, places: Ints) -> Bools:
     return escaped
 
 
-class Items(Struct, frozen=True, eq=False):
+class ItemPiece(Struct, frozen=True, eq=False):
     """Some items of a list that follow each other, and the byte with which each begins."""
 
     items: list[object]
@@ -83,7 +83,7 @@ class Items(Struct, frozen=True, eq=False):
     end: int  # the byte behind them
 
 
-def item_pieces(file: File) -> Iterator[Items]:
+def item_pieces(file: File) -> Iterator[ItemPiece]:
     """The items of a file that is one JSON list, some at a time.
 
     Raises:
@@ -102,7 +102,7 @@ def item_pieces(file: File) -> Iterator[Items]:
     any_before, held = False, b""
     for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
         if held:
-            yield Items(items_of(file.path, held), _begins(held, byte), byte + len(held))
+            yield ItemPiece(items_of(file.path, held), _begins(held, byte), byte + len(held))
             byte += len(held)
             any_before = True
         held = piece
@@ -110,7 +110,7 @@ def item_pieces(file: File) -> Iterator[Items]:
         raise _no_list(file.path)
     items = items_of(file.path, held)
     if items:
-        yield Items(items, _begins(held, byte), byte + len(held))
+        yield ItemPiece(items, _begins(held, byte), byte + len(held))
     elif any_before:  # a comma behind the last item
         raise _no_list(file.path)
 

@@ -250,7 +250,7 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     Neighbours with the same `document` make a document; a text without one is its own.
     """
     if not units:
-        raise InputError(at(origin.path, None, "the file has neither sentences nor text.\nIs it complete?"))
+        raise no_text(origin.path)
     whole = isinstance(units[0].body, str)
     lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
     # A text is on one line of its file, so its characters have no lines of their own.
@@ -258,7 +258,7 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
     if options.documents != "none":
         corpus = _with_documents(corpus, units, texts=whole)
-    _check_inside(units, origin)
+    check_inside(units, origin)
     mentions = mentions_of([unit.mentions for unit in units])
     if any(unit.scores for unit in units):
         scores = [unit.scores or [nan] * len(unit.mentions) for unit in units]
@@ -276,6 +276,11 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
         notes=(*origin.notes, *label_notes(mentions)),
     )
     return Annotation(corpus, mentions, reading)
+
+
+def no_text(path: str) -> InputError:
+    """The error for a file without sentences or texts."""
+    return InputError(at(path, None, "the file has neither sentences nor text.\nIs it complete?"))
 
 
 def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
@@ -357,8 +362,9 @@ def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -
     )
 
 
-def _check_inside(units: Sequence[Standoff], origin: Origin) -> None:
-    for number, unit in enumerate(units):
+def check_inside(units: Sequence[Standoff], origin: Origin, first: int = 0) -> None:
+    """An InputError where a mention is outside its sentence or text; the first one has this number."""
+    for number, unit in enumerate(units, start=first):
         for pieces, label in unit.mentions:
             for start, end in pieces:
                 if not 0 <= start < end <= len(unit.body):

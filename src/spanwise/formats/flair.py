@@ -68,7 +68,7 @@ def _sentences(file: File) -> list[list[tuple[str, str, str, float, int]]]:
     return [sentence for sentence in rows if sentence]
 
 
-class _Reader(Struct, frozen=True):
+class FlairReader(Struct, frozen=True):
     """Reads both columns of tags of some lines; without `merged`, the one that is wanted is "only"."""
 
     layers: tuple[str, str]
@@ -99,7 +99,7 @@ def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
     if not cutting.merged and _column(options) == "predicted":
         layers = ("gold", "only")  # whose scheme the predicted tags are taken to have, too
     kinds = dict(zip(layers, _KINDS.values(), strict=True))
-    reader = _Reader(layers)
+    reader = FlairReader(layers)
     return survey_lines("flair", lambda *_: reader, file, options, cutting, kinds=kinds)
 
 

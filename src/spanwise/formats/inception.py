@@ -14,170 +14,28 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import ints
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import Format, Options
+from spanwise.formats._interning import Interner
 from spanwise.formats._opening import UTF8, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, tokens_for
-from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines
+from spanwise.formats._surveying import survey_lines
+from spanwise.formats._webanno import annotation_of, sentences_of, webanno_reader
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
-_ESCAPED = re.compile(r"\\(.)")
-_SPLIT = re.compile(r"(?<!\\)\|")
-_NUMBERED = re.compile(r"(.*?)(?<!\\)\[(\d+)\]$", re.DOTALL)
 
 
-class _Layer(Struct, frozen=True):
-    """A span layer of the header, and the column of the feature that holds its labels."""
-
-    name: str
-    feature: str
-    column: int
-
-
-def read_webanno(file: File, options: Options) -> Annotation:
+def read_webanno(file: File, options: Options, words: Interner | None = None) -> Annotation:
     """The mentions of the layer NamedEntity (or the first span layer) by its feature `value` (or its first).
 
     `tag_column="Layer"` or `"Layer.feature"` names others. Mentions on parts of a token are on the token.
     """
-    file.utf8  # noqa: B018 - all of it is in memory from here on
-    reader = webanno_reader(file, options)
-    origin = Origin(file.path, "webanno", reader.evidence, file.sha256)
-    return annotation(_sentences_of(file, reader.layer), origin, options)
-
-
-class WebannoReader(Struct, frozen=True):
-    """Reads sentences with the mentions of one layer: all of a file, or those of a part."""
-
-    layer: _Layer
-
-    @property
-    def evidence(self) -> str:
-        """Which layer holds the mentions."""
-        return f"the layer {self.layer.name.rpartition('.')[2]}, feature {self.layer.feature}"
-
-    def border(self, data: bytes) -> int:
-        """Where the last sentence ends that is whole."""
-        return after_blank_line(data)
-
-    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
-        """The sentences."""
-        units = _sentences_of(file, self.layer)
-        if not units:
-            return None
-        part = annotation(units, Origin(file.path, "webanno"), options)
-        return LinesRead(part.corpus, ints([unit.line for unit in units]), mentions=part.mentions)
-
-
-def webanno_reader(file: File, options: Options) -> WebannoReader:
-    """The reader for the layer that the header names."""
-    marked = (line for chunk in file.line_chunks() for line in chunk.split(b"\n") if line.startswith(b"#T_"))
-    lines = [line.rstrip(b"\r").decode("utf-8", "replace") for line in marked]
-    return WebannoReader(_layer(file.path, lines, options))
-
-
-def _sentences_of(file: File, layer: _Layer) -> list[Standoff]:
-    """The sentences of a file, or of a part of it, with their mentions."""
-    units: list[Standoff] = []
-    tokens: list[str] = []
-    marks: list[tuple[int, str, str | None]] = []  # token, label, number
-    first = 0
-
-    def close() -> None:
-        if tokens:
-            units.append(Standoff(tuple(tokens), _mentions(marks), line=first))
-        tokens.clear()
-        marks.clear()
-
-    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
-        line = line.rstrip("\r")
-        if not line:
-            close()
-            continue
-        if line.startswith("#"):
-            continue
-        fields = line.split("\t")
-        if len(fields) < 3 or not re.match(r"\d+-\d+", fields[0]):
-            raise InputError(
-                at(file.path, number, f"{line[:60]!r} is not a token.\n"
-                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as in WebAnno TSV 3.")
-            )  # fmt: skip
-        if "." not in fields[0]:
-            if not tokens:
-                first = number
-            tokens.append(_plain(fields[2]))
-        value = fields[layer.column] if layer.column < len(fields) else "_"
-        for label, identity in _values(value):
-            marks.append((len(tokens) - 1, label, identity))
-    close()
-    return units
-
-
-def _layer(path: str, lines: Sequence[str], options: Options) -> _Layer:
-    wanted = str(options.tag_column) if options.tag_column is not None else None
-    layers = _layers(lines)
-    for layer in layers:
-        short = layer.name.rpartition(".")[2]
-        if wanted in (short, layer.name, f"{short}.{layer.feature}", f"{layer.name}.{layer.feature}"):
-            return layer
-    if wanted is None and layers:
-        named = [layer for layer in layers if layer.name.endswith(".NamedEntity")]
-        return next((layer for layer in named if layer.feature == "value"), (named or layers)[0])
-    known = ", ".join(f"{layer.name.rpartition('.')[2]}.{layer.feature}" for layer in layers) or "none"
-    raise InputError(
-        at(
-            path,
-            None,
-            f"there is no span layer {wanted or 'at all'} in the header.\nThe span layers are: {known}.",
-        )
-    )
-
-
-def _layers(lines: Sequence[str]) -> list[_Layer]:
-    """Every feature of every span layer, with its column; other layers take columns too."""
-    column = 3
-    layers: list[_Layer] = []
-    for line in lines:
-        if not line.startswith("#T_"):
-            continue
-        name, *features = line.partition("=")[2].split("|")
-        for index, feature in enumerate(features or [""]):
-            if line.startswith("#T_SP"):
-                layers.append(_Layer(name, feature or "value", column + index))
-        column += max(len(features), 1)
-    return layers
-
-
-def _values(field: str) -> list[tuple[str, str | None]]:
-    """The labels of a field with their numbers; `_` means none, `*` a mention without a label."""
-    if field == "_":
-        return []
-    result: list[tuple[str, str | None]] = []
-    for part in _SPLIT.split(field):
-        match = _NUMBERED.match(part)
-        label, identity = (match[1], match[2]) if match else (part, None)
-        result.append(("*" if label in ("*", "_") else _plain(label), identity))
-    return result
-
-
-def _mentions(marks: Sequence[tuple[int, str, str | None]]) -> list[tuple[Pieces, str]]:
-    """A mention for every number, and one for every mark without a number, in order of their first token."""
-    tokens: dict[tuple[str, str], list[int]] = {}
-    for index, (token, label, identity) in enumerate(marks):
-        key = identity if identity is not None else f"single {index}"
-        tokens.setdefault((key, label), []).append(token)
-    return [
-        (tuple((token, token + 1) for token in sorted(set(where))), label)
-        for (_, label), where in tokens.items()
-    ]
-
-
-def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
+    reader, words = webanno_reader(file, options), words or Interner()
+    rows = reader.whole(file, words)
+    return annotation_of(rows, words, Origin(file.path, "webanno", reader.evidence, file.sha256), options)
 
 
 def _escaped(text: str) -> str:
@@ -224,6 +82,7 @@ WEBANNO = Format(
     write=write,
     recognise=recognise_webanno,
     survey=partial(survey_lines, "webanno", webanno_reader),
+    interning=True,
     source="https://webanno.github.io/webanno/releases/3.6.7/docs/user-guide.html#sect_webannotsv",
 )
 
@@ -461,7 +320,7 @@ def _whole(file: File, chosen: Mapping[str, File], options: Options, notes: Sequ
             evidence = reader.evidence
             # Lines of many files would name no place: document and sentence do.
             units += [
-                replace(sentence, document=name, line=None) for sentence in _sentences_of(part, reader.layer)
+                replace(sentence, document=name, line=None) for sentence in sentences_of(part, reader.layer)
             ]
         kinds.add(evidence)
     if len({isinstance(unit.body, str) for unit in units}) > 1:

@@ -21,7 +21,7 @@ def read(file: File, options: Options) -> Annotation:
 
     Where a task has several, `options.annotator` says whose is meant.
     """
-    return _read_layer(file, json_of(file), _Layer(file.path, "annotations", options))
+    return _read_layer(file, json_of(file), TaskLayer(file.path, "annotations", options))
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
@@ -33,7 +33,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
     }
 
 
-def _read_layer(file: File, tasks: object, layer: _Layer) -> Annotation:
+def _read_layer(file: File, tasks: object, layer: TaskLayer) -> Annotation:
     if not isinstance(tasks, list):
         raise InputError(
             at(file.path, 1, "this is not a list of tasks.\nExport the project as JSON or JSON-MIN.")
@@ -43,7 +43,7 @@ def _read_layer(file: File, tasks: object, layer: _Layer) -> Annotation:
     return annotation(units, Origin(file.path, "label-studio", layer.evidence, file.sha256), layer.options)
 
 
-class _Layer(Struct):
+class TaskLayer(Struct):
     """Reads annotations or predictions of tasks, of all or of some at a time."""
 
     path: str
@@ -102,9 +102,9 @@ class _Layer(Struct):
             check_annotator(self.options.annotator, self.whose)
 
 
-def _layers(path: str, options: Options, merged: bool) -> dict[str, _Layer]:
-    gold = _Layer(path, "annotations", options)
-    return {"gold": gold, "predicted": _Layer(path, "predictions", options)} if merged else {"only": gold}
+def _layers(path: str, options: Options, merged: bool) -> dict[str, TaskLayer]:
+    gold = TaskLayer(path, "annotations", options)
+    return {"gold": gold, "predicted": TaskLayer(path, "predictions", options)} if merged else {"only": gold}
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:

@@ -29,12 +29,12 @@ def read(file: File, options: Options) -> Annotation:
         raise InputError(
             at(file.path, 1, "this is not a list of sentences.\nExpected [{'sentence': […], 'ner': […]}].")
         )
-    reader = _Reader(file.path)
+    reader = _SentenceListReader(file.path)
     origin = Origin(file.path, "w2ner", reader.evidence, file.sha256)
     return annotation(reader.units(rows, 1), origin, options)
 
 
-class _Reader(Struct, frozen=True):
+class _SentenceListReader(Struct, frozen=True):
     """Reads sentences: all of a list, or those of a part."""
 
     path: str
@@ -48,8 +48,8 @@ class _Reader(Struct, frozen=True):
         """Sentences say nothing of each other."""
 
 
-def _readers(path: str, options: Options, merged: bool) -> dict[str, _Reader] | None:
-    return None if merged else {"only": _Reader(path)}
+def _readers(path: str, options: Options, merged: bool) -> dict[str, _SentenceListReader] | None:
+    return None if merged else {"only": _SentenceListReader(path)}
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:

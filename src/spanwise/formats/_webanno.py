@@ -1,0 +1,407 @@
+"""Lines of WebAnno TSV 3: tokens and the mentions of one layer as columns, or line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.columns import Codes, Ints, codes, ints, offsets
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, with_one_labelling
+from spanwise.errors import InputError, at
+from spanwise.formats._columns import (
+    FieldPlaces,
+    check_utf8,
+    field_places,
+    line_places,
+    lines_with,
+    without,
+    without_lines,
+)
+from spanwise.formats._format import Options, label_notes
+from spanwise.formats._interning import Interner, in_lines
+from spanwise.formats._opening import File
+from spanwise.formats._sentences import (
+    Origin,
+    Standoff,
+    check_inside,
+    mentions_of,
+    no_text,
+    with_documents,
+)
+from spanwise.formats._surveying import Before, LinesRead, after_blank_line, whole_pieces
+
+_LAYER = re.compile(rb"^#T_[^\n]*", re.MULTILINE)
+_TOKEN = re.compile(r"\d+-\d+")
+_TOKENS = re.compile(rb"(?:\d+-\d+\n)+")  # all of them whole: none is a part of a token
+_ESCAPED = re.compile(r"\\(.)")
+_SPLIT = re.compile(r"(?<!\\)\|")
+_NUMBERED = re.compile(r"(.*?)(?<!\\)\[(\d+)\]$", re.DOTALL)
+# Where nothing is escaped: all up to a number in brackets that ends the line.
+_MARK = re.compile(r"^([^\[\n]*(?:\[(?!\d+\]$)[^\[\n]*)*)(?:\[(\d+)\])?$", re.MULTILINE)
+
+
+class SpanLayer(Struct, frozen=True):
+    """A span layer of the header, and the column of the feature that holds its labels."""
+
+    name: str
+    feature: str
+    column: int
+
+
+class SentenceRows(Struct, frozen=True, eq=False):
+    """The sentences of some lines: tokens as codes, and mentions."""
+
+    tokens: Codes
+    begins: Ints  # the first token of each sentence
+    lines: Ints  # of these tokens
+    mentions: Mentions
+
+    @classmethod
+    def joined(cls, parts: Sequence[SentenceRows]) -> SentenceRows:
+        """The sentences of lines that follow each other."""
+        tokens = offsets([len(part.tokens) for part in parts])[:-1]
+        sentences = offsets([len(part.begins) for part in parts])[:-1]
+        mentions = with_one_labelling([part.mentions for part in parts])
+        return cls(
+            np.concatenate([part.tokens for part in parts]),
+            ints(np.concatenate([part.begins + first for part, first in zip(parts, tokens, strict=True)])),
+            ints(np.concatenate([part.lines for part in parts])),
+            _joined_mentions(mentions, sentences),
+        )
+
+    def corpus(self, words: Interner, source: Source) -> Corpus:
+        """The corpus of the tokens."""
+        sentences = ints(np.append(self.begins, len(self.tokens)))
+        return Corpus(self.tokens, tuple(words.strings), sentences, source=source)
+
+
+def _joined_mentions(some: Sequence[Mentions], sentences: Ints) -> Mentions:
+    """Mentions with the same labels, whose first sentences have these numbers in the whole."""
+    parts = None
+    if any(one.parts is not None for one in some):
+        every = [one.parts or _whole_parts(one) for one in some]
+        parts = Parts(
+            offsets(np.concatenate([np.diff(one.at) for one in every])),
+            ints(np.concatenate([one.start for one in every])),
+            ints(np.concatenate([one.end for one in every])),
+        )
+    shifted = [one.sentence + first for one, first in zip(some, sentences, strict=True)]
+    return Mentions(
+        sentence=ints(np.concatenate(shifted)),
+        start=ints(np.concatenate([one.start for one in some])),
+        end=ints(np.concatenate([one.end for one in some])),
+        label=np.concatenate([one.label for one in some]),
+        labels=some[0].labels,
+        parts=parts,
+    )
+
+
+def _whole_parts(mentions: Mentions) -> Parts:
+    return Parts(ints(np.arange(len(mentions) + 1)), mentions.start, mentions.end)
+
+
+class WebannoReader(Struct, frozen=True):
+    """Reads sentences with the mentions of one layer: all of a file, or those of a part."""
+
+    layer: SpanLayer
+
+    @property
+    def evidence(self) -> str:
+        """Which layer holds the mentions."""
+        return f"the layer {self.layer.name.rpartition('.')[2]}, feature {self.layer.feature}"
+
+    def border(self, data: bytes) -> int:
+        """Where the last sentence ends that is whole."""
+        return after_blank_line(data)
+
+    def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
+        """The sentences of a part."""
+        words = Interner()
+        rows = self.rows(file, words)
+        if not len(rows.begins):
+            return None
+        part = annotation_of(rows, words, Origin(file.path, "webanno"), options)
+        return LinesRead(part.corpus, rows.lines, mentions=part.mentions)
+
+    def whole(self, file: File, words: Interner) -> SentenceRows:
+        """The sentences of a whole file, which is read some lines at a time."""
+        parts: list[SentenceRows] = []
+        line, sentences = 1, 0
+        for chunk in whole_pieces(file, self.border):
+            check_utf8(file, chunk, line)
+            rows = self.rows(File.of_bytes(file.path, chunk, first_line=line), words, sentences)
+            parts.append(rows)
+            line += chunk.count(b"\n")
+            sentences += len(rows.begins)
+        if not sentences:
+            raise no_text(file.path)
+        return SentenceRows.joined(parts)
+
+    def rows(self, file: File, words: Interner, first: int = 0) -> SentenceRows:
+        """The sentences of some lines, of which so many stand before them."""
+        found = self._regular_rows(file, words)
+        return found if found is not None else self._rows(file, words, first)
+
+    def _regular_rows(self, file: File, words: Interner) -> SentenceRows | None:
+        """The sentences of lines that all have the same columns; None where others are among them."""
+        data = file.data.replace(b"\r\n", b"\n")
+        if b"\r" in data or b"\n\t" in data or data.startswith(b"\t"):
+            return None
+        data = data if data.endswith(b"\n") else data + b"\n"
+        begins, ends = line_places(data)
+        beside = lines_with(data, b"#")
+        kept = without(len(ends), beside)
+        data = without_lines(data, begins[beside].tolist(), ends[beside].tolist())
+        data = data.replace(b"\t\n", b"\n")  # a tab behind the last column, as the tools write it
+        width = data.lstrip(b"\n").partition(b"\n")[0].count(b"\t") + 1
+        places = field_places(data, "tab", width) if 3 <= width > self.layer.column else None
+        if places is None or not _are_tokens(places, width):
+            return None
+        number = len(places.blanks) - 1
+        breaks = places.blanks[:number] > 0
+        breaks[0] = True
+        firsts = np.flatnonzero(breaks)
+        lines = file.first_line + kept[firsts + np.cumsum(places.blanks)[firsts]]
+        tokens = _token_codes(places, width, words)
+        mentions = _mentions_of(*_marks(places, width, self.layer.column), ints(firsts))
+        return SentenceRows(tokens, ints(firsts), ints(lines), mentions)
+
+    def _rows(self, file: File, words: Interner, first: int) -> SentenceRows:
+        """The same sentences, line by line."""
+        units = sentences_of(file, self.layer)
+        check_inside(units, Origin(file.path, "webanno"), first)
+        return SentenceRows(
+            words.codes_of([token.encode() for unit in units for token in unit.body]),
+            offsets([len(unit.body) for unit in units])[:-1],
+            ints([unit.line for unit in units]),
+            mentions_of([unit.mentions for unit in units]),
+        )
+
+
+def annotation_of(
+    rows: SentenceRows,
+    words: Interner,
+    origin: Origin,
+    options: Options,
+    documents: Sequence[str | None] | None = None,
+) -> Annotation:
+    """The annotation of sentences; those of many files have documents in place of lines."""
+    lines = rows.lines if documents is None else None
+    corpus = rows.corpus(words, Source(origin.path, lines=lines))
+    if documents is not None:
+        corpus = with_documents(corpus, documents, options)
+
+    def place(row: int) -> str:
+        sentence = int(rows.mentions.sentence[row])
+        if lines is not None:
+            return f"{origin.path}:{lines[sentence]}"
+        return f"{origin.path}: sentence {sentence + 1}"
+
+    mentions = rows.mentions.sole(duplicates=options.duplicates, place=place)
+    reading = Reading(
+        path=origin.path,
+        sha256=origin.sha256,
+        format=origin.format,
+        evidence=origin.evidence,
+        notes=(*origin.notes, *label_notes(mentions)),
+    )
+    return Annotation(corpus, mentions, reading)
+
+
+# ---- lines that all have the same columns ----
+
+
+def _are_tokens(places: FieldPlaces, width: int) -> bool:
+    """Whether every row begins with the numbers of its sentence and its token, and of no part of one."""
+    begin, stop = places.begin[::width], places.stop[::width]
+    return len(begin) > 0 and (
+        _TOKENS.fullmatch(in_lines(places.buffer, begin, stop - begin).tobytes()) is not None
+    )
+
+
+def _token_codes(places: FieldPlaces, width: int, words: Interner) -> Codes:
+    begin, stop = places.begin[2::width], places.stop[2::width]
+    if b"\\" not in places.buffer:
+        return words.codes(places.buffer, begin, stop)
+    written = Interner()
+    column = written.codes(places.buffer, begin, stop)
+    return codes(words.codes_of([_plain(string).encode() for string in written.strings])[column])
+
+
+def _marks(places: FieldPlaces, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
+    """The rows with labels, those with several once for each, and their labels and numbers, if any."""
+    begin, stop = places.begin[column::width], places.stop[column::width]
+    letters = np.frombuffer(places.buffer, dtype=np.uint8)
+    rows = np.flatnonzero((stop - begin > 1) | (letters[begin] != ord("_")))
+    if not len(rows):
+        return ints([]), (), ()
+    sizes = stop[rows] - begin[rows]
+    lines = in_lines(places.buffer, begin[rows], sizes)
+    text = lines[:-1].tobytes().decode("utf-8")
+    if "\\" in text:
+        listed = [_values(field) for field in text.split("\n")]
+        marks = [(label, number or "") for values in listed for label, number in values]
+        rows = np.repeat(rows, [len(values) for values in listed])
+    else:
+        marks = _MARK.findall(text.replace("|", "\n"))
+        if "_" in text:
+            marks = [("*" if label == "_" else label, number) for label, number in marks]
+        rows = np.repeat(rows, 1 + np.add.reduceat(lines == ord("|"), offsets(sizes + 1)[:-1]))
+    labels, numbers = zip(*marks, strict=True)
+    return ints(rows), labels, numbers
+
+
+def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firsts: Ints) -> Mentions:
+    """A mention for every number of a sentence and label, and one for every mark without a number.
+
+    Mentions are in the order of their first marks; sentences begin with the rows `firsts`.
+    """
+    if not len(rows):
+        return Mentions.of([])
+    names = tuple(sorted(set(labels)))
+    code = {name: number for number, name in enumerate(names)}
+    label = ints([code[name] for name in labels])
+    known: dict[str, int] = {}
+    number = ints([known.setdefault(name, len(known)) if name else -1 for name in numbers])
+    sentence = np.searchsorted(firsts, rows, side="right") - 1
+    key = (sentence * max(len(known), 1) + number) * len(names) + label
+    key[number < 0] = -1 - np.flatnonzero(number < 0)
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    group = np.argsort(order)[group]
+    first = first[order]
+    # Every token of a mention once; a piece begins where the token before is not the mention's.
+    span = int(rows.max()) + 1
+    owner, token = np.divmod(np.unique(group * span + rows), span)
+    begins = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(token, prepend=-2) != 1))
+    ends = np.append(begins[1:], len(token)) - 1
+    base = firsts[sentence[first]][owner[begins]]
+    parts = Parts(
+        offsets(np.bincount(owner[begins], minlength=len(first))),
+        ints(token[begins] - base),
+        ints(token[ends] + 1 - base),
+    )
+    return Mentions(
+        sentence=ints(sentence[first]),
+        start=parts.start[parts.at[:-1]],
+        end=parts.end[parts.at[1:] - 1],
+        label=codes(label[first]),
+        labels=names,
+        parts=parts if len(begins) > len(first) else None,
+    )
+
+
+# ---- line by line ----
+
+
+def sentences_of(file: File, layer: SpanLayer) -> list[Standoff]:
+    """The sentences of a file, or of a part of it, with their mentions."""
+    units: list[Standoff] = []
+    tokens: list[str] = []
+    marks: list[tuple[int, str, str | None]] = []  # token, label, number
+    first = 0
+
+    def close() -> None:
+        if tokens:
+            units.append(Standoff(tuple(tokens), _mentions(marks), line=first))
+        tokens.clear()
+        marks.clear()
+
+    for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
+        line = line.rstrip("\r")
+        if not line:
+            close()
+            continue
+        if line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) < 3 or not _TOKEN.match(fields[0]):
+            raise InputError(
+                at(file.path, number, f"{line[:60]!r} is not a token.\n"
+                   "Expected 'sentence-token<tab>begin-end<tab>token<tab>…', as in WebAnno TSV 3.")
+            )  # fmt: skip
+        if "." not in fields[0]:
+            if not tokens:
+                first = number
+            tokens.append(_plain(fields[2]))
+        value = fields[layer.column] if layer.column < len(fields) else "_"
+        for label, identity in _values(value):
+            marks.append((len(tokens) - 1, label, identity))
+    close()
+    return units
+
+
+# ---- the header ----
+
+
+def webanno_reader(file: File, options: Options) -> WebannoReader:
+    """The reader for the layer that the header names."""
+    marked = [line for chunk in file.line_chunks() if b"#T_" in chunk for line in _LAYER.findall(chunk)]
+    lines = [line.rstrip(b"\r").decode("utf-8", "replace") for line in marked]
+    return WebannoReader(_layer(file.path, lines, options))
+
+
+def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:
+    wanted = str(options.tag_column) if options.tag_column is not None else None
+    layers = _layers(lines)
+    for layer in layers:
+        short = layer.name.rpartition(".")[2]
+        if wanted in (short, layer.name, f"{short}.{layer.feature}", f"{layer.name}.{layer.feature}"):
+            return layer
+    if wanted is None and layers:
+        named = [layer for layer in layers if layer.name.endswith(".NamedEntity")]
+        return next((layer for layer in named if layer.feature == "value"), (named or layers)[0])
+    known = ", ".join(f"{layer.name.rpartition('.')[2]}.{layer.feature}" for layer in layers) or "none"
+    raise InputError(
+        at(
+            path,
+            None,
+            f"there is no span layer {wanted or 'at all'} in the header.\nThe span layers are: {known}.",
+        )
+    )
+
+
+def _layers(lines: Sequence[str]) -> list[SpanLayer]:
+    """Every feature of every span layer, with its column; other layers take columns too."""
+    column = 3
+    layers: list[SpanLayer] = []
+    for line in lines:
+        if not line.startswith("#T_"):
+            continue
+        name, *features = line.partition("=")[2].split("|")
+        for index, feature in enumerate(features or [""]):
+            if line.startswith("#T_SP"):
+                layers.append(SpanLayer(name, feature or "value", column + index))
+        column += max(len(features), 1)
+    return layers
+
+
+def _values(field: str) -> list[tuple[str, str | None]]:
+    """The labels of a field with their numbers; `_` means none, `*` a mention without a label."""
+    if field == "_":
+        return []
+    result: list[tuple[str, str | None]] = []
+    for part in _SPLIT.split(field):
+        match = _NUMBERED.match(part)
+        label, identity = (match[1], match[2]) if match else (part, None)
+        result.append(("*" if label in ("*", "_") else _plain(label), identity))
+    return result
+
+
+def _mentions(marks: Sequence[tuple[int, str, str | None]]) -> list[tuple[Pieces, str]]:
+    """A mention for every number, and one for every mark without a number, in order of their first token."""
+    tokens: dict[tuple[str, str], list[int]] = {}
+    for index, (token, label, identity) in enumerate(marks):
+        key = identity if identity is not None else f"single {index}"
+        tokens.setdefault((key, label), []).append(token)
+    return [
+        (tuple((token, token + 1) for token in sorted(set(where))), label)
+        for (_, label), where in tokens.items()
+    ]
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text)
