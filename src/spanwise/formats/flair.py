@@ -23,7 +23,8 @@ _KINDS = {name: f"the column of {name} tags" for name in _LAYERS}
 
 def read(file: File, options: Options) -> Annotation:
     """The predicted tags, or with `tag_column="gold"` the gold ones."""
-    return read_layers(file, options)[_column(options)]
+    column = _column(options)
+    return read_layers(file, options)[column]
 
 
 def _column(options: Options) -> str:
