@@ -36,6 +36,7 @@ class Source(Struct, frozen=True, eq=False):
     path: str = "<memory>"
     lines: Ints | None = None  # line of the first token of each sentence, from 1
     token_lines: Ints | None = None  # line of every token, only where tokens skip lines
+    before: int = 0  # sentences of the first document that stand before a part of a file
 
     def line(self, sentence: int, token: int = 0, *, first_token: int = 0) -> int | None:
         """The line of a token of a sentence; `first_token` is where the sentence begins."""
@@ -137,7 +138,7 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         if self.documents is None or not isinstance(self.document_ids, tuple):
             return self.source.path  # the data name no documents; those of a part may have numbers
         document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
-        inside = sentence - int(self.documents[document]) + 1
+        inside = sentence - int(self.documents[document]) + 1 + (self.source.before if document == 0 else 0)
         if self.texts is not None and self.token_start is not None and first + token < len(self.tokens):
             inside = 1 + self.texts[sentence].count("\n", 0, int(self.token_start[first + token]))
         return f"{self.source.path}: {self.document_ids[document]}:{inside}"

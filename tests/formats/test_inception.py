@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import spanwise
+from spanwise.formats.parts import Cutting, pieces, read_piece, reading_of, surveyed
 
 TSV = """#FORMAT=WebAnno TSV 3.3
 #T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|value
@@ -145,3 +146,32 @@ def test_an_archive_that_grows_without_end_is_refused(tmp_path: Path) -> None:
     path = stored(project({"annotation/d/ann.tsv": "#" * 3_000_000}), "archive", tmp_path)
     with pytest.raises(spanwise.InputError, match="unpacks to more than"):
         spanwise.read(path, limits={"unpacked": 1000})
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", ["tsv", "xmi"])
+def test_a_project_comes_in_parts_that_hold_what_the_whole_holds(how: str, kind: str, tmp_path: Path) -> None:
+    texts = {
+        "annotation/doc00.txt/ann": XMI,
+        "annotation/doc02.txt/ann": XMI,
+        "annotation/doc02.txt/bob": XMI,
+    }
+    xmi = project({f"{name}.xmi": text.format(label="PER") for name, text in texts.items()})
+    path = stored(WORK if kind == "tsv" else xmi, how, tmp_path)
+    whole = spanwise.read(path, annotator="ann")
+    survey = surveyed(path, {"annotator": "ann"}, Cutting(sentences=[1, 3]))
+    assert survey is not None and survey.sentences == len(whole.corpus)
+    parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
+    assert len(parts) == (3 if kind == "tsv" else 2)
+    numbers = [(part, number) for part in parts for number in range(len(part.corpus))]
+    expected = [(whole, number) for number in range(len(whole.corpus))]
+    for said in (
+        lambda one, number: one.corpus.words(number),
+        lambda one, number: one.corpus.place(number),
+        lambda one, number: [row[1:] for row in one.mentions.rows() if row[0] == number],
+    ):
+        assert [said(*one) for one in numbers] == [said(*one) for one in expected]
+    reading = reading_of(survey, "only", repairs=0, labels=whole.mentions.labels)
+    assert (reading.evidence, reading.notes) == (whole.reading.evidence, whole.reading.notes)
+    assert reading.sha256 == whole.reading.sha256
+    assert surveyed(path, {}, Cutting(tokens=1)) is None  # two people: reading all of it says so

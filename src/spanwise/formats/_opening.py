@@ -134,6 +134,11 @@ class File:
         begun.seek(0)
         return begun
 
+    def seekable(self) -> IO[bytes]:
+        """The bytes as they are stored, to be read from any place, not all of them in memory."""
+        stream: IO[bytes] = self.again()._opened()
+        return stream
+
     @cached_property
     def text(self) -> str:
         """The whole file as a string; its line ends stay as they are."""
@@ -402,8 +407,13 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     """The hash of a file's bytes as they are stored."""
     if is_pipe(path):
         return hashlib.sha256(File(path).stored).hexdigest()
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return sha256_in(Path(path).open("rb"))
+
+
+def sha256_in(stream: IO[bytes]) -> str:
+    """The hash of all bytes of a stream, which is closed."""
+    with stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _near(path: Path) -> str:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 from xml.parsers import expat
 
+import numpy as np
 from msgspec.structs import replace
 
+from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import Format, Options
+from spanwise.formats._format import CutSource, Cutting, Format, Options
 from spanwise.formats._interning import Interner
-from spanwise.formats._opening import UTF8, File
+from spanwise.formats._opening import UTF8, File, sha256_in
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, tokens_for
-from spanwise.formats._surveying import survey_lines
+from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, survey_lines
 from spanwise.formats._webanno import annotation_of, sentences_of, webanno_reader
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -279,7 +283,7 @@ _CURATOR = "CURATION_USER"
 _NOBODY = "INITIAL_CAS"  # the document before anybody worked on it
 _SUFFIXES = (".tsv", ".xmi", ".zip")
 
-Work = dict[str, dict[str, File]]  # by person and document
+Work = dict[str, dict[str, str]]  # the names of files by person and document
 
 
 def read_project(file: File, options: Options) -> Annotation:
@@ -287,83 +291,212 @@ def read_project(file: File, options: Options) -> Annotation:
 
     Where several people worked on a document, `options.annotator` says whose work is meant.
     """
-    from spanwise.formats.annotators import check_annotator, refuse_shared
-
-    work = _work(file, options)
-    if options.annotator is None:
-        refuse_shared(file.path, {who: [*own] for who, own in work.items()})
-        chosen = {name: part for own in work.values() for name, part in own.items()}
-    else:
-        check_annotator(options.annotator, work)
-        chosen = work[options.annotator]
-    absent = {name for own in work.values() for name in own} - set(chosen)
-    notes = [f"{many(len(absent), 'document')} without a file of {options.annotator}"] if absent else []
-    return _whole(file, chosen, options, notes)
+    with _Project(file, options) as project:
+        chosen, notes = _chosen_work(project, options)
+        return _whole(project, chosen, notes)
 
 
 def by_annotator(file: File, options: Options) -> dict[str, Annotation]:
     """The work of every annotator of a project; the curator, who decided between them, is not one of them."""
-    work = _work(file, options)
-    people = {who: own for who, own in sorted(work.items()) if who != _CURATOR}
-    return {who: _whole(file, own, options) for who, own in people.items()}
+    with _Project(file, options) as project:
+        people = {who: own for who, own in sorted(project.work().items()) if who != _CURATOR}
+        return {who: _whole(project, own) for who, own in people.items()}
 
 
-def _whole(file: File, chosen: Mapping[str, File], options: Options, notes: Sequence[str] = ()) -> Annotation:
+def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], list[str]]:
+    """The files of the documents that are meant, and what to say of those that are not."""
+    from spanwise.formats.annotators import check_annotator, refuse_shared
+
+    work = project.work()
+    if options.annotator is None:
+        refuse_shared(project.path, {who: [*own] for who, own in work.items()})
+        chosen = {document: name for own in work.values() for document, name in own.items()}
+    else:
+        check_annotator(options.annotator, work)
+        chosen = work[options.annotator]
+    absent = {document for own in work.values() for document in own} - set(chosen)
+    notes = [f"{many(len(absent), 'document')} without a file of {options.annotator}"] if absent else []
+    return dict(sorted(chosen.items())), notes
+
+
+def _whole(project: _Project, chosen: Mapping[str, str], notes: Sequence[str] = ()) -> Annotation:
+    """The annotation of all documents that were chosen."""
     units: list[Standoff] = []
     kinds: set[str] = set()
-    for name, part in sorted(chosen.items()):
-        if part.suffix == ".xmi":
-            text, evidence = _text_of(part, options)
-            units.append(replace(text, id=name, document=name))
-        else:
-            reader = webanno_reader(part, options)
-            evidence = reader.evidence
-            # Lines of many files would name no place: document and sentence do.
-            units += [
-                replace(sentence, document=name, line=None) for sentence in sentences_of(part, reader.layer)
-            ]
-        kinds.add(evidence)
+    for document, name in sorted(chosen.items()):
+        own, kind = project.units(document, name)
+        units += own
+        kinds.add(kind)
+    _check_kinds(project.path, units)
+    origin = Origin(project.path, "inception", _evidence(chosen, kinds), project.sha256, notes)
+    return annotation(units, origin, project.options)
+
+
+def _check_kinds(path: str, units: Sequence[Standoff]) -> None:
     if len({isinstance(unit.body, str) for unit in units}) > 1:
         raise InputError(
-            at(file.path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
+            at(path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
         )
-    evidence = f"{many(len(chosen), 'document')} of a project; {', '.join(sorted(kinds))}"
-    return annotation(units, Origin(file.path, "inception", evidence, file.sha256, notes), options)
 
 
-def _work(file: File, options: Options) -> Work:
-    work: Work = {}
-    for name, part in _files(file, options):
-        *_, layer, document, person = PurePosixPath(name).parts
-        who = person.rpartition(".")[0]
-        if who == _NOBODY or (layer == "curation") != (who == _CURATOR):
-            continue
-        if part.suffix == ".zip":
-            part = _packed(part, f"{file.path}/{name}", options)
-        work.setdefault(who, {})[document] = part
-    if not work:
+def _evidence(chosen: Mapping[str, str], kinds: Collection[str]) -> str:
+    return f"{many(len(chosen), 'document')} of a project; {', '.join(sorted(kinds))}"
+
+
+class _Project:
+    """The files of a folder or of an archive, opened one by one."""
+
+    def __init__(self, file: File, options: Options) -> None:
+        self._file, self.path, self.options = file, file.path, options
+        self._archive = None if file.is_folder else _archive(file.seekable(), file.path)
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of an archive; a folder has none."""
+        return None if self._archive is None else self._file.sha256 or sha256_in(self._file.seekable())
+
+    def __enter__(self) -> _Project:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._archive is not None:
+            self._archive.close()
+
+    def work(self) -> Work:
+        """The files of documents that somebody worked on."""
+        work: Work = {}
+        for name in self._names():
+            *_, layer, document, person = PurePosixPath(name).parts
+            who = person.rpartition(".")[0]
+            if who != _NOBODY and (layer == "curation") == (who == _CURATOR):
+                work.setdefault(who, {})[document] = name
+        if not work:
+            raise InputError(
+                at(self.path, None, "the project has no annotated document in TSV or XMI.\n"
+                   "Export it in the format WebAnno TSV 3 or UIMA CAS XMI.")
+            )  # fmt: skip
+        return work
+
+    def _names(self) -> list[str]:
+        """The files of documents, by their path in the project."""
+        if self._archive is not None:
+            return sorted(filter(_is_work, self._archive.namelist()))
+        paths = [path for path in Path(self.path).rglob("*") if path.is_file()]
+        return sorted(filter(_is_work, (path.relative_to(self._top).as_posix() for path in paths)))
+
+    @property
+    def _top(self) -> Path:
+        root = Path(self.path)
+        return root.parent if root.name in _LAYERS else root
+
+    def units(self, document: str, name: str) -> tuple[list[Standoff], str]:
+        """The sentences or the text of a document, and what kind of file it is."""
+        part = self._opened(name)
+        if part.suffix == ".xmi":
+            text, kind = _text_of(part, self.options)
+            return [replace(text, id=document, document=document)], kind
+        reader = webanno_reader(part, self.options)
+        # Lines of many files would name no place: document and sentence do.
+        sentences = sentences_of(part, reader.layer)
+        return [replace(sentence, document=document, line=None) for sentence in sentences], reader.evidence
+
+    def _opened(self, name: str) -> File:
+        """A file of the project; of an archive in its place, the document, beside which XMI has its types."""
+        path = f"{self.path}/{name}"
+        if self._archive is None:
+            options = self.options
+            part = File(self._top / name, encoding=options.encoding, unpacked=options.limits.unpacked)
+        else:
+            entry = self._archive.getinfo(name)
+            part = File.of_bytes(path, _unpacked(self._archive, entry, self.path, self.options))
+        if part.suffix != ".zip":
+            return part
+        with _archive(io.BytesIO(part.stored), path) as archive:
+            for entry in archive.infolist():
+                if entry.filename.lower().endswith((".tsv", ".xmi")):
+                    data = _unpacked(archive, entry, path, self.options)
+                    return File.of_bytes(f"{path}/{entry.filename}", data)
         raise InputError(
-            at(file.path, None, "the project has no annotated document in TSV or XMI.\n"
-               "Export it in the format WebAnno TSV 3 or UIMA CAS XMI.")
-        )  # fmt: skip
-    return work
+            at(path, None, "the archive holds neither TSV nor XMI.\nExport in one of these formats.")
+        )
 
 
-def _files(file: File, options: Options) -> Iterator[tuple[str, File]]:
-    """The files of documents, by their path in the project."""
-    if file.is_folder:
-        root = Path(file.path)
-        for path in sorted(root.rglob("*")):
-            name = path.relative_to(root.parent).as_posix() if root.name in _LAYERS else ""
-            name = name or path.relative_to(root).as_posix()
-            if _is_work(name) and path.is_file():
-                yield name, File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
-        return
-    with _archive(file.stored, file.path) as archive:
-        for entry in sorted(archive.infolist(), key=lambda entry: entry.filename):
-            if _is_work(entry.filename):
-                data = _unpacked(archive, entry, file.path, options)
-                yield entry.filename, File.of_bytes(f"{file.path}/{entry.filename}", data)
+def survey_project(file: File, options: Options, cutting: Cutting) -> CutSource | None:
+    """Look at all documents of a project, one by one; None where reading all of it says what is wrong."""
+    if cutting.merged:
+        return None
+    try:
+        with _Project(file, options) as project:
+            return _ProjectLook(project).survey(cutting)
+    except InputError:
+        return None
+
+
+class _ProjectLook:
+    """One pass over the documents of a project that keeps sizes."""
+
+    def __init__(self, project: _Project) -> None:
+        self._project = project
+        self._sizes: list[Ints] = []
+        self._within: list[Ints] = []  # the number of each sentence in its document
+        self._document: list[Ints] = []
+        self._starts: list[int] = []  # the first sentence of each document
+        self._labels: set[str] = set()
+        self._kinds: set[str] = set()
+        self._bodies: set[type] = set()
+
+    def survey(self, cutting: Cutting) -> RecordSurvey | None:
+        """What all of them say."""
+        project, options, number = self._project, self._project.options, 0
+        chosen, notes = _chosen_work(project, options)
+        for index, (document, name) in enumerate(chosen.items()):
+            units, kind = project.units(document, name)
+            self._kinds.add(kind)
+            if not units:
+                continue
+            self._bodies.add(type(units[0].body))
+            part = options.limits.check(annotation(units, Origin(project.path, "inception"), options))
+            self._starts.append(number)
+            self._sizes.append(part.corpus.lengths)
+            self._within.append(ints(np.arange(len(units))))
+            self._document.append(ints(np.full(len(units), index)))
+            self._labels |= {*part.mentions.labels}
+            number += len(units)
+        if len(self._bodies) != 1 or len(self._labels) > options.limits.labels:
+            return None
+        starts = None if options.documents == "none" else ints(self._starts)
+        end = (0, len(chosen))
+        return RecordSurvey(
+            path=project.path,
+            sha256=project.sha256,
+            format="inception",
+            options=options,
+            layers={"only": RecordLayer(_evidence(chosen, self._kinds))},
+            has_ids=starts is not None and self._bodies == {str},
+            cuts=cuts_of(cutting, starts, self._sizes, self._within, self._document, end),
+            documents=None if starts is None else ints([*starts, number]),
+            part=_project_part,
+            pieces=partial(_project_pieces, list(chosen.items())),
+            notes=tuple(notes),
+        )
+
+
+def _project_pieces(chosen: Sequence[tuple[str, str]], one: RecordSurvey) -> Iterator[bytes]:
+    """The documents of each part, the last of which may go on in the next, with their files."""
+    for begin, end in pairwise(one.cuts):
+        yield json.dumps(chosen[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
+
+
+def _project_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+    """The sentences or texts of one part, which begins so many sentences into its first document."""
+    begin, end = one.cuts[number], one.cuts[number + 1]
+    units: list[Standoff] = []
+    with _Project(File(one.path), one.options) as project:
+        for document, name in json.loads(data):
+            units += project.units(document, name)[0]
+    units = units[begin.line : begin.line + end.sentence - begin.sentence]
+    part = annotation(units, Origin(one.path, "inception"), one.options)
+    return {"only": one.options.limits.check(part)}
 
 
 def _is_work(name: str) -> bool:
@@ -371,20 +504,9 @@ def _is_work(name: str) -> bool:
     return len(parts) >= 3 and parts[-3] in _LAYERS and parts[-1].lower().endswith(_SUFFIXES)
 
 
-def _packed(part: File, path: str, options: Options) -> File:
-    """The document in an archive of its own, in which XMI comes with its type system."""
-    with _archive(part.stored, path) as archive:
-        for entry in archive.infolist():
-            if entry.filename.lower().endswith((".tsv", ".xmi")):
-                return File.of_bytes(f"{path}/{entry.filename}", _unpacked(archive, entry, path, options))
-    raise InputError(
-        at(path, None, "the archive holds neither TSV nor XMI.\nExport in one of these formats.")
-    )
-
-
-def _archive(data: bytes, path: str) -> zipfile.ZipFile:
+def _archive(data: IO[bytes], path: str) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(io.BytesIO(data))
+        return zipfile.ZipFile(data)
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise InputError(at(path, None, f"the archive cannot be read ({error}).\nIs it complete?")) from None
 
@@ -416,7 +538,7 @@ def recognise_project(file: File) -> str | None:
     if file.suffix != ".zip":
         return None
     try:
-        with zipfile.ZipFile(io.BytesIO(file.stored)) as archive:
+        with file.seekable() as stored, zipfile.ZipFile(stored) as archive:
             known = any(map(_is_work, archive.namelist()))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return None
@@ -433,5 +555,6 @@ PROJECT = Format(
     read=read_project,
     recognise=recognise_project,
     read_annotators=by_annotator,
+    survey=survey_project,
     source="https://inception-project.github.io/releases/latest/docs/user-guide.html#sect_projects_export",
 )

@@ -200,6 +200,7 @@ def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> di
         if corpus.documents is not None and corpus.document_ids is None:
             _, first = _documents_between(one.documents, begin, end)
             corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
+        corpus = replace(corpus, source=replace(corpus.source, before=_before(one.documents, begin)))
         parts[name] = replace(part, corpus=_with_own_words(corpus))
     return parts
 
@@ -307,6 +308,7 @@ def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
             corpus.source.path,
             None if lines is None else lines[some],
             None if token_lines is None else token_lines[inside],
+            _before(corpus.documents, begin),
         ),
     )
     rows = np.searchsorted(mentions.sentence, [begin.sentence, end.sentence])
@@ -324,6 +326,13 @@ def _documents_between(documents: Ints | None, begin: Cut, end: Cut) -> tuple[In
     inside = documents[(documents > begin.sentence) & (documents < end.sentence)]
     offsets = ints(np.concatenate([[0], inside - begin.sentence, [end.sentence - begin.sentence]]))
     return offsets, int(np.searchsorted(documents, begin.sentence, side="right")) - 1
+
+
+def _before(documents: Ints | None, cut: Cut) -> int:
+    """How many sentences of its first document stand before a part."""
+    if documents is None:
+        return 0
+    return cut.sentence - int(documents[np.searchsorted(documents, cut.sentence, side="right") - 1])
 
 
 def _placed(corpus: Corpus, one: Survey, begin: Cut, end: Cut) -> Corpus:
