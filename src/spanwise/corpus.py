@@ -390,6 +390,34 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
     return [side.relabeled(names) for side in mentions]
 
 
+def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -> Mentions:
+    """The mentions of parts that follow each other, whose first sentences have these numbers in the whole.
+
+    Examples:
+        >>> parts = [Mentions.of([(0, 1, 3, "PER")]), Mentions.of([(0, 0, 1, "LOC")])]
+        >>> joined_mentions(parts, [0, 4]).rows()
+        [(0, 1, 3, 'PER'), (4, 0, 1, 'LOC')]
+    """
+    some = with_one_labelling(some)
+    parts = None
+    if any(one.parts is not None for one in some):
+        every = [one.parts or Parts(ints(np.arange(len(one) + 1)), one.start, one.end) for one in some]
+        parts = Parts(
+            offsets(np.concatenate([np.diff(one.at) for one in every])),
+            ints(np.concatenate([one.start for one in every])),
+            ints(np.concatenate([one.end for one in every])),
+        )
+    shifted = [one.sentence + first for one, first in zip(some, sentences, strict=True)]
+    return Mentions(
+        sentence=ints(np.concatenate(shifted)),
+        start=ints(np.concatenate([one.start for one in some])),
+        end=ints(np.concatenate([one.end for one in some])),
+        label=np.concatenate([one.label for one in some]),
+        labels=some[0].labels,
+        parts=parts,
+    )
+
+
 class Reading(Struct, frozen=True, eq=False):
     """What was recognised in a file and what was repaired on reading."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import isfinite, nan
@@ -18,41 +16,8 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import JsonRecord, Options, annotated, in_tokens, label_notes
 from spanwise.formats._opening import File
+from spanwise.formats._text_tokens import text_tokens
 from spanwise.schemes import Tags, encode
-
-_RUNS = re.compile(r"\w+|[^\w\s]")
-
-
-def words(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text are: runs of word characters, marks included, and other characters alone.
-
-    A combining mark (a vowel sign of Devanagari, an accent of its own) is not a letter to Python,
-    yet it belongs to the word it occurs in.
-
-    Examples:
-        >>> words("U.S. sanctions")
-        [(0, 1), (1, 2), (2, 3), (3, 4), (5, 14)]
-        >>> words("हिन्दी")
-        [(0, 6)]
-    """
-    spans = [match.span() for match in _RUNS.finditer(text)]
-    if text.isascii():
-        return spans
-    joined: list[tuple[int, int]] = []
-    in_word = False
-    for start, end in spans:
-        mark = unicodedata.category(text[start]).startswith("M")
-        wordlike = mark or _is_word(text[start])
-        if joined and in_word and wordlike and joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-        in_word = wordlike
-    return joined
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 class TaggedSentence(Struct, frozen=True):
@@ -244,10 +209,13 @@ class Origin(Struct, frozen=True):
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> Annotation:
+def annotation(
+    units: Sequence[Standoff], origin: Origin, options: Options, mentions: Mentions | None = None
+) -> Annotation:
     """The annotation of sentences or texts; all of `units` are of one kind.
 
-    Neighbours with the same `document` make a document; a text without one is its own.
+    Neighbours with the same `document` make a document; a text without one is its own. `mentions` are
+    those of all units, where they were read as columns and found to be inside.
     """
     if not units:
         raise no_text(origin.path)
@@ -258,8 +226,9 @@ def annotation(units: Sequence[Standoff], origin: Origin, options: Options) -> A
     corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
     if options.documents != "none":
         corpus = _with_documents(corpus, units, texts=whole)
-    check_inside(units, origin)
-    mentions = mentions_of([unit.mentions for unit in units])
+    if mentions is None:
+        check_inside(units, origin)
+        mentions = mentions_of([unit.mentions for unit in units])
     if any(unit.scores for unit in units):
         scores = [unit.scores or [nan] * len(unit.mentions) for unit in units]
         mentions = replace(mentions, score=floats(list(chain.from_iterable(scores))))
@@ -329,18 +298,16 @@ def _named(unit: Standoff, number: int) -> str:
 
 def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
     texts = tuple(str(unit.body) for unit in units)
-    places = [words(text) for text in texts]
-    plain = Corpus.of(
-        [[text[start:end] for start, end in where] for text, where in zip(texts, places, strict=True)],
-        source=source,
-    )
-    flat = [place for where in places for place in where]
-    return replace(
-        plain,
+    tokens = text_tokens(texts)
+    return Corpus(
+        tokens.codes,
+        tokens.vocabulary,
+        tokens.sentences,
         unit="character",
         texts=texts,
-        token_start=ints([start for start, _ in flat]),
-        token_end=ints([end for _, end in flat]),
+        token_start=tokens.start,
+        token_end=tokens.end,
+        source=source,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Codes, Ints, codes, ints, offsets
-from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, with_one_labelling
+from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_mentions
 from spanwise.errors import InputError, at
 from spanwise.formats._columns import (
     FieldPlaces,
@@ -64,43 +64,17 @@ class SentenceRows(Struct, frozen=True, eq=False):
         """The sentences of lines that follow each other."""
         tokens = offsets([len(part.tokens) for part in parts])[:-1]
         sentences = offsets([len(part.begins) for part in parts])[:-1]
-        mentions = with_one_labelling([part.mentions for part in parts])
         return cls(
             np.concatenate([part.tokens for part in parts]),
             ints(np.concatenate([part.begins + first for part, first in zip(parts, tokens, strict=True)])),
             ints(np.concatenate([part.lines for part in parts])),
-            _joined_mentions(mentions, sentences),
+            joined_mentions([part.mentions for part in parts], sentences),
         )
 
     def corpus(self, words: Interner, source: Source) -> Corpus:
         """The corpus of the tokens."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         return Corpus(self.tokens, tuple(words.strings), sentences, source=source)
-
-
-def _joined_mentions(some: Sequence[Mentions], sentences: Ints) -> Mentions:
-    """Mentions with the same labels, whose first sentences have these numbers in the whole."""
-    parts = None
-    if any(one.parts is not None for one in some):
-        every = [one.parts or _whole_parts(one) for one in some]
-        parts = Parts(
-            offsets(np.concatenate([np.diff(one.at) for one in every])),
-            ints(np.concatenate([one.start for one in every])),
-            ints(np.concatenate([one.end for one in every])),
-        )
-    shifted = [one.sentence + first for one, first in zip(some, sentences, strict=True)]
-    return Mentions(
-        sentence=ints(np.concatenate(shifted)),
-        start=ints(np.concatenate([one.start for one in some])),
-        end=ints(np.concatenate([one.end for one in some])),
-        label=np.concatenate([one.label for one in some]),
-        labels=some[0].labels,
-        parts=parts,
-    )
-
-
-def _whole_parts(mentions: Mentions) -> Parts:
-    return Parts(ints(np.arange(len(mentions) + 1)), mentions.start, mentions.end)
 
 
 class WebannoReader(Struct, frozen=True):

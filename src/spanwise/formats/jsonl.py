@@ -32,7 +32,8 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import LABELS, is_records, is_spans, plain, score_of, whole_spans, words
+from spanwise.formats._sentences import LABELS, is_records, is_spans, plain, score_of, whole_spans
+from spanwise.formats._text_tokens import words
 from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
 from spanwise.schemes import Tags, encode, malformed, spelled
 

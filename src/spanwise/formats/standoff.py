@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from spanwise.columns import ints
-from spanwise.corpus import Annotation, Pieces
+from spanwise.columns import codes, ints, offsets
+from spanwise.corpus import Annotation, Mentions, Pieces, joined_mentions
 from spanwise.errors import InputError, at, many
+from spanwise.formats._columns import check_utf8
 from spanwise.formats._format import Cutting, Format, Options, is_position
 from spanwise.formats._opening import File, write_atomically
 from spanwise.formats._sentences import (
@@ -23,7 +25,9 @@ from spanwise.formats._sentences import (
     Standoff,
     annotation,
     check_characters,
+    check_inside,
     check_labels,
+    mentions_of,
     only_piece,
     texts_of,
 )
@@ -36,6 +40,7 @@ from spanwise.formats._surveying import (
     cuts_of,
     notes_on,
     survey_lines,
+    whole_pieces,
 )
 
 _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1,18})*)(?:\t(.*))?$")
@@ -268,9 +273,30 @@ _PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
 def read_pubtator(file: File, options: Options) -> Annotation:
     """The mentions of every article, in characters of its passages joined by one character each."""
-    units, relations = _articles(file)
-    notes = notes_on({"relations": relations})
-    return annotation(units, Origin(file.path, "pubtator", _ARTICLES, file.sha256, notes), options)
+    reader = _PubtatorReader()
+    parts: list[_Articles] = []
+    line, name = 1, ""
+    for chunk in whole_pieces(file, reader.border):
+        check_utf8(file, chunk, line)
+        part = reader.articles(File.of_bytes(file.path, chunk, first_line=line), name)
+        parts.append(part)
+        line += chunk.count(b"\n")
+        name = part.last
+    units = [unit for part in parts for unit in part.units]
+    notes = notes_on({"relations": sum(part.relations for part in parts)})
+    origin = Origin(file.path, "pubtator", _ARTICLES, file.sha256, notes)
+    sentences = offsets([len(part.units) for part in parts])[:-1]
+    mentions = joined_mentions([part.mentions for part in parts], sentences) if units else None
+    return annotation(units, origin, options, mentions)
+
+
+class _Articles(Struct, frozen=True, eq=False):
+    """Articles without their mentions, the mentions of all, and how many relations stand behind them."""
+
+    units: list[Standoff]
+    mentions: Mentions
+    relations: int
+    last: str  # the name of the last article
 
 
 class _PubtatorReader(Struct, frozen=True):
@@ -284,28 +310,91 @@ class _PubtatorReader(Struct, frozen=True):
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
         """The articles."""
-        units, relations = _articles(file)
-        if not units:
+        found = self.articles(file)
+        if not found.units:
             return None
-        part = annotation(units, Origin(file.path, "pubtator"), options)
-        begins, left_out = ints([unit.line for unit in units]), {"relations": relations}
+        part = annotation(found.units, Origin(file.path, "pubtator"), options, found.mentions)
+        begins, left_out = ints([unit.line for unit in found.units]), {"relations": found.relations}
         return LinesRead(part.corpus, begins, mentions=part.mentions, left_out=left_out)
+
+    def articles(self, file: File, name: str = "") -> _Articles:
+        """The articles of some lines, which follow the one of this name."""
+        found = _regular_articles(file)
+        if found is not None:
+            return found
+        units, relations, last = articles_of(file, name)
+        check_inside(units, Origin(file.path, "pubtator"))
+        mentions = mentions_of([unit.mentions for unit in units])
+        return _Articles([replace(unit, mentions=()) for unit in units], mentions, relations, last)
 
 
 def _opened(file: File, options: Options) -> _PubtatorReader:
     return _PubtatorReader()
 
 
-def _articles(file: File) -> tuple[list[Standoff], int]:
-    """The articles of a file, or of a part of it, and how many relations stand behind them."""
+# A title, an abstract, and mentions of the same name, up to a blank line.
+_ARTICLE = re.compile(
+    r"([^|\t\n]+)\|t\|([^\n]*)\n\1\|a\|([^\n]*)\n"
+    r"((?:\1\t[0-9]{1,18}\t[0-9]{1,18}\t[^\t\n]*\t[^\t\n]+(?:\t[^\n]*)?\n)*)(?:\n+|\Z)"
+)
+_ROW = re.compile(r"^[^\t]+\t([0-9]+)\t([0-9]+)\t[^\t]*\t([^\t\n]+)", re.MULTILINE)
+
+
+def _regular_articles(file: File) -> _Articles | None:
+    """Articles of a title, an abstract and mentions inside of them; None where there is anything else."""
+    text = file.text.replace("\r\n", "\n").lstrip("\n")
+    if "\r" in text:
+        return None
+    line = file.first_line + file.text.count("\n") - text.count("\n")
+    text = text if text.endswith("\n") else text + "\n"
+    units: list[Standoff] = []
+    rows: list[tuple[str, str, str]] = []
+    sizes: list[int] = []
+    end = 0
+    while end < len(text):
+        article = _ARTICLE.match(text, end)
+        if article is None:
+            return None
+        name, title, abstract, listed = article.groups()
+        own = _ROW.findall(listed)
+        reach = max((int(row[1]) for row in own), default=0)
+        units.append(Standoff(_text([title, abstract], reach), (), name, line=line))
+        sizes.append(len(own))
+        rows += own
+        line += text.count("\n", end, article.end())
+        end = article.end()
+    if not units:
+        return None
+    starts, ends, labels = zip(*rows, strict=True) if rows else ((), (), ())
+    names = tuple(sorted(set(labels)))
+    code = {label: number for number, label in enumerate(names)}
+    mentions = Mentions(
+        sentence=ints(np.repeat(np.arange(len(units)), sizes)),
+        start=ints(np.array(starts, dtype=np.int64)),
+        end=ints(np.array(ends, dtype=np.int64)),
+        label=codes([code[label] for label in labels]),
+        labels=names,
+    )
+    lengths = np.array([len(unit.body) for unit in units])[mentions.sentence]
+    if not ((mentions.start < mentions.end) & (mentions.end <= lengths)).all():
+        return None
+    return _Articles(units, mentions, 0, units[-1].id)
+
+
+def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
+    """Articles line by line, how many relations stand behind them, and the name of the last.
+
+    `name` is that of the article before them.
+    """
     units: list[Standoff] = []
     passages: list[str] = []
     mentions: list[tuple[Pieces, str]] = []
-    name, first, relations = "", 0, 0
+    first, relations = 0, 0
 
     def close() -> None:
         if passages:
-            units.append(Standoff(_text(passages, mentions), tuple(mentions), name, line=first))
+            reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
+            units.append(Standoff(_text(passages, reach), tuple(mentions), name, line=first))
         passages.clear()
         mentions.clear()
 
@@ -337,13 +426,12 @@ def _articles(file: File) -> tuple[list[Standoff], int]:
                 )
             )
     close()
-    return units, relations
+    return units, relations, name
 
 
-def _text(passages: list[str], mentions: list[tuple[Pieces, str]]) -> str:
+def _text(passages: Sequence[str], reach: int) -> str:
     """The passages on lines of their own; an empty abstract has none unless a mention reaches into it."""
     text = "\n".join(passages)
-    reach = max((end for pieces, _ in mentions for _, end in pieces), default=0)
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
 
 
