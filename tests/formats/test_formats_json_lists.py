@@ -8,9 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spanwise.errors import InputError
 from spanwise.formats import File
-from spanwise.formats._json_surveys import commas_between, item_pieces, items_of
+from spanwise.formats._json_surveys import NotOneList, commas_between, item_pieces, items_of
 
 ODD = st.text(st.sampled_from('[]{},:"\\/é𝄞 \n\t\u2028a1'), max_size=8)
 ITEMS = st.recursive(
@@ -35,7 +34,7 @@ def pieced(text: str, size: int, *, mark: bool = False) -> tuple[list[object], l
     items = [item for piece in pieces for item in piece.items]
     begins = [begin for piece in pieces for begin in piece.begins.tolist()]
     ends = [*begins[1:], pieces[-1].end] if pieces else []
-    again = [items_of("a.json", data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
+    again = [items_of(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
     assert all(len(one) == 1 for one in again)
     return items, [one[0] for one in again]
 
@@ -73,7 +72,7 @@ def test_what_is_not_one_list_is_refused(text: str, size: int, data: st.DataObje
     if isinstance(listed, list):
         assert pieced(text, size)[0] == listed
     else:
-        with pytest.raises(InputError):
+        with pytest.raises(NotOneList):
             pieced(text, size)
 
 
@@ -81,7 +80,7 @@ def test_what_is_not_one_list_is_refused(text: str, size: int, data: st.DataObje
     "data", [b'["\xff"]', b'[1, "\xed\xa0\x80"]', b"[" * 100_000, b"[" + b"9" * 5000 + b"]"]
 )
 def test_bytes_that_json_refuses_are_refused(data: bytes) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(NotOneList):
         list(item_pieces(File.of_bytes("a.json", data)))
 
 

@@ -438,19 +438,7 @@ def _comparison(
             if question.measure != key:
                 continue
             both = [_mean([float(run[question.score][question.cell]) for run in side]) for side in values]
-            row: dict[str, Any] = {
-                "path": question.path,
-                "family": question.family,
-                "role": "primary" if question.path == primary else "secondary",
-                "a": plain(both[0]),
-                "b": plain(both[1]),
-                "difference": plain(both[0] - both[1]),
-                "interval": None,
-                "p": None,
-                "p_corrected": None,
-                "significant": False,
-                "mentions": mentions[question.cell],
-            }
+            row = _untested(question, both[0], both[1], primary) | {"mentions": mentions[question.cell]}
             one = by_score.get(question.score)
             if one is not None:
                 row["units"] = int(one.units[rows[at], question.cell])
@@ -481,6 +469,22 @@ def _comparison(
             "identical": whole[0] == whole[1],
         }
     return Comparison(**comparison)
+
+
+def _untested(question: Question, first: float, second: float, primary: Path) -> dict[str, Any]:
+    """What is asked of two systems and what they score, before any test of it."""
+    return {
+        "path": question.path,
+        "family": question.family,
+        "role": "primary" if question.path == primary else "secondary",
+        "a": plain(first),
+        "b": plain(second),
+        "difference": plain(first - second),
+        "interval": None,
+        "p": None,
+        "p_corrected": None,
+        "significant": False,
+    }
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -20,7 +20,7 @@ from spanwise import __version__
 from spanwise.attributes import SUBSETS
 from spanwise.buckets import Bucket
 from spanwise.columns import Column, Ints, ints, offsets
-from spanwise.corpus import Mentions, Parts
+from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation._counting import EvaluatedBlock
@@ -277,6 +277,25 @@ def _packed_strings(strings: Sequence[str]) -> dict[str, Column]:
     return {"vocabulary": data, "vocabulary.at": offsets([len(one) for one in encoded])}
 
 
+def _corpus_columns(corpus: Corpus, unit_of_sentence: Ints, *, shown: bool) -> dict[str, Column]:
+    """Where sentences begin, which unit and document each belongs to, and with `shown` the text."""
+    columns: dict[str, Column] = {
+        "sentences": corpus.sentences.astype(np.int32),
+        "unit_of_sentence": unit_of_sentence.astype(np.int32),
+    }
+    if corpus.document_of_sentence is not None:
+        columns["document_of_sentence"] = corpus.document_of_sentence.astype(np.int32)
+    if corpus.source.lines is not None:
+        columns["lines"] = corpus.source.lines.astype(np.int32)
+    if shown and corpus.unit == "character":
+        return columns | _packed_strings(corpus.texts or ())
+    if shown:
+        used, tokens = np.unique(corpus.tokens, return_inverse=True)
+        columns["tokens"] = tokens.reshape(-1).astype(np.int32)
+        return columns | _packed_strings([corpus.vocabulary[code] for code in used.tolist()])
+    return columns
+
+
 def mention_columns(result: Evaluation) -> MentionColumns:
     """The mentions of an evaluation as columns.
 
@@ -294,21 +313,8 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     names = [name for name, one in facts.attributes.items() if one.unit == "mention"]
     lists = [data.gold.labels, *(one.case.labels for one in block.systems.values())]
     labels = tuple(dict.fromkeys(label for listed in lists for label in listed))
-    arrays: dict[str, Column] = {
-        "sentences": corpus.sentences.astype(np.int32),
-        "unit_of_sentence": data.units.of_sentence.astype(np.int32),
-    }
-    if corpus.document_of_sentence is not None:
-        arrays["document_of_sentence"] = corpus.document_of_sentence.astype(np.int32)
-    if corpus.source.lines is not None:
-        arrays["lines"] = corpus.source.lines.astype(np.int32)
     shown = not redacted and not corpus.without_text
-    if shown and corpus.unit == "character":
-        arrays |= _packed_strings(corpus.texts or ())
-    elif shown:
-        used, tokens = np.unique(corpus.tokens, return_inverse=True)
-        arrays["tokens"] = tokens.reshape(-1).astype(np.int32)
-        arrays |= _packed_strings([corpus.vocabulary[code] for code in used.tolist()])
+    arrays = _corpus_columns(corpus, data.units.of_sentence, shown=shown)
     arrays |= _side("gold", data.gold, labels, names, data.gold_sides)
     if data.toughness is not None:
         arrays["gold.tough"] = np.packbits(data.toughness.member, axis=1, bitorder="little")[:, 0]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Bools, Ints, ints
 from spanwise.corpus import Annotation
-from spanwise.errors import InputError, at
+from spanwise.errors import InputError
 from spanwise.formats._columns import line_places
 from spanwise.formats._format import Cutting, JsonRecord, Options
 from spanwise.formats._opening import BOM, File
@@ -75,6 +75,10 @@ def _escaped(data: bytes, places: Ints) -> Bools:
     return escaped
 
 
+class NotOneList(Exception):
+    """A file is not one JSON list; reading all of it says why."""
+
+
 class ItemPiece(Struct, frozen=True, eq=False):
     """Some items of a list that follow each other, and the byte with which each begins."""
 
@@ -87,7 +91,7 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
     """The items of a file that is one JSON list, some at a time.
 
     Raises:
-        InputError: the file is not one list; reading all of it says why.
+        NotOneList: the file is something else, or damaged.
     """
     stream = file.chunks(CHUNK)
     head = b""
@@ -97,30 +101,30 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
             break
     begin = len(head) - len(head.lstrip(_SPACE)) + 1
     if head[begin - 1 : begin] != b"[":
-        raise _no_list(file.path)
+        raise NotOneList
     byte = begin + (len(BOM) if has_mark(file) else 0)
     any_before, held = False, b""
     for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
         if held:
-            yield ItemPiece(items_of(file.path, held), _begins(held, byte), byte + len(held))
+            yield ItemPiece(items_of(held), _begins(held, byte), byte + len(held))
             byte += len(held)
             any_before = True
         held = piece
     if not held.rstrip(_SPACE).endswith(b"]"):
-        raise _no_list(file.path)
-    items = items_of(file.path, held)
+        raise NotOneList
+    items = items_of(held)
     if items:
         yield ItemPiece(items, _begins(held, byte), byte + len(held))
     elif any_before:  # a comma behind the last item
-        raise _no_list(file.path)
+        raise NotOneList
 
 
-def items_of(path: str, data: bytes) -> list[object]:
+def items_of(data: bytes) -> list[object]:
     """The items in bytes that begin with one and end with what stands behind one, a comma or a bracket."""
     try:
         items: list[object] = json.loads(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
     except (ValueError, RecursionError):
-        raise _no_list(path) from None
+        raise NotOneList from None
     return items
 
 
@@ -133,10 +137,6 @@ def _begins(data: bytes, byte: int) -> Ints:
 def _after_last_comma(data: bytes) -> int:
     commas = commas_between(data)
     return int(commas[-1]) + 1 if len(commas) else 0
-
-
-def _no_list(path: str) -> InputError:
-    return InputError(at(path, None, "the file is not one JSON list.\nIs it complete?"))
 
 
 class ItemReader(Protocol):
@@ -186,7 +186,7 @@ def survey_items(
             number, end = number + len(piece.items), piece.end
         for reader in layers.values():
             reader.check()
-    except InputError:
+    except (InputError, NotOneList):
         return None
     if not number or max(map(len, labels.values())) > options.limits.labels:
         return None
@@ -223,7 +223,7 @@ def _item_part(readers: Readers, one: RecordSurvey, data: bytes, number: int) ->
     layers = readers(one.path, one.options, "only" not in one.layers)
     assert layers is not None
     first = one.cuts[number].sentence + 1
-    parts = _layers_of(one.format, layers, one.path, one.options, items_of(one.path, data), first)
+    parts = _layers_of(one.format, layers, one.path, one.options, items_of(data), first)
     if not one.has_ids:
         return parts
     return {layer: _with_names(part) for layer, part in parts.items()}
@@ -251,7 +251,7 @@ def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
     try:
         if not look.through():
             return None
-    except InputError:
+    except (InputError, NotOneList):
         return None  # reading all of it says what is wrong, and how often
     return look.survey(cutting)
 
@@ -367,7 +367,7 @@ def _record_part(listed: bool, one: RecordSurvey, data: bytes, number: int) -> d
     options, layer = one.options, one.layers["only"]
     declared = {} if layer.recognised is None else {"scheme": options.scheme or layer.recognised.scheme}
     if listed:
-        found = _as_records(one.path, items_of(one.path, data))
+        found = _as_records(one.path, items_of(data))
     else:
         found = records(File.of_bytes(one.path, data, first_line=one.cuts[number].line))
     batch = gathered(one.path, found, options, layer.kind)

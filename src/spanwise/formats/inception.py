@@ -9,7 +9,6 @@ import zipfile
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -102,18 +101,6 @@ _NO_MENTIONS = frozenset(
 _FEATURES = ("value", "label", "kind", "category", "identifier", "type")
 
 
-@dataclass
-class _ParsedXml:
-    """What the parser has met: texts, annotations as (type, attributes, line), and GATE's nodes."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    annotations: list[tuple[str, dict[str, str], int]] = field(default_factory=list)
-    nodes: dict[str, int] = field(default_factory=dict)
-    text: list[str] = field(default_factory=list)
-    units: int = 0  # of UTF-16 in the text so far
-    gate: bool = False
-
-
 def read_xmi(file: File, options: Options) -> Annotation:
     """The mentions of one document, in characters of its text.
 
@@ -126,7 +113,7 @@ def read_xmi(file: File, options: Options) -> Annotation:
 
 def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
     """The text of a document with its mentions, and what kind of document it is."""
-    xml = _parsed(file)
+    xml = _ParsedXml(file)
     text = "".join(xml.text) if xml.gate else next(iter(xml.texts.values()), None)
     if text is None:
         raise InputError(
@@ -191,70 +178,78 @@ def _from_utf16(text: str) -> Any:
     return lambda offset: offset - bisect_left(units, offset)
 
 
-def _parsed(file: File) -> _ParsedXml:
-    xml = _ParsedXml()
-    parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
-    state = {"nodes": False, "feature": "", "part": ""}
+class _ParsedXml:
+    """What a parser meets in a file: texts, annotations as (type, attributes, line), and GATE's nodes."""
 
-    def refuse(*_: object) -> None:
+    def __init__(self, file: File) -> None:
+        self.texts: dict[str, str] = {}
+        self.annotations: list[tuple[str, dict[str, str], int]] = []
+        self.nodes: dict[str, int] = {}
+        self.text: list[str] = []  # of GATE
+        self.gate = False
+        self._units = 0  # of UTF-16 in the text so far
+        self._in_nodes, self._part, self._feature = False, "", ""
+        self._path = file.path
+        self._parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parser.EntityDeclHandler = self._refuse
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parse(file.data)
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self._parser.Parse(data, True)
+        except (LookupError, ValueError) as error:
+            raise InputError(
+                at(
+                    self._path, 1, f"the encoding that the file declares is not known ({error}).\n"
+                    "Declare UTF-8."
+                )
+            ) from None  # fmt: skip
+        except expat.ExpatError as error:
+            said = f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?"
+            raise InputError(at(self._path, error.lineno, said)) from None
+
+    def _refuse(self, *_: object) -> None:
         raise InputError(
-            at(file.path, parser.CurrentLineNumber, "the file declares a document type or entities, which "
-               "are not expanded.\nRemove the declaration.")
+            at(self._path, self._parser.CurrentLineNumber, "the file declares a document type or entities, "
+               "which are not expanded.\nRemove the declaration.")
         )  # fmt: skip
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
         kind = name.rpartition(" ")[2]
-        line = parser.CurrentLineNumber
+        line = self._parser.CurrentLineNumber
         if kind == "TextWithNodes":
-            xml.gate, state["nodes"] = True, True
-        elif kind == "Node" and state["nodes"]:
-            xml.nodes[attributes.get("id", "")] = xml.units
+            self.gate = self._in_nodes = True
+        elif kind == "Node" and self._in_nodes:
+            self.nodes[attributes.get("id", "")] = self._units
         elif kind == "Annotation" and "StartNode" in attributes:
-            xml.annotations.append((attributes.get("Type", ""), dict(attributes), line))
+            self.annotations.append((attributes.get("Type", ""), dict(attributes), line))
         elif kind == "Sofa":
             if "sofaString" in attributes:
-                xml.texts[attributes.get("sofaNum", "1")] = attributes["sofaString"]
+                self.texts[attributes.get("sofaNum", "1")] = attributes["sofaString"]
         elif "begin" in attributes and "end" in attributes:
-            xml.annotations.append((kind, dict(attributes), line))
+            self.annotations.append((kind, dict(attributes), line))
         elif kind in ("Name", "Value"):
-            state["part"] = kind
+            self._part = kind
 
-    def end(name: str) -> None:
+    def _end(self, name: str) -> None:
         if name.rpartition(" ")[2] == "TextWithNodes":
-            state["nodes"] = False
-        state["part"] = ""
+            self._in_nodes = False
+        self._part = ""
 
-    def characters(data: str) -> None:
-        if state["nodes"]:
-            xml.text.append(data)
-            xml.units += len(data.encode("utf-16-le")) // 2
-        elif state["part"] == "Name":
-            state["feature"] = data
-        elif state["part"] == "Value" and xml.annotations:
+    def _characters(self, data: str) -> None:
+        if self._in_nodes:
+            self.text.append(data)
+            self._units += len(data.encode("utf-16-le")) // 2
+        elif self._part == "Name":
+            self._feature = data
+        elif self._part == "Value" and self.annotations:
             # GATE keeps the features of an annotation as elements after it.
-            xml.annotations[-1][1].setdefault(str(state["feature"]), data)
-
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = characters
-    try:
-        parser.Parse(file.data, True)
-    except (LookupError, ValueError) as error:
-        raise InputError(
-            at(file.path, 1, f"the encoding that the file declares is not known ({error}).\nDeclare UTF-8.")
-        ) from None
-    except expat.ExpatError as error:
-        raise InputError(
-            at(
-                file.path,
-                error.lineno,
-                f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?",
-            )
-        ) from None
-    return xml
+            self.annotations[-1][1].setdefault(self._feature, data)
 
 
 def recognise_xmi(file: File) -> str | None:

@@ -128,31 +128,14 @@ def board(
     Systems are ranked by a score, of one label by its F1. The twenty best are tested against each other,
     and with `changes` every row against the result before it.
     """
-    asked, tag, label, each, score = query.q, query.tag, query.label, query.each, query.score
-    sort, after = query.sort, query.after
+    label, each, score, after = query.label, query.each, query.score, query.after
     here = [one for one in bench.store.results(gold.slug) if not one.gone]
     every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
     rows = list(reversed(every)) if each else list(newest.values())
-    name, _, value = tag.partition(":")
-    rows = [
-        one
-        for one in rows
-        if (not asked or asked.casefold() in _words(one).casefold())
-        and (not tag or any(run.board.tags.get(name) == value for run in one.runs))
-    ]
-    key = sort.lstrip("-")
+    rows = [one for one in rows if _is_asked_for(one, query)]
     ranked = {one.id: _value(one, label, score) for one in rows}
-    if key == "system":
-        rows.sort(key=lambda one: one.result.system, reverse=sort.startswith("-"))
-    elif key == "made_at":
-        rows.sort(key=lambda one: one.id, reverse=sort.startswith("-"))
-    else:
-        sorted_by = ranked if key == score or label else {one.id: one.score(key) for one in rows}
-        rows.sort(
-            key=lambda one: (sorted_by[one.id] is None, -(sorted_by[one.id] or 0), one.result.system),
-            reverse=not sort.startswith("-"),
-        )
+    rows = _sorted(rows, ranked, query)
     number, best = len(rows), sorted(rows, key=lambda one: -(ranked[one.id] or 0))[:TESTED]
     rows = rows[after : after + most]
     tests = (
@@ -171,13 +154,7 @@ def board(
     board_rows = []
     for place, one in enumerate(rows):
         own = history_of[one.result.system]
-        before = next((other for other in reversed(own) if other.id < one.id), None)
-        change, significant = None, False
-        if changes and before is not None and not label:
-            pair = (one.id, before.id)
-            test = bench.shelf.tests(gold, [one, before], [pair], score).get(pair)
-            change = None if test is None else test.difference
-            significant = test is not None and test.p is not None and test.p < LEVEL
+        test = _test_of_change(bench, gold, one, own, score) if changes and not label else None
         tied = tuple(
             named[b if a == one.id else a]
             for (a, b), test in tests.items()
@@ -195,12 +172,46 @@ def board(
                 tied=tied,
                 brackets=tuple(column[place] for column in brackets),
                 line=_sparkline([other.score(score) for other in own]),
-                change=change,
-                significant=significant,
+                change=None if test is None else test.difference,
+                significant=test is not None and test.p is not None and test.p < LEVEL,
                 results=sum(len(other.runs) for other in own),
             )
         )
     return board_rows, axis, number
+
+
+def _is_asked_for(one: PooledRuns, query: BoardQuery) -> bool:
+    """Whether a row holds the words and the tag that were asked for."""
+    name, _, value = query.tag.partition(":")
+    return (not query.q or query.q.casefold() in _words(one).casefold()) and (
+        not query.tag or any(run.board.tags.get(name) == value for run in one.runs)
+    )
+
+
+def _sorted(
+    rows: Sequence[PooledRuns], ranked: Mapping[int, float | None], query: BoardQuery
+) -> list[PooledRuns]:
+    """The rows in the order asked for; by a score, those that have none come last or first."""
+    key, falling = query.sort.lstrip("-"), query.sort.startswith("-")
+    if key == "system":
+        return sorted(rows, key=lambda one: one.result.system, reverse=falling)
+    if key == "made_at":
+        return sorted(rows, key=lambda one: one.id, reverse=falling)
+    by = ranked if key == query.score or query.label else {one.id: one.score(key) for one in rows}
+    return sorted(
+        rows, key=lambda one: (by[one.id] is None, -(by[one.id] or 0), one.result.system), reverse=not falling
+    )
+
+
+def _test_of_change(
+    bench: Bench, gold: Gold, one: PooledRuns, own: Sequence[PooledRuns], score: str
+) -> ScoreTest | None:
+    """The test of a row against the result before it of the same system; None where it is the first."""
+    before = next((other for other in reversed(own) if other.id < one.id), None)
+    if before is None:
+        return None
+    pair = (one.id, before.id)
+    return bench.shelf.tests(gold, [one, before], [pair], score).get(pair)
 
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:

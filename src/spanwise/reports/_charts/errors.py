@@ -121,29 +121,7 @@ def confusion(
     size = len(labels)
     step = 46.0 if size <= 8 else 34.0
     palette, width = style.palette, step * (size + 1) + 12
-    cells = []
-    for row in range(size):
-        for column in range(size):
-            cells.append((row, column, table.counts[row][column], row == column))
-        cells.append((row, size, table.missed[row], False))
-    cells += [(size, column, table.spurious[column], False) for column in range(size)]
-    most = max((cell[2] for cell in cells), default=1) or 1
-    rows = []
-    for row, column, number, diagonal in cells:
-        alone = row == size or column == size
-        x, y = step * column + (12 if column == size else 0), step * row + (12 if row == size else 0)
-        weight = 0.06 + 0.94 * (number / most) ** 0.5 if number else 0.03
-        gold = "spurious" if row == size else f"gold {labels[row]}"
-        other = "missed" if column == size else f"predicted {labels[column]}"
-        rows.append(
-            {
-                "x": x, "x2": x + step - 4, "y": y, "y2": y + step - 4, "cx": x + step / 2 - 2,
-                "cy": y + step / 2 - 2, "o": weight, "t": words.count(number) if number else "",
-                "c": palette["none"] if alone else palette["s0"], "dash": diagonal,
-                "ink": palette["on"] if weight > 0.55 else palette["ink"],
-                "d": f"{gold}, {other}: {words.plural(number, 'error')}",
-            }
-        )  # fmt: skip
+    rows = _confusion_cells(table, labels, step, style)
     high = width if height is None else height
     base = alt.Chart(alt.InlineData(values=rows))
     flat: Options = {
@@ -203,6 +181,35 @@ def confusion(
         top,
         6,
     )
+
+
+def _confusion_cells(table: Confusion, labels: Sequence[str], step: float, style: Style) -> list[Row]:
+    """A cell for every pair of labels, and apart from them the mentions missed and the spurious ones."""
+    size, palette = len(labels), style.palette
+    cells = []
+    for row in range(size):
+        for column in range(size):
+            cells.append((row, column, table.counts[row][column], row == column))
+        cells.append((row, size, table.missed[row], False))
+    cells += [(size, column, table.spurious[column], False) for column in range(size)]
+    most = max((cell[2] for cell in cells), default=1) or 1
+    rows: list[Row] = []
+    for row, column, number, diagonal in cells:
+        alone = row == size or column == size
+        x, y = step * column + (12 if column == size else 0), step * row + (12 if row == size else 0)
+        weight = 0.06 + 0.94 * (number / most) ** 0.5 if number else 0.03
+        gold = "spurious" if row == size else f"gold {labels[row]}"
+        other = "missed" if column == size else f"predicted {labels[column]}"
+        rows.append(
+            {
+                "x": x, "x2": x + step - 4, "y": y, "y2": y + step - 4, "cx": x + step / 2 - 2,
+                "cy": y + step / 2 - 2, "o": weight, "t": words.count(number) if number else "",
+                "c": palette["none"] if alone else palette["s0"], "dash": diagonal,
+                "ink": palette["on"] if weight > 0.55 else palette["ink"],
+                "d": f"{gold}, {other}: {words.plural(number, 'error')}",
+            }
+        )  # fmt: skip
+    return rows
 
 
 def confusions(tables: Mapping[str, Confusion], style: Style) -> Drawing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -271,41 +271,22 @@ def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | Non
         return None
     step, line = 26.0, 26.0
     datasets = list(pair.datasets)
-    cells, heads, groups, numbers = [], [], [], []
+    heads, groups = [], []
     x = extent_x = 0.0
     block, down = line * len(datasets) + 44, 0.0
     most = max((abs(v) for d in datasets for _, _, v in heat_row(pair, d) if v is not None), default=0) or 1
-    place: dict[tuple[str, str], tuple[float, float]] = {}
+    corners: dict[tuple[str, str], tuple[float, float]] = {}
     for attribute, buckets in names:
         if wide and x and x + step * len(buckets) > wide:
             x, down = 0.0, down + block
         groups.append({"x": x + step * len(buckets) / 2, "y": down - 24.0, "t": alias(attribute)})
         for bucket in buckets:
-            place[attribute, bucket] = x, down
+            corners[attribute, bucket] = x, down
             heads.append({"x": x + step / 2, "y": down - 9.0, "t": shortened(bucket, 4)})
             x += step
         extent_x = max(extent_x, x)
         x += 8
-    for row, dataset in enumerate(datasets):
-        for attribute, bucket, value in heat_row(pair, dataset):
-            if value is None:
-                continue
-            at, upper = place[attribute, bucket]
-            colour = style.palette["s0" if value >= 0 else "s1"]
-            says = (
-                f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
-                f"{words.signed(value)}%"
-            )
-            middle = {"x": at + step / 2, "y": upper + line * (row + 0.5)}
-            text = f"{100 * value:+.0f}".replace("-", words.MINUS)
-            numbers.append({**middle, "t": "0" if text[1:] == "0" else text})
-            cells.append(
-                {
-                    "x": at + 1, "x2": at + step - 1,
-                    "y": upper + row * line + 1, "y2": upper + row * line + line - 1,
-                    "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": says,
-                }
-            )  # fmt: skip
+    cells, numbers = _heat_cells(pair, corners, (step, line), most, style)
     height = down + line * len(datasets)
     first, second = (words.visible(name) for name in pair.systems)
     bar, ticks = _heat_scale(most, height + 16, style)
@@ -328,7 +309,7 @@ def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | Non
     across = alt.X("x:Q", **flat_x)
     sides = [
         {"y": upper + line * (row + 0.5), "t": shortened(name, 14)}
-        for upper in sorted({one[1] for one in place.values()})
+        for upper in sorted({corner[1] for corner in corners.values()})
         for row, name in enumerate(datasets)
     ]
     chart = marks.plot(
@@ -344,6 +325,38 @@ def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | Non
     made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 54, 40)
     leads = (("s0", f"{first} leads"), ("s1", f"{second} leads"))
     return replace(made, axis=f"relative increase of {score} (percent)", swatches=leads) if wide else made
+
+
+def _heat_cells(
+    pair: PairDiagnosis,
+    corners: Mapping[tuple[str, str], tuple[float, float]],
+    size: tuple[float, float],
+    most: float,
+    style: Style,
+) -> tuple[list[Options], list[Options]]:
+    """A box for every dataset and bucket, the first of which has its corner there, and the percents on it."""
+    (step, line), cells, numbers = size, [], []
+    for row, dataset in enumerate(pair.datasets):
+        for attribute, bucket, value in heat_row(pair, dataset):
+            if value is None:
+                continue
+            left, upper = corners[attribute, bucket]
+            colour = style.palette["s0" if value >= 0 else "s1"]
+            says = (
+                f"{words.visible(dataset)}, {words.attribute(attribute)} {words.visible(bucket)}: "
+                f"{words.signed(value)}%"
+            )
+            middle = {"x": left + step / 2, "y": upper + line * (row + 0.5)}
+            text = f"{100 * value:+.0f}".replace("-", words.MINUS)
+            numbers.append({**middle, "t": "0" if text[1:] == "0" else text})
+            cells.append(
+                {
+                    "x": left + 1, "x2": left + step - 1,
+                    "y": upper + row * line + 1, "y2": upper + row * line + line - 1,
+                    "c": colour, "o": 0.06 + 0.54 * (abs(value) / most) ** 0.5, "d": says,
+                }
+            )  # fmt: skip
+    return cells, numbers
 
 
 def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], list[Options]]:
