@@ -119,8 +119,10 @@ def _tokens(joined: str, begins: Ints, met: Interner) -> tuple[Codes, Ints, Ints
 
 def _kinds(joined: str, data: bytes) -> npt.NDArray[np.uint8]:
     """Whether each character is a space, part of a word, or a token of its own."""
+    kinds: npt.NDArray[np.uint8]
     if joined.isascii():
-        return _ASCII[np.frombuffer(data, dtype=np.uint8)]
+        kinds = _ASCII[np.frombuffer(data, dtype=np.uint8)]
+        return kinds
     points = np.frombuffer(joined.encode("utf-32-le"), dtype="<u4")
     kinds = _ASCII[np.minimum(points, 127)]
     foreign = np.flatnonzero(points > 127)
