@@ -117,7 +117,7 @@ def test_a_page_of_any_size_fits_every_width_and_is_accessible(
             assert one.overflow() <= 0, width
         if width != 900:
             # Forty systems have the colours of twelve, and contrast takes axe a minute there.
-            assert one.violations(contrast=systems == 12) == []
+            assert one.violations(contrast=systems == 12 and width == 1440) == []
         assert one.said == [] and len(one.asked) == 1
         one.context.close()
 
@@ -127,7 +127,8 @@ def test_a_study_fits_every_width_and_is_accessible(
     browser: Browser, study_page: Path, width: int, scheme: Scheme
 ) -> None:
     one = Opened(browser, study_page, width=width, scheme=scheme)
-    assert one.overflow() <= 0 and one.violations(contrast=scheme == "light") == [] and one.said == []
+    # Contrast takes axe its time: a study is asked for it in both themes by another test.
+    assert one.overflow() <= 0 and one.violations(contrast=False) == [] and one.said == []
     one.context.close()
 
 
