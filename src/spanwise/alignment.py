@@ -33,21 +33,28 @@ def groups_of(gold: Corpus, predicted: Corpus, *, same_text: bool) -> Groups | N
         same_text: whether both sides have the same characters, white space aside. Otherwise groups lie
             between sentences that occur once on both sides, in the same order.
     """
-    one, two = ink_ends(gold), ink_ends(predicted)
-    if np.array_equal(one, two):
+    gold_ends, predicted_ends = ink_ends(gold), ink_ends(predicted)
+    if np.array_equal(gold_ends, predicted_ends):
         return None
-    if same_text or (len(one) and len(two) and one[-1] == two[-1] and ink(gold) == ink(predicted)):
-        common = np.intersect1d(one, two)
-        borders = [np.searchsorted(ends, common, side="right") for ends in (one, two)]
+    if same_text or (
+        len(gold_ends)
+        and len(predicted_ends)
+        and gold_ends[-1] == predicted_ends[-1]
+        and ink(gold) == ink(predicted)
+    ):
+        common = np.intersect1d(gold_ends, predicted_ends)
+        borders = [np.searchsorted(ends, common, side="right") for ends in (gold_ends, predicted_ends)]
         return _complete(borders[0], borders[1], len(gold), len(predicted))
     if len(gold) == len(predicted):
         return None  # the text differs, not where its sentences end
     return _between_equal(gold, predicted)
 
 
-def _complete(one: Ints, two: Ints, sentences: int, others: int) -> Groups:
+def _complete(borders_here: Ints, borders_there: Ints, sentences: int, others: int) -> Groups:
     """Groups with these borders, and those of the whole."""
-    borders = np.stack([np.concatenate([[0], one, [sentences]]), np.concatenate([[0], two, [others]])])
+    borders = np.stack(
+        [np.concatenate([[0], borders_here, [sentences]]), np.concatenate([[0], borders_there, [others]])]
+    )
     keep = np.concatenate([[True], np.any(np.diff(borders, axis=1) > 0, axis=0)])
     return Groups(ints(borders[0][keep]), ints(borders[1][keep]))
 
@@ -372,16 +379,16 @@ def _changed(gold: Corpus, predicted: Corpus) -> Bools:
     if gold.unit == "character":
         mine, other = gold.texts or (), predicted.texts or ()
         return np.fromiter((a != b for a, b in zip(mine, other, strict=True)), bool, len(gold))
-    one, two = with_one_vocabulary([gold, predicted])
-    if np.array_equal(one.sentences, two.sentences):
-        unequal = one.tokens != two.tokens
-        return _any_in(unequal, one.sentences)
-    changed = one.lengths != two.lengths
+    here, there = with_one_vocabulary([gold, predicted])
+    if np.array_equal(here.sentences, there.sentences):
+        unequal = here.tokens != there.tokens
+        return _any_in(unequal, here.sentences)
+    changed = here.lengths != there.lengths
     same_size = np.flatnonzero(~changed)
-    size = one.lengths[same_size]
+    size = here.lengths[same_size]
     unequal = (
-        one.tokens[run_positions(one.sentences[same_size], size)]
-        != two.tokens[run_positions(two.sentences[same_size], size)]
+        here.tokens[run_positions(here.sentences[same_size], size)]
+        != there.tokens[run_positions(there.sentences[same_size], size)]
     )
     changed[same_size] = _any_in(unequal, offsets(size))
     return np.asarray(changed)
@@ -423,7 +430,7 @@ def _differing(gold: Corpus, predicted: Corpus, changed: Bools) -> InputError:
     if gold.unit != "token" or predicted.unit != "token":
         return InputError(text)
     mine, other = gold.words(sentence), predicted.words(sentence)
-    unequal = (place for place, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b)
+    unequal = (index for index, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b)
     same = next(unequal, min(len(mine), len(other)))
     first = max(same - BEFORE, 0)
     error = TokensDiffer(text)
@@ -485,8 +492,8 @@ def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Aligned
             _first_difference(gold, predicted.corpus, int(differs.argmax()))
             + "\nEqual positions need equal numbers of tokens."
         )
-    one, two = with_one_vocabulary([gold, predicted.corpus])
-    tokens = int(np.count_nonzero(one.tokens != two.tokens))
+    here, there = with_one_vocabulary([gold, predicted.corpus])
+    tokens = int(np.count_nonzero(here.tokens != there.tokens))
     return Aligned(predicted.mentions, _report("position", changed, tokens, predicted.mentions))
 
 

@@ -400,19 +400,19 @@ def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -
     """
     some = with_one_labelling(some)
     parts = None
-    if any(one.parts is not None for one in some):
-        every = [one.parts or Parts(ints(np.arange(len(one) + 1)), one.start, one.end) for one in some]
+    if any(part.parts is not None for part in some):
+        every = [part.parts or Parts(ints(np.arange(len(part) + 1)), part.start, part.end) for part in some]
         parts = Parts(
-            offsets(np.concatenate([np.diff(one.at) for one in every])),
-            ints(np.concatenate([one.start for one in every])),
-            ints(np.concatenate([one.end for one in every])),
+            offsets(np.concatenate([np.diff(part.at) for part in every])),
+            ints(np.concatenate([part.start for part in every])),
+            ints(np.concatenate([part.end for part in every])),
         )
-    shifted = [one.sentence + first for one, first in zip(some, sentences, strict=True)]
+    shifted = [part.sentence + first for part, first in zip(some, sentences, strict=True)]
     return Mentions(
         sentence=ints(np.concatenate(shifted)),
-        start=ints(np.concatenate([one.start for one in some])),
-        end=ints(np.concatenate([one.end for one in some])),
-        label=np.concatenate([one.label for one in some]),
+        start=ints(np.concatenate([part.start for part in some])),
+        end=ints(np.concatenate([part.end for part in some])),
+        label=np.concatenate([part.label for part in some]),
         labels=some[0].labels,
         parts=parts,
     )

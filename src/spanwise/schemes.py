@@ -230,9 +230,9 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
         letters[i] = LETTERS.index(letter)
         label_of[i] = codes.setdefault(label, len(codes))
     names_sorted = tuple(sorted(codes))
-    place = np.array([names_sorted.index(label) for label in codes], dtype=np.int32)
+    order = np.array([names_sorted.index(label) for label in codes], dtype=np.int32)
     known = label_of >= 0
-    label_of[known] = place[label_of[known]]
+    label_of[known] = order[label_of[known]]
     return letters, label_of, names_sorted
 
 

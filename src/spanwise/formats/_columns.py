@@ -367,10 +367,10 @@ class KeptRows:
         """How many more bytes may be kept."""
         return self._left
 
-    def column(self, place: int, begin: int, end: int) -> Column:
+    def column(self, index: int, begin: int, end: int) -> Column:
         """A column from token `begin` up to token `end`, or up to the last one."""
         parts = [
-            self._of_chunk(place, number)[max(begin - first, 0) : end - first]
+            self._of_chunk(index, number)[max(begin - first, 0) : end - first]
             for number, first in self._among(self._tokens, begin, end)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint8)
@@ -387,7 +387,7 @@ class KeptRows:
         begin, end = tokens
         wide = len(self._chunks[-1])
         return Rows(
-            columns=tuple(codes(self.column(place, begin, end)) for place in range(wide)),
+            columns=tuple(codes(self.column(index, begin, end)) for index in range(wide)),
             begins=ints(self._by_sentence(self._firsts, *sentences) - begin),
             lines=ints(self._by_sentence(self._lines, *sentences) - (line - 1)),
             marks=ints([]),
@@ -571,7 +571,7 @@ def layout_of(
 
 def _last_but(score: int, tags: list[int]) -> list[int]:
     """The columns of tags where none was named: the last ones, but for the column of scores."""
-    return [place - 1 if place <= score else place for place in tags] if score in tags else tags
+    return [column - 1 if column <= score else column for column in tags] if score in tags else tags
 
 
 def filled_lines(chunk: bytes, line: int) -> Iterator[tuple[int, bytes]]:

@@ -93,9 +93,9 @@ def _deepest(mentions: Mentions, enough: int) -> int:
     sentence = mentions.sentence
     if len(sentence) <= enough or int(np.bincount(sentence).max(initial=0)) <= enough:
         return 0
-    place = np.concatenate([mentions.start, mentions.end])
+    position = np.concatenate([mentions.start, mentions.end])
     change = np.repeat([1, -1], len(sentence))
-    order = np.lexsort((change, place, np.concatenate([sentence, sentence])))  # ends before starts
+    order = np.lexsort((change, position, np.concatenate([sentence, sentence])))  # ends before starts
     return int(np.cumsum(change[order]).max(initial=0))
 
 

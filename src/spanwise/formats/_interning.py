@@ -190,8 +190,8 @@ class Interner:
 def in_lines(buffer: bytes, begin: Ints, size: Ints) -> npt.NDArray[np.uint8]:
     """The bytes of words one after the other, each with a line end after it, which no word holds."""
     until = np.cumsum(size + 1)
-    place = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])
-    letters: npt.NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8)[place]
+    source = np.repeat(begin - (until - size - 1), size + 1) + np.arange(until[-1])
+    letters: npt.NDArray[np.uint8] = np.frombuffer(buffer, dtype=np.uint8)[source]
     letters[until - 1] = ord("\n")
     return letters
 

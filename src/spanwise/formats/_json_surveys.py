@@ -218,13 +218,13 @@ def _layers_of(
     }
 
 
-def _item_part(readers: Readers, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _item_part(readers: Readers, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences or texts in the items of one part."""
-    layers = readers(one.path, one.options, "only" not in one.layers)
+    layers = readers(survey.path, survey.options, "only" not in survey.layers)
     assert layers is not None
-    first = one.cuts[number].sentence + 1
-    parts = _layers_of(one.format, layers, one.path, one.options, items_of(data), first)
-    if not one.has_ids:
+    first = survey.cuts[number].sentence + 1
+    parts = _layers_of(survey.format, layers, survey.path, survey.options, items_of(data), first)
+    if not survey.has_ids:
         return parts
     return {layer: _with_names(part) for layer, part in parts.items()}
 
@@ -362,15 +362,15 @@ class _Look:
         )
 
 
-def _record_part(listed: bool, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The records of one part, which are items of a list or lines."""
-    options, layer = one.options, one.layers["only"]
+    options, layer = survey.options, survey.layers["only"]
     declared = {} if layer.recognised is None else {"scheme": options.scheme or layer.recognised.scheme}
     if listed:
-        found = _as_records(one.path, items_of(data))
+        found = _as_records(survey.path, items_of(data))
     else:
-        found = records(File.of_bytes(one.path, data, first_line=one.cuts[number].line))
-    batch = gathered(one.path, found, options, layer.kind)
+        found = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
+    batch = gathered(survey.path, found, options, layer.kind)
     return {"only": options.limits.check(annotation_of(batch, replace(options, **declared)))}
 
 

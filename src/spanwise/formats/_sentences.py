@@ -147,31 +147,31 @@ def whole_spans(listed: list[Any]) -> list[Any]:
     A piece `I-X` continues the piece before it of the same label; the score is the mean of the pieces.
     """
     if not all(
-        isinstance(one, Mapping) and {"index", "entity", "start", "end"} <= one.keys() for one in listed
+        isinstance(piece, Mapping) and {"index", "entity", "start", "end"} <= piece.keys() for piece in listed
     ):
         return listed
     joined: list[list[JsonRecord]] = []
-    for one in (one for one in listed if one["entity"] != "O"):
-        mark, _, label = str(one["entity"]).partition("-")
+    for piece in (piece for piece in listed if piece["entity"] != "O"):
+        mark, _, label = str(piece["entity"]).partition("-")
         before = joined[-1][-1] if joined else None
-        follows = before is not None and one["index"] == before["index"] + 1
+        follows = before is not None and piece["index"] == before["index"] + 1
         if (
             mark == "I"
             and follows
             and before is not None
             and str(before["entity"]).partition("-")[2] == label
         ):
-            joined[-1].append(one)
+            joined[-1].append(piece)
         else:
-            joined.append([one])
+            joined.append([piece])
     return [
         {
             "start": pieces[0]["start"],
             "end": pieces[-1]["end"],
             "label": str(pieces[0]["entity"]).partition("-")[2] or str(pieces[0]["entity"]),
-            "score": sum(float(one["score"]) for one in pieces) / len(pieces),
+            "score": sum(float(piece["score"]) for piece in pieces) / len(pieces),
         }
-        if all(isinstance(one.get("score"), int | float) for one in pieces)
+        if all(isinstance(piece.get("score"), int | float) for piece in pieces)
         else pieces[0]
         for pieces in joined
     ]

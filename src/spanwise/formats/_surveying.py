@@ -168,7 +168,9 @@ class _Looker:
             firsts = ints(np.flatnonzero(np.isin(number, recent)))
             chosen = spaced(token, firsts, after, self._least)
             self._by_document += self._cuts(chosen, number, token, rows, chunk, line, byte)
-        if self._kept is not None and not self._kept.add(rows, [len(one.strings) for one in self._interners]):
+        if self._kept is not None and not self._kept.add(
+            rows, [len(interner.strings) for interner in self._interners]
+        ):
             self._kept = None
         self._check_tags(rows, line)
         self._count_tags(rows)
@@ -236,7 +238,7 @@ class _Looker:
         cuts = self._by_document if marked and self._least else self._by_sentence
         layers: dict[str, Recognised] = {}
         for name in names:
-            prefer = self._options.prefer or next((one.scheme for one in layers.values()), None)
+            prefer = self._options.prefer or next((layer.scheme for layer in layers.values()), None)
             layers[name] = recognise_situations(self._situations[name], prefer=prefer)
         extra = layout.wanted[1 + len(names) :]
         return Survey(
@@ -257,7 +259,9 @@ class _Looker:
             cuts=(self._first, *cuts, end),
             documents=ints(sorted({0, *self._documents, self._sentence})) if marked else None,
             layout=layout,
-            strings=() if self._kept is None else tuple(tuple(one.strings) for one in self._interners),
+            strings=()
+            if self._kept is None
+            else tuple(tuple(interner.strings) for interner in self._interners),
             kept=self._kept,
         )
 
@@ -284,11 +288,11 @@ def spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
     """Those of the allowed sentences before which to cut, so that a part has at least this many tokens."""
     chosen: list[int] = []
     while True:
-        place = int(np.searchsorted(token[allowed], after + least, side="left"))
-        if place == len(allowed):
+        index = int(np.searchsorted(token[allowed], after + least, side="left"))
+        if index == len(allowed):
             return ints(chosen)
-        chosen.append(int(allowed[place]))
-        after = int(token[allowed[place]])
+        chosen.append(int(allowed[index]))
+        after = int(token[allowed[index]])
 
 
 def has_mark(file: File) -> bool:
@@ -363,8 +367,8 @@ def cuts_of(
         # Span files tell no lengths: there every sentence counts as one token.
         measured, allowed = token[:-1] if token[-1] else numbers, numbers if starts is None else starts
         sentences = spaced(measured, allowed, 0, cutting.tokens).tolist() if cutting.tokens else []
-    inner = [place for place in sentences if 0 < place < len(size)]
-    cuts = [Cut(place, int(token[place]), int(line[place]), int(byte[place])) for place in (0, *inner)]
+    inner = [number for number in sentences if 0 < number < len(size)]
+    cuts = [Cut(number, int(token[number]), int(line[number]), int(byte[number])) for number in (0, *inner)]
     return (*cuts, Cut(len(size), int(token[-1]), *end))
 
 
@@ -543,24 +547,24 @@ class _LineLook:
         return Before(name or None, int(np.searchsorted(marks, cut.line)))
 
 
-def _line_part(reader: LineReader, one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences or texts in the lines of one part."""
-    options = one.options
-    file = File.of_bytes(one.path, data, first_line=one.cuts[number].line)
-    found = reader.read(file, options, one.before[number])
+    options = survey.options
+    file = File.of_bytes(survey.path, data, first_line=survey.cuts[number].line)
+    found = reader.read(file, options, survey.before[number])
     assert found is not None
     corpus = found.corpus
-    if one.documents is not None and corpus.documents is None:  # those of other parts have names
+    if survey.documents is not None and corpus.documents is None:  # those of other parts have names
         corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
     parts = {}
-    for name, layer in one.layers.items():
+    for name, layer in survey.layers.items():
         mentions, repairs, scheme = found.mentions, 0, layer.scheme(options)
         if scheme is not None:
             tags = options.spelled(found.tags[name])
             decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
             mentions, repairs = decoded.mentions, decoded.repairs
         assert mentions is not None
-        reading = Reading(one.path, format=one.format, repairs=repairs)
+        reading = Reading(survey.path, format=survey.format, repairs=repairs)
         parts[name] = options.limits.check(Annotation(corpus, mentions, reading))
     return parts
 

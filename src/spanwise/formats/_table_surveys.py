@@ -129,24 +129,24 @@ class _TableLook:
         return recognise_situations(self._situations, prefer=self._options.prefer)
 
 
-def _table_pieces(one: RecordSurvey) -> Iterator[bytes]:
+def _table_pieces(survey: RecordSurvey) -> Iterator[bytes]:
     """The rows of each part, decoded by one process in their order."""
-    sizes = [after.byte - before.byte for before, after in pairwise(one.cuts)]
-    return tables.stored_batches(one.path, one.options.limits, ROWS, sizes)
+    sizes = [after.byte - before.byte for before, after in pairwise(survey.cuts)]
+    return tables.stored_batches(survey.path, survey.options.limits, ROWS, sizes)
 
 
-def _table_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _table_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences in the rows of one part."""
     declared: Mapping[str, Any] = {}
-    layer = one.layers["only"]
+    layer = survey.layers["only"]
     if layer.recognised is not None:
-        declared = {"scheme": one.options.scheme or layer.recognised.scheme}
-    names, joined = tables.batch_of(data, one.path)
-    reading = Reading(one.path, format="arrow", evidence=layer.kind)
-    chosen = replace(one.options, **declared)
+        declared = {"scheme": survey.options.scheme or layer.recognised.scheme}
+    names, joined = tables.batch_of(data, survey.path)
+    reading = Reading(survey.path, format="arrow", evidence=layer.kind)
+    chosen = replace(survey.options, **declared)
     part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
     corpus = part.corpus
-    if one.has_ids and corpus.ids is None:  # those of other parts have some
+    if survey.has_ids and corpus.ids is None:  # those of other parts have some
         ids = ("",) * len(corpus)
         named = corpus.documents is None or corpus.document_ids is not None
         corpus = replace(corpus, ids=ids, document_ids=corpus.document_ids if named else ids)

@@ -165,13 +165,15 @@ def _reader(records: Sequence[object]) -> tuple[str, Any] | None:
     objects = [record for record in records if isinstance(record, Mapping)]
     if not objects or len(objects) < len(records):
         return None
-    if any("data" in one and isinstance(one.get("annotations"), list) for one in objects):
+    if any("data" in item and isinstance(item.get("annotations"), list) for item in objects):
         return "label-studio", _label_studio
-    if any(_signed(one) is not None for one in objects):
+    if any(_signed(item) is not None for item in objects):
         return "doccano", _doccano
-    if all("text" in one for one in objects) and any(_who(one) is not None for one in objects):
+    if all("text" in item for item in objects) and any(_who(item) is not None for item in objects):
         kind = (
-            "prodigy" if any("_session_id" in one or "_annotator_id" in one for one in objects) else "jsonl"
+            "prodigy"
+            if any("_session_id" in item or "_annotator_id" in item for item in objects)
+            else "jsonl"
         )
         return kind, _prodigy
     return None

@@ -101,7 +101,14 @@ def _with_spans(text: str, change: Change, place: str) -> str:
     removed, added = list(change[0]), list(change[1])
     pairs: dict[tuple[int, int], Row | None] = {}
     for row in removed:
-        item = next((one for one in items if one not in pairs and _reads(text[slice(*one)]) == row[1:]), None)
+        item = next(
+            (
+                borders
+                for borders in items
+                if borders not in pairs and _reads(text[slice(*borders)]) == row[1:]
+            ),
+            None,
+        )
         if item is None:
             raise InputError(
                 f"{place}: the mention {row[3]} [{row[1]}, {row[2]}) is not written as one span.\n"
@@ -112,9 +119,9 @@ def _with_spans(text: str, change: Change, place: str) -> str:
             added.remove(near)
         pairs[item] = near
     kept = [
-        text[slice(*one)] if one not in pairs else _rewritten(text[slice(*one)], new)
-        for one in items
-        if one not in pairs or (new := pairs[one]) is not None
+        text[slice(*borders)] if borders not in pairs else _rewritten(text[slice(*borders)], new)
+        for borders in items
+        if borders not in pairs or (new := pairs[borders]) is not None
     ]
     pattern = text[slice(*items[0])] if items else '{"start": 0, "end": 0, "label": ""}'
     kept += [_rewritten(pattern, row, alone=True) for row in added]
@@ -186,10 +193,10 @@ def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
     values = dict(zip(names, (start, end, new), strict=True))
     if alone or "parts" in span or "text" in span:
         # The words and pieces of another mention say nothing of this one.
-        rest = {} if alone else {key: one for key, one in span.items() if key not in ("parts", "text")}
+        rest = {} if alone else {key: value for key, value in span.items() if key not in ("parts", "text")}
         return json.dumps({**rest, **values}, ensure_ascii=False)
     written = text
-    for key, begin, stop in sorted(_members(text, text.index("{")), key=lambda one: -one[1]):
+    for key, begin, stop in sorted(_members(text, text.index("{")), key=lambda member: -member[1]):
         if key in values and json.loads(text[begin:stop]) != values[key]:
             written = written[:begin] + json.dumps(values[key], ensure_ascii=False) + written[stop:]
     return written
@@ -208,12 +215,16 @@ def edited_spans(annotation: Annotation, changes: Mapping[int, Change], raw: byt
         tail = b"\r" if (lines[first] or b"").endswith(b"\r") else b""
         left = list(added)
         for row in removed:
-            place = _row_of(lines, first, last, row, annotation.reading.path)
+            index = _row_of(lines, first, last, row, annotation.reading.path)
             near = next((new for new in left if new[1] < row[2] and row[1] < new[2]), None)
-            lines[place] = None if near is None else _span_row(near) + tail
+            lines[index] = None if near is None else _span_row(near) + tail
             if near is not None:
                 left.remove(near)
-        block = [one for one in lines[first : last + 1] if one is not None and not _EMPTY.match(one)]
+        block = [
+            written
+            for written in lines[first : last + 1]
+            if written is not None and not _EMPTY.match(written)
+        ]
         block += [_span_row(row) + tail for row in left]
         block = block or [b"NONE\t999\t999\t999" + tail]
         # The block keeps its number of places, so that lines of other sentences stay where they are.
@@ -224,10 +235,10 @@ def edited_spans(annotation: Annotation, changes: Mapping[int, Change], raw: byt
 
 def _row_of(lines: Sequence[bytes | None], first: int, last: int, row: Row, path: str) -> int:
     wanted = [row[3].encode("utf-8"), str(row[1] + 1).encode(), str(row[2]).encode()]
-    for place in range(first, last + 1):
-        line = lines[place]
+    for index in range(first, last + 1):
+        line = lines[index]
         if line is not None and line.rstrip(b" \t\r").split(b"\t")[:3] == wanted:
-            return place
+            return index
     raise InputError(at(path, first + 1, f"no row says {row[3]} {row[1] + 1} {row[2]}.\nChange it by hand."))
 
 
@@ -292,12 +303,12 @@ def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int]
     changed = np.flatnonzero(old != new)
     touched = set(changed.tolist())
     if annotation.reading.repairs:
-        touched |= {place + step for place in changed.tolist() for step in (-1, 1)}
+        touched |= {token + step for token in changed.tolist() for step in (-1, 1)}
     result = {}
-    for place in sorted(touched):
-        if 0 <= place < len(new):
-            sentence = int(np.searchsorted(corpus.sentences, place, "right")) - 1
-            result[sentence, place - int(corpus.sentences[sentence])] = str(new[place])
+    for token in sorted(touched):
+        if 0 <= token < len(new):
+            sentence = int(np.searchsorted(corpus.sentences, token, "right")) - 1
+            result[sentence, token - int(corpus.sentences[sentence])] = str(new[token])
     return result
 
 

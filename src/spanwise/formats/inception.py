@@ -120,12 +120,12 @@ def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
             at(file.path, None, "the file has no text: neither a Sofa with a sofaString nor TextWithNodes.\n"
                "Export the document with its text.")
         )  # fmt: skip
-    place = _from_utf16(text)
+    position = _from_utf16(text)
     mentions: list[tuple[Pieces, str]] = []
     for label, attributes, line in _chosen(xml, options, file.path):
         try:
             start, end = _offsets(attributes, xml)
-            mentions.append((((place(start), place(end)),), label))
+            mentions.append((((position(start), position(end)),), label))
         except (KeyError, ValueError):
             raise InputError(
                 at(file.path, line, f"the annotation of {label} has no valid offsets: {attributes!r}.\n"
@@ -476,22 +476,22 @@ class _ProjectLook:
         )
 
 
-def _project_pieces(chosen: Sequence[tuple[str, str]], one: RecordSurvey) -> Iterator[bytes]:
+def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> Iterator[bytes]:
     """The documents of each part, the last of which may go on in the next, with their files."""
-    for begin, end in pairwise(one.cuts):
+    for begin, end in pairwise(survey.cuts):
         yield json.dumps(chosen[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
 
 
-def _project_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences or texts of one part, which begins so many sentences into its first document."""
-    begin, end = one.cuts[number], one.cuts[number + 1]
+    begin, end = survey.cuts[number], survey.cuts[number + 1]
     units: list[Standoff] = []
-    with _Project(File(one.path), one.options) as project:
+    with _Project(File(survey.path), survey.options) as project:
         for document, name in json.loads(data):
             units += project.units(document, name)[0]
     units = units[begin.line : begin.line + end.sentence - begin.sentence]
-    part = annotation(units, Origin(one.path, "inception"), one.options)
-    return {"only": one.options.limits.check(part)}
+    part = annotation(units, Origin(survey.path, "inception"), survey.options)
+    return {"only": survey.options.limits.check(part)}
 
 
 def _is_work(name: str) -> bool:

@@ -382,7 +382,7 @@ def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
         # Tokens of white space do not count as tokens: a mention would touch them and gain nothing.
-        places = [place for place in places if text[slice(*place)].strip()]
+        places = [span for span in places if text[slice(*span)].strip()]
     content.places.append(places)
     _gather_spans(content, line, record, len(text))
 
@@ -440,8 +440,8 @@ def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
     """The pieces of a mention, in order and within its borders; None where they are not."""
     if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
         return None
-    places = [place for pair in listed for place in pair]
-    if places and (not all(map(_is_place, places)) or (places[0], places[-1]) != (start, end)):
+    positions = [position for pair in listed for position in pair]
+    if positions and (not all(map(_is_place, positions)) or (positions[0], positions[-1]) != (start, end)):
         return None
     ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
     return [(a, b) for a, b in listed] if ordered else None
@@ -475,15 +475,15 @@ def _corpus(content: Gathered, options: Options) -> Corpus:
         [text[a:b] for a, b in places] for text, places in zip(content.texts, content.places, strict=True)
     ]
     plain = Corpus.of(strings)
-    flat = [place for places in content.places for place in places]
+    flat = [span for places in content.places for span in places]
     return Corpus(
         plain.tokens,
         plain.vocabulary,
         plain.sentences,
         unit="character",
         texts=tuple(content.texts),
-        token_start=ints([place[0] for place in flat]),
-        token_end=ints([place[1] for place in flat]),
+        token_start=ints([span[0] for span in flat]),
+        token_end=ints([span[1] for span in flat]),
         **more,
     )
 

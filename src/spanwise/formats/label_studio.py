@@ -123,7 +123,9 @@ def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
 
 def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
     """Refuse tasks with predictions of several models: the first must not pass for all."""
-    if len(whose) > 1 and sum(map(len, whose.values())) > len({one for own in whose.values() for one in own}):
+    if len(whose) > 1 and sum(map(len, whose.values())) > len(
+        {task for own in whose.values() for task in own}
+    ):
         raise InputError(
             at(path, None, f"tasks have predictions of {len(whose)} models: {', '.join(sorted(whose))}.\n"
                "Keep those of one in the export, or give the predictions as files of their own.")

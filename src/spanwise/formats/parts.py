@@ -115,11 +115,11 @@ class Held(CutSource, Struct, frozen=True, eq=False):
             # Span files tell no lengths: there every sentence counts as one token.
             sizes = corpus.sentences[:-1] if corpus.sentences[-1] else ints(np.arange(len(corpus)))
             sentences = [] if not tokens else spaced(sizes, allowed, 0, tokens).tolist()
-        inner = [place for place in sentences if 0 < place < len(corpus)]
-        token = [int(corpus.sentences[place]) for place in (0, *inner, len(corpus))]
+        inner = [number for number in sentences if 0 < number < len(corpus)]
+        token = [int(corpus.sentences[number]) for number in (0, *inner, len(corpus))]
         return cls(
             layers,
-            tuple(Cut(place, at, 0, 0) for place, at in zip((0, *inner, len(corpus)), token, strict=True)),
+            tuple(Cut(number, at, 0, 0) for number, at in zip((0, *inner, len(corpus)), token, strict=True)),
         )
 
     @property
@@ -179,8 +179,8 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     if own_words:
         corpus = _with_own_words(corpus)
     found = {}
-    for place, (name, recognised) in enumerate(one.layers.items(), start=1):
-        tags = Tags(codes(columns.rows.columns[place]), columns.strings[place], columns.offsets())
+    for index, (name, recognised) in enumerate(one.layers.items(), start=1):
+        tags = Tags(codes(columns.rows.columns[index]), columns.strings[index], columns.offsets())
         scheme = one.options.declared or recognised.scheme
         decoded = decode(one.options.spelled(tags), scheme, repair=one.options.repair, place=corpus.place)
         reading = Reading(path=one.path, format="conll", repairs=decoded.repairs)
@@ -188,29 +188,29 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     return found
 
 
-def _of_records(one: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
+def _of_records(survey: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
     """The records of one part by layer, as the whole file has them."""
     parts = {}
-    for name, part in one.part(one, _bytes(one, piece), piece.number).items():
+    for name, part in survey.part(survey, _bytes(survey, piece), piece.number).items():
         corpus = part.corpus
-        if not one.has_ids:
+        if not survey.has_ids:
             corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
         elif corpus.ids is None:  # those of other parts have some
             corpus = replace(corpus, ids=("",) * len(corpus))
         if corpus.documents is not None and corpus.document_ids is None:
-            _, first = _documents_between(one.documents, begin, end)
+            _, first = _documents_between(survey.documents, begin, end)
             corpus = replace(corpus, document_ids=_WholeFileNumbers(first, len(corpus.documents) - 1))
-        corpus = replace(corpus, source=replace(corpus.source, before=_before(one.documents, begin)))
+        corpus = replace(corpus, source=replace(corpus.source, before=_before(survey.documents, begin)))
         parts[name] = replace(part, corpus=_with_own_words(corpus))
     return parts
 
 
-def _columns_of(one: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
+def _columns_of(survey: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
     """The rows of one part, from those that were kept, or from its bytes."""
-    if one.kept is None:
-        return whole(file, one.options, tuple(one.columns.values()))
-    rows = one.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
-    return CodedColumns(one.layout, rows, one.strings)
+    if survey.kept is None:
+        return whole(file, survey.options, tuple(survey.columns.values()))
+    rows = survey.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
+    return CodedColumns(survey.layout, rows, survey.strings)
 
 
 def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
@@ -236,18 +236,22 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
     )
 
 
-def _reading_of_records(one: RecordSurvey, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
-    notes = (*one.notes, *label_notes(Mentions.of([], labels=labels)))
-    kind, found, declared = one.layers[layer].kind, one.layers[layer].recognised, one.options.declared
-    plain = Reading(path=one.path, sha256=one.sha256, format=one.format, evidence=kind, notes=notes)
+def _reading_of_records(survey: RecordSurvey, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
+    notes = (*survey.notes, *label_notes(Mentions.of([], labels=labels)))
+    kind, found, declared = (
+        survey.layers[layer].kind,
+        survey.layers[layer].recognised,
+        survey.options.declared,
+    )
+    plain = Reading(path=survey.path, sha256=survey.sha256, format=survey.format, evidence=kind, notes=notes)
     if found is None:
         return plain
-    words = f"{one.options.scheme}, as declared" if declared else found.evidence
+    words = f"{survey.options.scheme}, as declared" if declared else found.evidence
     return replace(
         plain,
         scheme=declared or found.scheme,
         evidence=f"{kind}; {words}",
-        repair=one.options.repair,
+        repair=survey.options.repair,
         repairs=repairs,
         tags_fit=found.fitting,
     )
@@ -260,11 +264,11 @@ def is_packed(path: str) -> bool:
     return any(head.startswith(mark) for mark in MAGIC)
 
 
-def _bytes(one: Survey | RecordSurvey, piece: PartBytes) -> bytes:
+def _bytes(survey: Survey | RecordSurvey, piece: PartBytes) -> bytes:
     if piece.data is not None:
         return piece.data
-    begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
-    with Path(one.path).open("rb") as stream:
+    begin, end = survey.cuts[piece.number], survey.cuts[piece.number + 1]
+    with Path(survey.path).open("rb") as stream:
         stream.seek(begin.byte)
         return stream.read(end.byte - begin.byte)
 
@@ -335,14 +339,14 @@ def _before(documents: Ints | None, cut: Cut) -> int:
     return cut.sentence - int(documents[np.searchsorted(documents, cut.sentence, side="right") - 1])
 
 
-def _placed(corpus: Corpus, one: Survey, begin: Cut, end: Cut) -> Corpus:
+def _placed(corpus: Corpus, survey: Survey, begin: Cut, end: Cut) -> Corpus:
     source = corpus.source
     lines = None if source.lines is None else ints(source.lines + begin.line - 1)
     token_lines = None if source.token_lines is None else ints(source.token_lines + begin.line - 1)
-    documents, first_document = _documents_between(one.documents, begin, end)
+    documents, first_document = _documents_between(survey.documents, begin, end)
     return replace(
         corpus,
-        source=Source(one.path, lines, token_lines),
+        source=Source(survey.path, lines, token_lines),
         documents=documents,
         ids=_WholeFileNumbers(begin.sentence, len(corpus)),
         document_ids=None if documents is None else _WholeFileNumbers(first_document, len(documents) - 1),
@@ -365,11 +369,11 @@ class _WholeFileNumbers(Sequence[str]):
         return self._size
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        numbers = range(self._first, self._first + self._size)[place]
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = range(self._first, self._first + self._size)[index]
         return str(numbers) if isinstance(numbers, int) else [str(number) for number in numbers]
 
 

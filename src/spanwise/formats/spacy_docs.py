@@ -141,7 +141,9 @@ def _borders(reference: Any, predicted: Any, group: str, name: str, path: str) -
     """
     if not reference.has_annotation("SENT_START"):
         return []
-    if reference is not predicted and [one.text for one in reference] != [one.text for one in predicted]:
+    if reference is not predicted and [token.text for token in reference] != [
+        token.text for token in predicted
+    ]:
         return []
     starts = {sentence.start for sentence in reference.sents}
     for doc in (reference, predicted):
@@ -190,7 +192,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     borders = range(len(corpus) + 1) if corpus.documents is None else corpus.documents.tolist()
     rows = by_sentence(annotation)
     docs = [_doc(spacy, vocab, corpus, rows, range(first, last)) for first, last in pairwise(borders)]
-    flat = all(one.end <= other.start for _, spans in docs for one, other in pairwise(spans))
+    flat = all(former.end <= latter.start for _, spans in docs for former, latter in pairwise(spans))
     packed = spacy.tokens.DocBin(attrs=["ORTH", "SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE"])
     for doc, spans in docs:
         if flat:
@@ -214,7 +216,7 @@ def _doc(
             start, end = only_piece(pieces, label, Standoff("", id=f"sentence {sentence + 1}"), "spacy")
             spans.append((len(words) + start, len(words) + end, label))
         here = corpus.words(sentence)
-        starts += [place == 0 for place in range(len(here))]
+        starts += [index == 0 for index in range(len(here))]
         words += here
     doc = spacy.tokens.Doc(vocab, words=words, sent_starts=starts)
     return doc, [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in sorted(spans)]

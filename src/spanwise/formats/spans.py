@@ -79,18 +79,18 @@ def _read(data: bytes, known: dict[str, int], empty: int) -> tuple[int, Ints, Bo
     content = np.frombuffer(data, np.uint8)
     border = np.flatnonzero((content == _TAB) | (content == _LINE_END))
     line_end = np.flatnonzero(content[border] == _LINE_END)
-    place = border[line_end]
-    filled = np.flatnonzero(place[1:] - place[:-1] > 1)
+    stops = border[line_end]
+    filled = np.flatnonzero(stops[1:] - stops[:-1] > 1)
     before, after = line_end[filled], line_end[1:][filled]
     # Of a line without a list of tokens the third border is its end.
     first, second, third = border[1:][before], border[2:][before], border[3:][before]
     columns = after - before
     plain = (columns == 3) | (columns == 4)
-    label = _labels(data, place[filled] + 1, first, plain, known)
+    label = _labels(data, stops[filled] + 1, first, plain, known)
     without = plain & (label < empty)
     plain &= ~without
     start, end = _spans(content, np.stack([first, second, third]), plain)
-    _check_lists(data, third + 1, place[1:][filled], start, end, plain)
+    _check_lists(data, third + 1, stops[1:][filled], start, end, plain)
     return len(line_end) - 1 - len(_PADDING), filled + 1, plain | without, start, end, label
 
 
@@ -103,8 +103,8 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
     words: Words = np.empty((len(size), width), dtype=np.uint64)
     for position in range(width):
         words[:, position] = _words(data)[begin + position * _WORD] & _low(size - position * _WORD)
-    one, number = numbered(words)
-    borders = zip(begin[one].tolist(), (begin + size)[one].tolist(), strict=True)
+    sample, number = numbered(words)
+    borders = zip(begin[sample].tolist(), (begin + size)[sample].tolist(), strict=True)
     names = [data[first:last].decode("utf-8") for first, last in borders]
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)[number]
 
@@ -241,7 +241,7 @@ def _rows(file: File) -> _SpanLines:
     if not unread:
         return _SpanLines(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
-    number = {name: place for place, name in enumerate(lines.labels)}
+    number = {name: code for code, name in enumerate(lines.labels)}
     texts = file.text.split("\n")
     said: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
     pieces = {}
@@ -319,8 +319,8 @@ def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
     """The mentions of the rows chosen, each in its sentence."""
     number = rows.label[chosen]
     used = np.flatnonzero(np.bincount(number, minlength=len(rows.labels))).tolist()
-    labels = sorted(rows.labels[place] for place in used)
-    code = {label: place for place, label in enumerate(labels)}
+    labels = sorted(rows.labels[index] for index in used)
+    code = {label: index for index, label in enumerate(labels)}
     table = np.array([code.get(label, 0) for label in rows.labels], dtype=np.int32)
     start, end = rows.start[chosen], rows.end[chosen]
     parts = None

@@ -138,18 +138,20 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
     )
 
 
-def _brat_pieces(one: RecordSurvey) -> Iterator[bytes]:
+def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
     """The paths of the documents of each part."""
-    paths = _pairs(File(one.path))
-    for begin, end in pairwise(one.cuts):
+    paths = _pairs(File(survey.path))
+    for begin, end in pairwise(survey.cuts):
         yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
 
 
-def _brat_part(one: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
+def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The documents of one part."""
     paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
-    units, _ = _documents(one.path, paths, one.options)
-    return {"only": one.options.limits.check(annotation(units, Origin(one.path, "brat"), one.options))}
+    units, _ = _documents(survey.path, paths, survey.options)
+    return {
+        "only": survey.options.limits.check(annotation(units, Origin(survey.path, "brat"), survey.options))
+    }
 
 
 def _pair(file: File, text_path: Path, name: str, options: Options, aside: _Aside) -> Standoff:

@@ -117,7 +117,7 @@ def table_units(
         )
         sentences = [
             TaggedSentence(
-                [str(one) for one in tokens],
+                [str(word) for word in tokens],
                 _named(tags, labels, path, f"sentence {number}"),
                 name or "",
                 document,
@@ -155,7 +155,7 @@ def _column(
 def _of(
     table: Mapping[str, Sequence[object]], columns: Mapping[str, str], known: Sequence[str]
 ) -> list[str | None]:
-    name = next((columns[one] for one in known if one in columns), None)
+    name = next((columns[key] for key in known if key in columns), None)
     size = len(next(iter(table.values())))
     return [None] * size if name is None else [str(value) for value in table[name]]
 

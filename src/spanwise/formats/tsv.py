@@ -51,13 +51,13 @@ class TaggedRows(Struct, frozen=True, eq=False):
     ) -> TaggedRows:
         """The rows of sentences that were read line by line."""
         return cls(
-            known.words.codes_of([token.encode() for one in sentences for token in one.tokens]),
-            known.tags.codes_of([tag.encode() for one in sentences for tag in one.tags]),
-            ints([line for one in sentences for line in one.lines]),
-            offsets([len(one.tokens) for one in sentences])[:-1],
+            known.words.codes_of([token.encode() for sentence in sentences for token in sentence.tokens]),
+            known.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags]),
+            ints([line for sentence in sentences for line in sentence.lines]),
+            offsets([len(sentence.tokens) for sentence in sentences])[:-1],
             ints(ends),
-            [one.id for one in sentences],
-            [one.document for one in sentences],
+            [sentence.id for sentence in sentences],
+            [sentence.document for sentence in sentences],
             marks,
             after,
         )
@@ -175,8 +175,8 @@ class _Beside(Struct, frozen=True, eq=False):
         borders = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
         texts = [data[begin:end] for begin, end in borders]
         if not tabs:
-            chosen = [place for place, text in enumerate(texts) if b"\t" not in text]
-            numbers, texts = numbers[chosen], [texts[place] for place in chosen]
+            chosen = [index for index, text in enumerate(texts) if b"\t" not in text]
+            numbers, texts = numbers[chosen], [texts[index] for index in chosen]
         short = np.flatnonzero(ends - begins <= 2).tolist()
         return cls(
             ints(numbers),
@@ -205,15 +205,15 @@ _NEVER = b"\0"  # no line begins with it
 
 def _coded(strings: Sequence[str], column: Codes, tag: Callable[[str], str], known: Interner) -> Codes:
     """The codes of the tags that fields of a column mean."""
-    used, place = np.unique(column, return_inverse=True)
-    return codes(known.codes_of([tag(strings[code]).encode() for code in used.tolist()])[place])
+    used, which = np.unique(column, return_inverse=True)
+    return codes(known.codes_of([tag(strings[code]).encode() for code in used.tolist()])[which])
 
 
 def _per_sentence(events: Sequence[tuple[int, str]], number: int, before: str | None) -> list[str | None]:
     """The document of each sentence, by the sentences before which documents begin."""
     names: list[str | None] = []
-    for place, name in events:
-        names += [before] * (min(place, number) - len(names))
+    for first, name in events:
+        names += [before] * (min(first, number) - len(names))
         before = name
     return names + [before] * (number - len(names))
 
@@ -305,7 +305,7 @@ class HipeReader(TaggedReader, frozen=True):
             if "EndOfSentence" in fields[-1]:
                 close()
         close()
-        ends = [one.lines[-1] + 1 for one in sentences]
+        ends = [sentence.lines[-1] + 1 for sentence in sentences]
         return TaggedRows.of(sentences, ends, known, (), Before(document))
 
 
@@ -428,7 +428,7 @@ class ConlluReader(TaggedReader, frozen=True):
         blocks = np.searchsorted(blank, places)
         inside = (behind > 0) & (np.searchsorted(blank, lines[behind - 1]) == blocks)
         columns = (places, blocks, sentence, inside)
-        for text, line, block, place, is_inside in zip(
+        for text, line, block, begun_at, is_inside in zip(
             beside.texts, *(column.tolist() for column in columns), strict=True
         ):
             if b"sent_id" not in text and b"newdoc" not in text:
@@ -441,7 +441,7 @@ class ConlluReader(TaggedReader, frozen=True):
                     return None
                 begun += 1
                 marks.append(line)
-                events.append((place, value.strip() or f"document {begun}"))
+                events.append((begun_at, value.strip() or f"document {begun}"))
         of_sentence = np.searchsorted(blank, lines[begins]).tolist()
         closing = ints(np.append(np.union1d(blank, marks), file.first_line + file.data.count(b"\n")))
         last = lines[np.append(begins[1:], len(lines)) - 1]
@@ -536,9 +536,9 @@ def _where(file: File, columns: Sequence[str], options: Options) -> tuple[int, s
             if full != "MISC" and name.lower() in (full.lower(), full.rpartition(":")[2].lower()):
                 return column, None
         if "MISC" in columns:
-            place, short = columns.index("MISC"), name.rpartition(":")[2]
-            if _occurs(short, file, place, len(columns)):
-                return place, short
+            misc, short = columns.index("MISC"), name.rpartition(":")[2]
+            if _occurs(short, file, misc, len(columns)):
+                return misc, short
     looked = ", ".join(names)
     raise InputError(
         at(file.path, None, f"no column and no key of MISC holds entities; looked for {looked}.\n"

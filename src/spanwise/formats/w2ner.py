@@ -60,7 +60,7 @@ def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
 
 
 def _sentence(row: Any, number: int, path: str) -> Standoff:
-    place = f"sentence {number}"
+    where = f"sentence {number}"
     try:
         tokens = row["sentence"] if "sentence" in row else row["tokens"]
         entities = row["ner"] if "ner" in row else row["entities"]
@@ -72,7 +72,7 @@ def _sentence(row: Any, number: int, path: str) -> Standoff:
             at(
                 path,
                 None,
-                f"{place} cannot be read ({type(error).__name__}: {error}).\n"
+                f"{where} cannot be read ({type(error).__name__}: {error}).\n"
                 "Expected 'sentence' with 'ner' ({'index': [0, 1], 'type': 'PER'}), "
                 "or 'tokens' with 'entities' ({'start': 0, 'end': 2, 'type': 'PER'}).",
             )

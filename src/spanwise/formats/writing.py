@@ -197,7 +197,11 @@ def losses(annotation: Annotation, again: Annotation) -> list[str]:
         what = "text" if again.corpus.unit == "character" else "sentence"
         changes.append(f"{many(len(bodies), what)} would become {len(kept_bodies):,}")
     else:
-        changed = [i for i, (one, other) in enumerate(zip(bodies, kept_bodies, strict=True)) if one != other]
+        changed = [
+            i
+            for i, (body, kept_body) in enumerate(zip(bodies, kept_bodies, strict=True))
+            if body != kept_body
+        ]
         if changed:
             changes.append(
                 f"the words of {many(len(changed), 'sentence')} would change, "
