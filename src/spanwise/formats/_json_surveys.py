@@ -32,7 +32,7 @@ from spanwise.formats.annotators import names_annotators
 from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, as_record, gathered, records
 from spanwise.schemes import Tags, malformed, recognise_situations, situations
 
-CHUNK = 1 << 22  # bytes of JSON that are looked at together
+CHUNK = 1 << 19  # bytes of JSON that are looked at together: its objects take thirty times as much memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
 _SPACE = b" \t\r\n"  # the white space of JSON
 
