@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Codes, Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_mentions
@@ -28,7 +29,6 @@ from spanwise.formats._sentences import (
     Standoff,
     check_inside,
     mentions_of,
-    no_text,
     with_documents,
 )
 from spanwise.formats._surveying import Before, LinesRead, after_blank_line, whole_pieces
@@ -71,6 +71,18 @@ class SentenceRows(Struct, frozen=True, eq=False):
             joined_mentions([part.mentions for part in parts], sentences),
         )
 
+    def between(self, first: int, last: int) -> SentenceRows:
+        """The sentences from number `first` up to number `last`."""
+        begins = np.append(self.begins, len(self.tokens))
+        chosen = slice(*np.searchsorted(self.mentions.sentence, [first, last]).tolist())
+        mentions = self.mentions.take(chosen)
+        return SentenceRows(
+            self.tokens[begins[first] : begins[last]],
+            ints(self.begins[first:last] - begins[first]),
+            self.lines[first:last],
+            replace(mentions, sentence=ints(mentions.sentence - first)),
+        )
+
     def corpus(self, words: Interner, source: Source) -> Corpus:
         """The corpus of the tokens."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
@@ -101,7 +113,7 @@ class WebannoReader(Struct, frozen=True):
         return LinesRead(part.corpus, rows.lines, mentions=part.mentions)
 
     def whole(self, file: File, words: Interner) -> SentenceRows:
-        """The sentences of a whole file, which is read some lines at a time."""
+        """The sentences of a whole file, if any, which is read some lines at a time."""
         parts: list[SentenceRows] = []
         line, sentences = 1, 0
         for chunk in whole_pieces(file, self.border):
@@ -110,8 +122,8 @@ class WebannoReader(Struct, frozen=True):
             parts.append(rows)
             line += chunk.count(b"\n")
             sentences += len(rows.begins)
-        if not sentences:
-            raise no_text(file.path)
+        if not parts:
+            return self._rows(File.of_bytes(file.path, b"", first_line=1), words, 0)
         return SentenceRows.joined(parts)
 
     def rows(self, file: File, words: Interner, first: int = 0) -> SentenceRows:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 from xml.parsers import expat
 
 import numpy as np
@@ -24,9 +24,9 @@ from spanwise.errors import InputError, at, many
 from spanwise.formats._format import CutSource, Cutting, Format, Options
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import UTF8, File, sha256_in
-from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, tokens_for
+from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, no_text, tokens_for
 from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, survey_lines
-from spanwise.formats._webanno import annotation_of, sentences_of, webanno_reader
+from spanwise.formats._webanno import SentenceRows, annotation_of, webanno_reader
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 
@@ -38,6 +38,8 @@ def read_webanno(file: File, options: Options, words: Interner | None = None) ->
     """
     reader, words = webanno_reader(file, options), words or Interner()
     rows = reader.whole(file, words)
+    if not len(rows.begins):
+        raise no_text(file.path)
     return annotation_of(rows, words, Origin(file.path, "webanno", reader.evidence, file.sha256), options)
 
 
@@ -279,6 +281,7 @@ _NOBODY = "INITIAL_CAS"  # the document before anybody worked on it
 _SUFFIXES = (".tsv", ".xmi", ".zip")
 
 Work = dict[str, dict[str, str]]  # the names of files by person and document
+Document: TypeAlias = Standoff | SentenceRows  # of XMI, or of TSV
 
 
 def read_project(file: File, options: Options) -> Annotation:
@@ -316,22 +319,37 @@ def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], l
 
 def _whole(project: _Project, chosen: Mapping[str, str], notes: Sequence[str] = ()) -> Annotation:
     """The annotation of all documents that were chosen."""
-    units: list[Standoff] = []
+    words = Interner()
+    documents: dict[str, Document] = {}
     kinds: set[str] = set()
     for document, name in sorted(chosen.items()):
-        own, kind = project.units(document, name)
-        units += own
+        documents[document], kind = project.read(document, name, words)
         kinds.add(kind)
-    _check_kinds(project.path, units)
     origin = Origin(project.path, "inception", _evidence(chosen, kinds), project.sha256, notes)
-    return annotation(units, origin, project.options)
+    return _assembled(documents, words, origin, project.options)
 
 
-def _check_kinds(path: str, units: Sequence[Standoff]) -> None:
-    if len({isinstance(unit.body, str) for unit in units}) > 1:
+def _assembled(
+    documents: Mapping[str, Document],
+    words: Interner,
+    origin: Origin,
+    options: Options,
+    borders: tuple[int, int] | None = None,
+) -> Annotation:
+    """The annotation of documents by name, or of their sentences or texts between two numbers."""
+    texts = [own for own in documents.values() if isinstance(own, Standoff)]
+    rows = {name: own for name, own in documents.items() if isinstance(own, SentenceRows)}
+    names = [name for name, own in rows.items() for _ in range(len(own.begins))]
+    if texts and names:
         raise InputError(
-            at(path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
+            at(origin.path, None, "some documents are TSV and some are XMI.\nExport all in one format.")
         )
+    first, last = borders or (0, len(texts) or len(names))
+    if not names:
+        return annotation(texts[first:last], origin, options)
+    sentences = SentenceRows.joined([*rows.values()]).between(first, last)
+    # Lines of many files would name no place: document and sentence do.
+    return annotation_of(sentences, words, origin, options, names[first:last])
 
 
 def _evidence(chosen: Mapping[str, str], kinds: Collection[str]) -> str:
@@ -384,16 +402,14 @@ class _Project:
         root = Path(self.path)
         return root.parent if root.name in _LAYERS else root
 
-    def units(self, document: str, name: str) -> tuple[list[Standoff], str]:
+    def read(self, document: str, name: str, words: Interner) -> tuple[Document, str]:
         """The sentences or the text of a document, and what kind of file it is."""
         part = self._opened(name)
         if part.suffix == ".xmi":
             text, kind = _text_of(part, self.options)
-            return [replace(text, id=document, document=document)], kind
+            return replace(text, id=document, document=document), kind
         reader = webanno_reader(part, self.options)
-        # Lines of many files would name no place: document and sentence do.
-        sentences = sentences_of(part, reader.layer)
-        return [replace(sentence, document=document, line=None) for sentence in sentences], reader.evidence
+        return reader.whole(part, words), reader.evidence
 
     def _opened(self, name: str) -> File:
         """A file of the project; of an archive in its place, the document, beside which XMI has its types."""
@@ -438,26 +454,29 @@ class _ProjectLook:
         self._starts: list[int] = []  # the first sentence of each document
         self._labels: set[str] = set()
         self._kinds: set[str] = set()
-        self._bodies: set[type] = set()
+        self._types: set[type[Document]] = set()
 
     def survey(self, cutting: Cutting) -> RecordSurvey | None:
         """What all of them say."""
         project, options, number = self._project, self._project.options, 0
         chosen, notes = _chosen_work(project, options)
         for index, (document, name) in enumerate(chosen.items()):
-            units, kind = project.units(document, name)
+            words = Interner()
+            own, kind = project.read(document, name, words)
             self._kinds.add(kind)
-            if not units:
+            size = len(own.begins) if isinstance(own, SentenceRows) else 1
+            if not size:
                 continue
-            self._bodies.add(type(units[0].body))
-            part = options.limits.check(annotation(units, Origin(project.path, "inception"), options))
+            self._types.add(type(own))
+            origin = Origin(project.path, "inception")
+            part = options.limits.check(_assembled({document: own}, words, origin, options))
             self._starts.append(number)
             self._sizes.append(part.corpus.lengths)
-            self._within.append(ints(np.arange(len(units))))
-            self._document.append(ints(np.full(len(units), index)))
+            self._within.append(ints(np.arange(size)))
+            self._document.append(ints(np.full(size, index)))
             self._labels |= {*part.mentions.labels}
-            number += len(units)
-        if len(self._bodies) != 1 or len(self._labels) > options.limits.labels:
+            number += size
+        if len(self._types) != 1 or len(self._labels) > options.limits.labels:
             return None
         starts = None if options.documents == "none" else ints(self._starts)
         end = (0, len(chosen))
@@ -467,7 +486,7 @@ class _ProjectLook:
             format="inception",
             options=options,
             layers={"only": RecordLayer(_evidence(chosen, self._kinds))},
-            has_ids=starts is not None and self._bodies == {str},
+            has_ids=starts is not None and self._types == {Standoff},
             cuts=cuts_of(cutting, starts, self._sizes, self._within, self._document, end),
             documents=None if starts is None else ints([*starts, number]),
             part=_project_part,
@@ -485,12 +504,13 @@ def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> 
 def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The sentences or texts of one part, which begins so many sentences into its first document."""
     begin, end = survey.cuts[number], survey.cuts[number + 1]
-    units: list[Standoff] = []
+    words = Interner()
+    documents: dict[str, Document] = {}
     with _Project(File(survey.path), survey.options) as project:
         for document, name in json.loads(data):
-            units += project.units(document, name)[0]
-    units = units[begin.line : begin.line + end.sentence - begin.sentence]
-    part = annotation(units, Origin(survey.path, "inception"), survey.options)
+            documents[document], _ = project.read(document, name, words)
+    borders = begin.line, begin.line + end.sentence - begin.sentence
+    part = _assembled(documents, words, Origin(survey.path, "inception"), survey.options, borders)
     return {"only": survey.options.limits.check(part)}
 
 
