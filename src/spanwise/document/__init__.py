@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, defstruct, field
-from msgspec.structs import fields
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
 from spanwise.errors import UnknownKey
 from spanwise.registry import reach
@@ -232,28 +231,3 @@ def usual_settings(**chosen: object) -> Settings:
     usual |= {"credits": {}, "vocabulary": None, "redacted": False, "preset": None, "command": None}
     usual |= {"unit": "sentence", "units": 0, "few_units": False, "attributes": (), "buckets": {}}
     return convert({**usual, **chosen}, Settings)
-
-
-if TYPE_CHECKING:
-
-    class StudySettings(Settings, frozen=True, kw_only=True):
-        """The settings that all evaluations of a study share; those in which they differ are UNSET."""
-
-        def __init__(self, *, command: str | None, **shared: object) -> None: ...
-else:  # the fields of Settings, all but the command optional
-    StudySettings = defstruct(
-        "StudySettings",
-        [
-            (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
-            for one in fields(Settings)
-            if one.name not in ("switched_off", "tags")
-        ],
-        bases=(Part,),
-        namespace={
-            "__doc__": "The settings that all evaluations of a study share; those in which they differ are "
-            "left out."
-        },
-        module=__name__,
-        frozen=True,
-        kw_only=True,
-    )

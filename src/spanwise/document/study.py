@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from msgspec import UNSET, UnsetType, field
-from msgspec.structs import replace
+from msgspec import UNSET, UnsetType, defstruct, field
+from msgspec.structs import fields, replace
 
-from spanwise.document import Count, Document, Fraction, Interval, Part, Probability, Scalar, StudySettings
+from spanwise.document import Count, Document, Fraction, Interval, Part, Probability, Scalar, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence
 from spanwise.document.scores import BucketEdges, BucketLeads, Comparison, Findings, Subset, SystemScores
 from spanwise.registry import reach
+
+if TYPE_CHECKING:
+
+    class StudySettings(Settings, frozen=True, kw_only=True):
+        """The settings that all evaluations of a study share; those in which they differ are UNSET."""
+
+        def __init__(self, *, command: str | None, **shared: object) -> None: ...
+else:  # the fields of Settings, all but the command optional
+    StudySettings = defstruct(
+        "StudySettings",
+        [
+            (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
+            for one in fields(Settings)
+            if one.name not in ("switched_off", "tags")
+        ],
+        bases=(Part,),
+        namespace={
+            "__doc__": "The settings that all evaluations of a study share; those in which they differ are "
+            "left out."
+        },
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+    )
 
 
 class TestResult(Part, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -300,6 +299,8 @@ class _Pool:
 
     def close(self) -> None:
         """End all processes; their work is no longer needed."""
+        import signal
+
         for pipe, process in self._pipes.items():
             pipe.close()
             os.kill(process, signal.SIGKILL)
@@ -309,6 +310,8 @@ class _Pool:
 
 def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> None:
     """Answer one block after the other, until the other end is closed."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started us ends us
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with_parent()
@@ -333,6 +336,7 @@ def _die_with_parent() -> None:
     """Ask Linux to end this process with the one that started it, even in the middle of a long call."""
     try:
         import ctypes
+        import signal
 
         set_death_signal = 1
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)

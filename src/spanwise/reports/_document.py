@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
-from spanwise.document import Document, Interval, Settings, StudySettings, given, usual_settings
+from spanwise.document import Document, Interval, Settings, given, usual_settings
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PairDiagnosis,
         RankedSlice,
         Study,
+        StudySettings,
     )
 
 Key = TypeVar("Key", bound=str)
@@ -403,7 +404,7 @@ def compared_statement(comparison: Comparison, settings: Settings | StudySetting
         ...     p_corrected=0.002, significant=True, units=107)
         >>> comparison = Comparison(systems=("a", "b"), scores=(test,), test="t-test over runs", runs=(5, 5),
         ...     pairs=3, correction="holm")
-        >>> compared_statement(comparison, StudySettings(command=None, unit="document"))
+        >>> compared_statement(comparison, usual_settings(unit="document"))
         ... # doctest: +NORMALIZE_WHITESPACE
         'a and b differ by 2.7 F1 [1.1, 4.3], t-test over 5 runs and 107 documents,
         Holm over 3 pairs, p = .002.'

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.corpus import Annotation
-from spanwise.document import Input, StudySettings
+from spanwise.document import Input
 from spanwise.document.scores import Comparison
-from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study
+from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import unheard

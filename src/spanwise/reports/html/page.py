@@ -16,12 +16,12 @@ from markupsafe import Markup, escape
 from msgspec import json
 from msgspec.structs import asdict
 
-from spanwise.document import Document, DocumentLike, Settings, StudySettings
+from spanwise.document import Document, DocumentLike, Settings
 from spanwise.document.analyses import PlacementDocument
 from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
-from spanwise.document.study import Study
+from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
