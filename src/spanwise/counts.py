@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -232,6 +233,8 @@ class CrossTable(Struct, frozen=True, eq=False):
         return cls(tuple(rows), tuple(columns), ints(counts.reshape(len(rows), len(columns))))
 
     def __add__(self, other: CrossTable) -> CrossTable:
+        if self.rows == other.rows and self.columns == other.columns:
+            return CrossTable(self.rows, self.columns, ints(self.counts + other.counts))
         rows = tuple(dict.fromkeys((*self.rows, *other.rows)))
         columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
         return CrossTable(rows, columns, ints(self.chosen(rows, columns) + other.chosen(rows, columns)))
@@ -296,37 +299,37 @@ class _Layout(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, groups: Sequence[EventGroup], width: int) -> _Layout:
         """Give every place bits for as many events as a unit can have there."""
-        most = np.zeros(width, dtype=np.int64)
-        section = np.full(width, -1)
-        held = []
-        for group in groups:
-            every = np.concatenate(group.places)
-            times = np.bincount(every[every >= 0], minlength=width) > 0
-            most += times * group.units.most * len(group.places)
-            held.append(np.flatnonzero(times))
-        word, shift, size, inner = (np.zeros(width, dtype=np.int64) for _ in range(4))
+        most = [0] * width
+        listed = [[places.tolist() for places in group.places] for group in groups]
+        for group, columns in zip(groups, listed, strict=True):
+            for place in chain.from_iterable(map(set, columns)):
+                if place >= 0:
+                    most[place] += group.units.most
+        section = [-1] * width
+        word, shift, size, inner = ([0] * width for _ in range(4))
         at: list[tuple[int, int]] = []
         last, used = 0, 0
-        for group, places in zip(groups, held, strict=True):
-            new = places[section[places] < 0]
-            bits = int(most[new].max(initial=1)).bit_length()
-            together = len(group.places)  # places of one kind stay in one section where they can
-            number = max(_EXACT // bits // together * together, 1)
+        for columns in listed:
+            new = sorted(place for place in {*chain(*columns)} if place >= 0 and section[place] < 0)
+            bits = max((most[place] for place in new), default=1).bit_length()
+            # Places of one kind stay in one section where they can.
+            number = max(_EXACT // bits // len(columns) * len(columns), 1)
             for begin in range(0, len(new), number):
                 here = new[begin : begin + number]
                 if used + len(here) * bits > _WORD:
                     last, used = last + 1, 0
-                section[here], size[here], inner[here] = len(at), bits, np.arange(len(here)) * bits
-                word[here], shift[here] = last, used + inner[here]
+                for step, place in enumerate(here):
+                    section[place], size[place], inner[place] = len(at), bits, step * bits
+                    word[place], shift[place] = last, used + step * bits
                 at.append((last, used))
                 used += len(here) * bits
         return cls(
-            section=section,
+            section=np.array(section),
             factor=np.ldexp(1.0, inner),
             at=at,
-            word=word,
-            shift=shift.astype(np.uint64),
-            mask=(np.uint64(1) << size.astype(np.uint64)) - np.uint64(1),
+            word=np.array(word),
+            shift=np.array(shift, dtype=np.uint64),
+            mask=np.array([(1 << bits) - 1 for bits in size], dtype=np.uint64),
         )
 
     def words(self, groups: Sequence[EventGroup], units: int) -> list[Words]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -134,7 +135,7 @@ class _Writer:
             for name, one in self._systems.items()
         }
         outcomes = {name: one.matching.gold_outcome[chosen].tolist() for name, one in self._systems.items()}
-        tough = None if data.toughness is None else data.toughness.member[chosen]
+        tough = None if data.toughness is None else data.toughness.member[chosen].tolist()
         rows = [
             GoldMention(
                 start=start,
@@ -143,7 +144,7 @@ class _Writer:
                 parts=parts,
                 outcome={name: OUTCOMES[codes[i]] for name, codes in outcomes.items()},
                 partner={name: places[i] for name, places in inner.items()},
-                tough=UNSET if tough is None else [SUBSETS[at] for at in np.flatnonzero(tough[i]).tolist()],
+                tough=UNSET if tough is None else list(compress(SUBSETS, tough[i])),
                 buckets=buckets[i],
             )
             for i, (start, end, label, parts) in enumerate(spans)
