@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 from parts import small_parts
 
 import spanwise
+from spanwise.calibration import TokenScores
+from spanwise.columns import floats
 from spanwise.demo import Demo
 from spanwise.engines import InProcess, Processes, local_engine
+from spanwise.errors import InputError
 
 Engine = Callable[[], dict[str, Any]]
 
@@ -56,6 +62,73 @@ def test_every_engine_gives_the_same_slices(demo: Demo, engine: Engine, options:
         given = {"train": train, "least": 5, "flips": 99, "level": 0.5, **options}
         expected = spanwise.find_slices(demo.gold, demo.systems, **given).to_json()
         assert spanwise.find_slices(demo.gold, demo.systems, **given, **engine()).to_json() == expected
+
+
+@pytest.fixture(scope="module")
+def scored(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Gold, and predictions with a score for every span or, in a column, for every token."""
+    folder = tmp_path_factory.mktemp("scored")
+    paths = {"gold": folder / "gold.jsonl"}
+    spanwise.write(spanwise.read(demo.gold), paths["gold"])
+    draw = random.Random(3)
+    for name, path in demo.systems.items():
+        one = spanwise.read(path)
+        scores = [draw.choice([0.25, 0.5, 0.75, 0.9]) for _ in range(len(one.mentions))]
+        paths[name] = folder / f"{name}.jsonl"
+        spanwise.write(replace(one, mentions=replace(one.mentions, score=floats(scores))), paths[name])
+        lines = path.read_text(encoding="utf-8").splitlines()
+        columns = [
+            f"{line} {draw.random():.2f}" if " " in line and "DOC" not in line else line for line in lines
+        ]
+        paths[f"{name}-tokens"] = folder / f"{name}.conll"
+        paths[f"{name}-tokens"].write_text("\n".join(columns) + "\n", encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"resamples": 20},
+        {"resamples": 0, "attributes": "fu20,label", "unit": "sentence"},
+        {"resamples": 0, "missing": "lowest", "recall": 0.3},
+    ],
+)
+def test_every_engine_gives_the_same_confidence(
+    demo: Demo, scored: dict[str, Path], engine: Engine, options: dict[str, Any]
+) -> None:
+    spans = {name: scored[name] for name in demo.systems}
+    weighed = partial(
+        spanwise.confidence, scored["gold"], spans, train=demo.train, dev=(scored["gold"], spans), **options
+    )
+    assert weighed(**engine()).to_json() == weighed().to_json()
+
+
+@pytest.mark.parametrize("token_scores", ["product", "mean", "min"])
+def test_every_engine_makes_the_same_scores_from_tokens(
+    demo: Demo, scored: dict[str, Path], engine: Engine, token_scores: TokenScores
+) -> None:
+    tokens = {name: scored[f"{name}-tokens"] for name in demo.systems}
+    weighed = partial(
+        spanwise.confidence, demo.gold, tokens, score_column=2, tag_column=1, token_scores=token_scores,
+        resamples=0,
+    )  # fmt: skip
+    assert weighed(**engine()).to_json() == weighed().to_json()
+
+
+def test_the_first_mention_without_a_score_is_named_wherever_blocks_run(
+    demo: Demo, scored: dict[str, Path], engine: Engine, tmp_path: Path
+) -> None:
+    one = spanwise.read(scored["memoriser"])
+    score = np.array(one.mentions.score)
+    score[len(score) // 2 :: 3] = np.nan
+    some = tmp_path / "some.jsonl"
+    spanwise.write(replace(one, mentions=replace(one.mentions, score=floats(score))), some)
+    messages = []
+    for options in ({}, engine()):
+        with pytest.raises(InputError, match=r"has no score \(\d+ of \d+ mentions\)") as caught:
+            spanwise.confidence(scored["gold"], some, resamples=0, **options)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1] and "some.jsonl:" in messages[0]
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".spans"])

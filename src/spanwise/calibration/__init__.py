@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from math import nan
 from typing import Any, Literal
@@ -12,8 +13,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.attributes import Attribute
-from spanwise.buckets import Strategy
+from spanwise.alignment import How
+from spanwise.attributes import Attribute, Side
+from spanwise.buckets import Bucketing, Strategy
 from spanwise.calibration.measures import (
     Draws,
     Scored,
@@ -26,11 +28,23 @@ from spanwise.calibration.measures import (
     threshold_of,
 )
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
-from spanwise.conditions import Sides, describe_sides
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
+from spanwise.document import Input
 from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
+from spanwise.engines import engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation._choices import Inputs, ResampledUnits, gather, named_sources
+from spanwise.evaluation._blocks import BlockSums
+from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
+from spanwise.evaluation._dataset import (
+    BlockContext,
+    Opened,
+    Unopened,
+    buckets_of,
+    of_spark,
+    opened_elsewhere,
+    opened_inputs,
+    read_by_spark,
+)
 from spanwise.formats import NO_SCORE, read
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
@@ -61,10 +75,13 @@ def confidence(
     resamples: int = 1000,
     seed: int = 0,
     unit: str | None = None,
-    align: object = "strict",
+    align: How = "strict",
     name: str | None = None,
     command: str | None = None,
-    **reading: object,
+    memory: int | str | None = None,
+    workers: int | None = 1,
+    engine: Any = None,
+    **reading: Any,
 ) -> Confidence:
     """Evaluate the confidence scores of one or more systems.
 
@@ -81,6 +98,9 @@ def confidence(
         score_column: the column of token scores in a CoNLL file.
         token_scores: how a mention's score is made from those of its tokens: "mean", "product" or "min".
         resamples: bootstrap resamples, and draws for the chance level; 0 for neither.
+        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
+        workers: processes for the parts; they change no byte.
+        engine: where mentions are matched, as in `evaluate`: a Spark session, or any `Engine`.
         reading: keywords of `spanwise.read`.
 
     Examples:
@@ -95,10 +115,27 @@ def confidence(
     )  # fmt: skip
     if token_scores not in TOKEN_SCORES:
         raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
-    how = _Reading(score_column, token_scores, align, reading)
-    inputs = how.gather(gold, systems, train, name)
-    held_out = None if dev is None else how.gather(dev[0], dev[1], None, None)
-    return _weighed(inputs, held_out, token_scores if _made_from_tokens(inputs) else None, asked)
+    columns = {} if score_column is None else {"columns": {"score": score_column}}
+    where = engine_of(engine)
+
+    def joined(given: Sources, name: str | None, choices: Choices) -> _Joined:
+        if of_spark(given[0]) or read_by_spark(*given, where):
+            raise ChoiceError(
+                "confidence scores are read from files of this machine, not by Spark.\n"
+                "Give such files; with the session as engine=, its executors match their mentions."
+            )
+        own = Unopened(*given, choices, name=name, engine=where, predicted_reading=columns)
+        return _joined(opened_elsewhere(own, memory=memory, workers=workers), token_scores)
+
+    held_out = None
+    test = joined((gold, systems, train), name, asked.choices(align=align, reading=reading))
+    if dev is not None:
+        alike = Choices.of_mentions(attributes="none", buckets=None, align=align, reading=reading)
+        held_out = joined((dev[0], dev[1], None), None, alike)
+    return _weighed(test, held_out, token_scores if test.from_tokens else None, asked)
+
+
+Sources = tuple[object, object, object]  # gold, predictions, training data
 
 
 class Weighing(Struct, frozen=True, kw_only=True):
@@ -125,22 +162,188 @@ class Weighing(Struct, frozen=True, kw_only=True):
         if self.resamples > MOST_DRAWS:
             raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
 
+    def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
+        """What blocks are asked for: attributes of mentions, with their buckets."""
+        return Choices.of_mentions(
+            attributes=self.attributes, buckets=self.buckets, unit=self.unit, align=align, reading=reading
+        )
+
 
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
     """The same of data that were read already, under the keywords of `confidence`."""
-    return _weighed(inputs, dev, None, Weighing(**options))
+    asked = Weighing(**options)
+    test = _joined(opened_inputs(inputs, asked.choices(reading={})), None)
+    alike = Choices.of_mentions(attributes="none", buckets=None, reading={})
+    held_out = None if dev is None else _joined(opened_inputs(dev, alike), None)
+    return _weighed(test, held_out, None, asked)
 
 
-def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weighing) -> Confidence:
-    units = ResampledUnits.of(inputs.corpus, asked.unit)
-    draws = Draws.of(units.number, asked.resamples, asked.seed)
-    partner = _partners(inputs, dev)
-    sides = None
-    if asked.attributes != "none" or asked.buckets:
-        sides = describe_sides(inputs, attributes=asked.attributes, buckets=asked.buckets)
-    scored = {system: _scored(inputs, system, units, asked.missing) for system in inputs.systems}
+# ---- what blocks give: small columns, whatever the text ----
+
+
+class ScoredSide(Struct, frozen=True, eq=False):
+    """The mentions of gold or of one system with what is known of each: unit, label, buckets."""
+
+    unit: Ints
+    label: Ints
+    labels: tuple[str, ...]
+    bucket: Column  # mentions × attributes
+
+    @classmethod
+    def joined(cls, parts: Sequence[ScoredSide], units: Sequence[int]) -> ScoredSide:
+        """The mentions of consecutive parts, which have these numbers of units."""
+        begins = np.cumsum([0, *units])[:-1].tolist()
+        labels = tuple(sorted({label for part in parts for label in part.labels}))
+        return cls(
+            ints(np.concatenate([part.unit + begin for part, begin in zip(parts, begins, strict=True)])),
+            ints(np.concatenate([part.coded(labels) for part in parts])),
+            labels,
+            np.concatenate([part.bucket for part in parts]),
+        )
+
+    def coded(self, labels: Sequence[str]) -> Ints:
+        """The label of each mention as its place among others."""
+        place = {label: code for code, label in enumerate(labels)}
+        return ints(ints([place.get(label, -1) for label in self.labels])[self.label])
+
+    @property
+    def used(self) -> set[str]:
+        """The labels that mentions have."""
+        return {self.labels[code] for code in np.unique(self.label).tolist()}
+
+
+class ScoredMentions(Struct, frozen=True, eq=False):
+    """The predictions of one system: their scores, NaN where there is none, and whether each is right."""
+
+    side: ScoredSide
+    score: Floats
+    right: Bools
+    path: str
+    without: str | None  # the first mention without a score, and where it is
+    from_tokens: bool  # whether scores are made from those of tokens
+
+    @classmethod
+    def joined(cls, parts: Sequence[ScoredMentions], units: Sequence[int]) -> ScoredMentions:
+        """The predictions of consecutive parts."""
+        return cls(
+            ScoredSide.joined([part.side for part in parts], units),
+            floats(np.concatenate([part.score for part in parts])),
+            np.concatenate([part.right for part in parts]),
+            parts[0].path,
+            next((part.without for part in parts if part.without is not None), None),
+            any(part.from_tokens for part in parts),
+        )
+
+
+class ScoredBlock(Struct, frozen=True, eq=False):
+    """What a block gives."""
+
+    units: int
+    gold: ScoredSide
+    systems: Mapping[str, ScoredMentions]
+    sums: Mapping[str, BlockSums]
+
+    @classmethod
+    def joined(cls, parts: Sequence[ScoredBlock]) -> ScoredBlock:
+        """What consecutive blocks give."""
+        if len(parts) == 1:
+            return parts[0]
+        units = [part.units for part in parts]
+        return cls(
+            sum(units),
+            ScoredSide.joined([part.gold for part in parts], units),
+            {
+                system: ScoredMentions.joined([part.systems[system] for part in parts], units)
+                for system in parts[0].systems
+            },
+            BlockSums.added([part.sums for part in parts]),
+        )
+
+
+class _Asked(Struct, frozen=True, eq=False):
+    """What `weigh` needs beside a block."""
+
+    shared: BlockContext
+    token_scores: TokenScores | None  # None where scores of tokens are not looked for
+
+
+def weigh(reference: object, asked: _Asked) -> ScoredBlock:
+    """The scores of the predictions of one block, and whether they are right."""
+    known = asked.shared
+    block = known.source.open(reference)
+    units, facts = ResampledUnits.of(block.corpus, known.unit), known.facts
+    gold, *others = known.sides(block) if facts is not None else [None] * (1 + len(block.systems))
+    exact = MATCHERS.find("exact").function
+
+    def side(mentions: Mentions, one: Side | None) -> ScoredSide:
+        buckets = np.zeros((len(mentions), 0), np.uint8)
+        if one is not None and facts is not None:
+            buckets = buckets_of(facts, one)
+        unit = ints(units.of_sentence[mentions.sentence])
+        return ScoredSide(unit, ints(mentions.label), tuple(mentions.labels), buckets)
+
+    systems = {}
+    for (system, mentions), one in zip(block.systems.items(), others, strict=True):
+        annotation = block.predicted[system]
+        scored = annotation.mentions
+        if asked.token_scores is not None:
+            scored = _with_scores(annotation, asked.token_scores)
+        # Aligned mentions are in the order in which they were read.
+        score = np.full(len(mentions), np.nan) if scored.score is None else scored.score
+        matching = exact(*with_one_labelling([block.gold.mentions, mentions]))
+        systems[system] = ScoredMentions(
+            side(mentions, one),
+            floats(score),
+            np.asarray(matching.predicted_partner >= 0),
+            annotation.reading.path,
+            _without_score(annotation, np.isnan(score)),
+            annotation.mentions.score is None and "score" in annotation.corpus.columns,
+        )
+    return ScoredBlock(units.number, side(block.gold.mentions, gold), systems, BlockSums.of_block(block))
+
+
+def _without_score(annotation: Annotation, absent: Bools) -> str | None:
+    """The first mention without a score, and where it is."""
+    if not absent.any():
+        return None
+    sentence, start, end, label = annotation.mentions.rows()[int(np.argmax(absent))]
+    return f"{annotation.corpus.place(sentence)}: the mention {label} [{start}, {end}) has no score"
+
+
+class _Joined(Struct, frozen=True, eq=False):
+    """What all blocks give, and what was read."""
+
+    whole: ScoredBlock
+    unit: str
+    inputs: tuple[Input, ...]
+    bucketings: Mapping[str, Bucketing]
+
+    @property
+    def from_tokens(self) -> bool:
+        """Whether the scores of any system are made from those of tokens."""
+        return any(one.from_tokens for one in self.whole.systems.values())
+
+
+def _joined(opened: Opened, token_scores: TokenScores | None) -> _Joined:
+    try:
+        known = opened.fixed() if opened.shared.attributes else opened.shared
+        source = known.source
+        asked = partial(_Asked, token_scores=token_scores)
+        whole = ScoredBlock.joined(list(known.mapped(opened.engine, weigh, source.references(), send=asked)))
+    finally:
+        opened.free()
+    entries: list[Mapping[str, Any]] = [*source.entries(whole.sums), *opened.training]
+    cuts = {} if known.facts is None else known.facts.bucketings
+    return _Joined(whole, known.unit, tuple(map(documented, entries)), cuts)
+
+
+def _weighed(test: _Joined, dev: _Joined | None, tokens: str | None, asked: Weighing) -> Confidence:
+    number = test.whole.units
+    draws = Draws.of(number, asked.resamples, asked.seed)
+    partner = _partners(test.whole.systems, dev)
+    scored = {system: _scored(test.whole, system, asked.missing) for system in test.whole.systems}
     systems = {
-        system: _system(system, one, draws, partner.get(system), sides, asked)
+        system: _system(one, draws, partner.get(system), test.bucketings, asked)
         for system, one in scored.items()
     }
     pairs = tuple(
@@ -153,14 +356,17 @@ def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weig
     return Confidence(
         spanwise=__version__,
         kind="confidence",
-        signature=_signature(inputs, units, asked, tokens, dev is not None),
-        inputs=(*inputs.documented(), *(replace(one, role=f"dev {one.role}") for one in _listed(dev))),
+        signature=_signature(test, asked, tokens, dev is not None),
+        inputs=(
+            *test.inputs,
+            *(() if dev is None else (replace(one, role=f"dev {one.role}") for one in dev.inputs)),
+        ),
         settings=ConfidenceSettings(
             resamples=asked.resamples,
             seed=asked.seed,
-            unit=units.kind,
-            number=units.number,
-            few_units=units.number < FEW_UNITS,
+            unit=test.unit,
+            number=number,
+            few_units=number < FEW_UNITS,
             groups=draws.groups,
             missing=asked.missing,
             tokens=tokens,
@@ -168,7 +374,7 @@ def _weighed(inputs: Inputs, dev: Inputs | None, tokens: str | None, asked: Weig
         ),
         systems=systems,
         pairs=pairs,
-        notes=_notes(units, draws, systems),
+        notes=_notes(test, draws, systems),
     )
 
 
@@ -184,7 +390,10 @@ def apply_threshold(
     """The annotation with only the mentions whose score is at least `threshold`."""
     _check_missing(missing)
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
-    score, _ = _scores(annotation.mentions, annotation, missing)
+    mentions = annotation.mentions
+    score = np.full(len(mentions), np.nan) if mentions.score is None else mentions.score
+    without = _without_score(annotation, np.isnan(score))
+    score, _ = _scores(floats(score), annotation.reading.path, without, missing)
     return replace(annotation, mentions=annotation.mentions.take(score >= threshold))
 
 
@@ -199,34 +408,6 @@ def read_scored(
     columns = {} if score_column is None else {"columns": {"score": score_column}}
     annotation = read(source, **{**reading, **columns})
     return replace(annotation, mentions=_with_scores(annotation, token_scores))
-
-
-class _Reading(Struct, frozen=True, eq=False):
-    """How predictions and their scores are read."""
-
-    score_column: int | str | None
-    token_scores: TokenScores
-    align: Any
-    reading: ReadKeywords
-
-    def gather(self, gold: Any, systems: Any, train: Any, name: str | None) -> Inputs:
-        """Gold and predictions, whose mentions have scores."""
-        given = systems
-        if self.score_column is not None and systems is not None:
-            gold = read(gold, **self.reading)
-            reading = {**self.reading, "columns": {"score": self.score_column}, "prefer": gold.reading.scheme}
-            given = {key: read(source, **reading) for key, source in named_sources(systems).items()}
-        inputs = gather(gold, given, train, align=self.align, reading=dict(self.reading), name=name)
-        # Aligned mentions are in the order in which they were read.
-        scores = {key: _with_scores(one, self.token_scores).score for key, one in inputs.predicted.items()}
-        aligned = {key: replace(one, score=scores[key]) for key, one in inputs.systems.items()}
-        return replace(inputs, systems=aligned)
-
-
-def _made_from_tokens(inputs: Inputs) -> bool:
-    return any(
-        one.mentions.score is None and "score" in one.corpus.columns for one in inputs.predicted.values()
-    )
 
 
 def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
@@ -271,28 +452,20 @@ def _check_missing(missing: str) -> None:
         raise unknown("way to treat missing scores", missing, MISSING)
 
 
-def _scores(mentions: Mentions, annotation: Annotation, missing: Missing) -> tuple[Floats, int]:
-    """The score of every mention, and how many had none."""
-    score = mentions.score
-    absent = np.ones(len(mentions), dtype=bool) if score is None else np.isnan(score)
+def _scores(score: Floats, path: str, without: str | None, missing: Missing) -> tuple[Floats, int]:
+    """The score of every mention, and how many had none; `without` is the first of these."""
+    absent = np.isnan(score)
     number = int(absent.sum())
-    path = annotation.reading.path
     if number and missing == "error":
-        row = int(np.argmax(absent))
-        if number == len(mentions):
+        if number == len(score):
             raise InputError(
                 f"{path}: the predictions have no scores.\nGive each span a score, or name the column of "
                 "token scores with score_column=."
             )
-        sentence, start, end, label = annotation.mentions.rows()[row]
-        place = annotation.corpus.place(sentence)
-        share = f"{number:,} of {len(mentions):,} mentions"
         raise InputError(
-            f"{place}: the mention {label} [{start}, {end}) has no score ({share}).\n"
+            f"{without} ({number:,} of {len(score):,} mentions).\n"
             'Give it one, or take the lowest with missing="lowest".'
         )
-    if score is None:
-        return floats(np.zeros(len(mentions))), number
     if np.isinf(score).any():
         raise InputError(f"{path}: a score is infinite.\nGive finite numbers.")
     lowest = float(np.nanmin(score)) if number < len(score) else 0.0
@@ -304,77 +477,63 @@ class _System(Struct, frozen=True, eq=False):
 
     whole: Scored
     absent: int
-    gold: Mentions
-    predicted: Mentions
-    gold_unit: Ints
+    gold: ScoredSide
+    predicted: ScoredSide
 
     def part(self, gold: Bools, predicted: Bools) -> Scored:
         """The predictions chosen, against the gold mentions chosen."""
         whole = self.whole
-        held = np.bincount(self.gold_unit[gold], minlength=len(whole.gold_by_unit))
+        held = np.bincount(self.gold.unit[gold], minlength=len(whole.gold_by_unit))
         return Scored(
             floats(whole.score[predicted]), whole.right[predicted], ints(whole.unit[predicted]), ints(held)
         )
 
     def labels(self) -> dict[str, Scored]:
         """The predictions of every label that has gold or predicted mentions."""
-        codes = range(len(self.gold.labels))
-        chosen = [(self.gold.label == code, self.predicted.label == code) for code in codes]
+        names = sorted(self.gold.used | self.predicted.used)
+        gold, predicted = self.gold.coded(names), self.predicted.coded(names)
         return {
-            label: self.part(gold, predicted)
-            for label, (gold, predicted) in zip(self.gold.labels, chosen, strict=True)
-            if gold.any() or predicted.any()
+            name: self.part(np.asarray(gold == code), np.asarray(predicted == code))
+            for code, name in enumerate(names)
         }
 
-    def buckets(self, system: str, sides: Sides) -> dict[str, dict[str, Scored]]:
+    def buckets(self, bucketings: Mapping[str, Bucketing]) -> dict[str, dict[str, Scored]]:
         """The predictions in every bucket of every attribute, against the gold mentions in it."""
         cells: dict[str, dict[str, Scored]] = {}
-        for name, told in sides.gold.attributes.items():
-            there = sides.predicted[system].attributes[name].bucket
+        for place, (name, bucketing) in enumerate(bucketings.items()):
+            here, there = self.gold.bucket[:, place], self.predicted.bucket[:, place]
             parts = {
-                bucket.name: self.part(np.asarray(told.bucket == code), np.asarray(there == code))
-                for code, bucket in enumerate(told.bucketing.buckets)
+                bucket.name: self.part(np.asarray(here == code), np.asarray(there == code))
+                for code, bucket in enumerate(bucketing.buckets)
             }
             cells[name] = {bucket: one for bucket, one in parts.items() if one.gold or len(one.score)}
         return cells
 
 
-def _scored(inputs: Inputs, system: str, units: ResampledUnits, missing: Missing) -> _System:
-    gold, predicted = with_one_labelling([inputs.gold.mentions, inputs.systems[system]])
-    matching = MATCHERS.find("exact").function(gold, predicted)
-    score, absent = _scores(predicted, inputs.predicted[system], missing)
-    right = np.asarray(matching.predicted_partner >= 0)
-    of_gold = ints(units.of_sentence[gold.sentence])
-    whole = Scored(
-        score,
-        right,
-        ints(units.of_sentence[predicted.sentence]),
-        ints(np.bincount(of_gold, minlength=units.number)),
-    )
-    return _System(whole, absent, gold, predicted, of_gold)
+def _scored(block: ScoredBlock, system: str, missing: Missing) -> _System:
+    one, gold = block.systems[system], block.gold
+    score, absent = _scores(one.score, one.path, one.without, missing)
+    held = ints(np.bincount(gold.unit, minlength=block.units))
+    return _System(Scored(score, one.right, one.side.unit, held), absent, gold, one.side)
 
 
 def _system(
-    name: str,
     one: _System,
     draws: Draws,
-    dev: tuple[Inputs, str] | None,
-    sides: Sides | None,
+    dev: tuple[ScoredBlock, str] | None,
+    bucketings: Mapping[str, Bucketing],
     asked: Weighing,
 ) -> SystemConfidence:
     cells = {label: cell_of(part, draws, asked.seed) for label, part in one.labels().items()}
-    held_out = None
-    if dev is not None:
-        held_out = _scored(*dev, ResampledUnits.of(dev[0].corpus, None), asked.missing).whole.curve
+    held_out = None if dev is None else _scored(*dev, asked.missing).whole.curve
     curve = one.whole.curve
     points, thinned = points_of(curve)
-    parts = {} if sides is None else one.buckets(name, sides)
     return SystemConfidence(
         overall=cell_of(one.whole, draws, asked.seed),
         labels=cells,
         buckets={
             attribute: {bucket: cell_of(part, draws, asked.seed) for bucket, part in own.items()}
-            for attribute, own in parts.items()
+            for attribute, own in one.buckets(bucketings).items()
         },
         macro=macro_of(cells),
         curve=points,
@@ -386,38 +545,35 @@ def _system(
     )
 
 
-def _partners(inputs: Inputs, dev: Inputs | None) -> dict[str, tuple[Inputs, str]]:
+def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[ScoredBlock, str]]:
     """The dev predictions of each system: by name, else by order."""
     if dev is None:
         return {}
-    if set(dev.systems) >= set(inputs.systems):
-        return {system: (dev, system) for system in inputs.systems}
-    if len(dev.systems) != len(inputs.systems):
+    names, others = list(systems), list(dev.whole.systems)
+    if set(others) >= set(names):
+        return {system: (dev.whole, system) for system in names}
+    if len(others) != len(names):
         raise ChoiceError(
-            f"there are {many(len(inputs.systems), 'system')}, but the dev set has predictions of "
-            f"{len(dev.systems)}.\nGive the dev predictions of every system, under the same names."
+            f"there are {many(len(names), 'system')}, but the dev set has predictions of "
+            f"{len(others)}.\nGive the dev predictions of every system, under the same names."
         )
-    return {system: (dev, other) for system, other in zip(inputs.systems, dev.systems, strict=True)}
+    return {system: (dev.whole, other) for system, other in zip(names, others, strict=True)}
 
 
-def _listed(dev: Inputs | None) -> tuple[Any, ...]:
-    return () if dev is None else dev.documented()
-
-
-def _signature(inputs: Inputs, units: ResampledUnits, asked: Weighing, tokens: str | None, dev: bool) -> str:
+def _signature(test: _Joined, asked: Weighing, tokens: str | None, dev: bool) -> str:
     parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{asked.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:bootstrap.{units.kind}.{asked.resamples}",
+        f"ci:bootstrap.{test.unit}.{asked.resamples}",
         f"seed:{asked.seed}",
         f"threshold:{'dev' if dev else 'none'}",
     ]
-    digest = inputs.gold.reading.sha256
+    digest = test.inputs[0].sha256
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
-def _notes(units: ResampledUnits, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
+def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
     notes = []
     for name, one in systems.items():
         if one.missing:
@@ -426,7 +582,7 @@ def _notes(units: ResampledUnits, draws: Draws, systems: Mapping[str, SystemConf
             notes.append(f"{name}: {one.overall.why}, so calibration is not computed.")
     if draws.groups is not None and len(draws.weights):
         notes.append(
-            f"The {units.number:,} {units.kind}s were joined at random into {draws.groups:,} groups that "
+            f"The {test.whole.units:,} {test.unit}s were joined at random into {draws.groups:,} groups that "
             "are resampled."
         )
     return tuple(notes)

@@ -447,6 +447,8 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
         add_align,
         add_attributes,
         add_document,
+        add_engine,
+        add_parts,
         add_reading,
         add_scores,
         add_setting,
@@ -478,8 +480,10 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
     add_setting(group, "seed")
     group.add_argument("--unit", choices=["sentence", "document"], help="what is resampled")
     add_align(group)
+    add_parts(group, "read files")
     group = parser.add_argument_group("what to show and write")
     add_document(group)
+    add_engine(parser)
     add_reading(parser)
 
 
@@ -488,7 +492,7 @@ def run_confidence(args: argparse.Namespace) -> int:
     import shlex
 
     from spanwise.calibration import confidence
-    from spanwise.cli.arguments import finish_document, reading_of
+    from spanwise.cli.arguments import engine_of, finish_document, reading_of
     from spanwise.cli.evaluating import named_systems, parted, refuse_runs, sources_of
     from spanwise.errors import ChoiceError
 
@@ -500,25 +504,29 @@ def run_confidence(args: argparse.Namespace) -> int:
         if len(args.dev) < 2:
             raise ChoiceError("--dev needs gold and predictions.\nWrite --dev GOLD PRED.")
         dev = (args.dev[0], named_systems(args.dev[1:]))
-    document = confidence(
-        gold,
-        systems,
-        dev=dev,
-        train=args.train,
-        attributes=args.attributes,
-        buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-        precision=args.precision / 100 if args.precision > 1 else args.precision,
-        recall=args.recall / 100 if args.recall is not None and args.recall > 1 else args.recall,
-        missing=args.missing,
-        score_column=args.score_column,
-        token_scores=args.token_scores,
-        resamples=args.resamples,
-        seed=args.seed,
-        unit=args.unit,
-        align=args.align,
-        command=shlex.join(["spanwise", *args.command_line]),
-        **reading,
-    )
+    with engine_of(args) as engine:
+        document = confidence(
+            gold,
+            systems,
+            dev=dev,
+            train=args.train,
+            attributes=args.attributes,
+            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            precision=args.precision / 100 if args.precision > 1 else args.precision,
+            recall=args.recall / 100 if args.recall is not None and args.recall > 1 else args.recall,
+            missing=args.missing,
+            score_column=args.score_column,
+            token_scores=args.token_scores,
+            resamples=args.resamples,
+            seed=args.seed,
+            unit=args.unit,
+            align=args.align,
+            memory=args.memory,
+            workers=args.workers,
+            engine=engine,
+            command=shlex.join(["spanwise", *args.command_line]),
+            **reading,
+        )
     finish_document(args, document)
     return 0
 

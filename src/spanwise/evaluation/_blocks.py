@@ -37,6 +37,7 @@ TOGETHER = 8  # sums of blocks that are added up at once
 
 T = TypeVar("T")
 Shared = TypeVar("Shared")
+Of = TypeVar("Of")
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
 
 
@@ -63,6 +64,15 @@ class BlockSums(Struct, frozen=True):
         """The sums of gold, "", and of each system."""
         predicted = {name: cls.of(one, block.alignment[name]) for name, one in block.predicted.items()}
         return {"": cls.of(block.gold), **predicted}
+
+    @classmethod
+    def added(cls, parts: Sequence[Mapping[Of, BlockSums]]) -> dict[Of, BlockSums]:
+        """The sums of several blocks, by what they are of."""
+        sums: dict[Of, BlockSums] = {}
+        for part in parts:
+            for layer, more in part.items():
+                sums[layer] = sums[layer] + more if layer in sums else more
+        return sums
 
     def __add__(self, other: BlockSums) -> BlockSums:
         both = self.alignment, other.alignment
@@ -311,10 +321,12 @@ def many_blocks(
     memory: int,
     keep: bool = True,
     progress: Progress,
+    predicted_reading: ReadKeywords | None = None,
 ) -> ManyBlocks:
     """Look at all files, and cut them into blocks that need about this much memory.
 
-    With `keep`, as many rows as fit stay in memory, so that they are parsed only once.
+    With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Predictions are read
+    without more columns than their tags, unless `predicted_reading` names some.
     """
     from spanwise.formats.parts import KeptRows, Survey, reading_of
 
@@ -344,6 +356,7 @@ def many_blocks(
     reading = {
         **{key: value for key, value in choices.reading.items() if key not in NO_EXTRAS},
         "prefer": scheme,
+        **(predicted_reading or {}),
     }
     sentences = [cut.sentence for cut in first.cuts[1:-1]]
     others = together(
@@ -608,12 +621,9 @@ class TrainingAnswer(Struct, frozen=True, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
         """What several blocks answer."""
-        sums: dict[int, BlockSums] = {}
-        for part in parts:
-            for file, more in part.sums.items():
-                sums[file] = sums[file] + more if file in sums else more
         lexicon = LexiconSums.joined([part.lexicon for part in parts])
-        return cls(lexicon, KnownSentences.joined([part.known for part in parts]), sums)
+        known = KnownSentences.joined([part.known for part in parts])
+        return cls(lexicon, known, BlockSums.added([part.sums for part in parts]))
 
 
 class Answering(Struct, frozen=True, eq=False):

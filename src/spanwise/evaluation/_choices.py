@@ -146,8 +146,12 @@ def gather(
     align: How,
     reading: ReadKeywords,
     name: str | None,
+    predicted_reading: ReadKeywords | None = None,
 ) -> Inputs:
-    """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary."""
+    """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary.
+
+    Predictions are read without more columns than their tags, unless `predicted_reading` names some.
+    """
     # Words that a reader knows from one file cost nothing in the next.
     large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= TWO_READERS
     readers = [Reader(**reading) for _ in range(2 if large else 1)]
@@ -157,7 +161,11 @@ def gather(
         threads=len(readers),
     )
     if systems is not None:
-        predicted = read_predicted(systems, readers, prefer=gold_annotation.reading.scheme)
+        if predicted_reading:
+            readers = [Reader(**{**reading, **predicted_reading})]
+        predicted = read_predicted(
+            systems, readers, prefer=gold_annotation.reading.scheme, extras=bool(predicted_reading)
+        )
     return gathered(gold_annotation, predicted, training, align=align, name=name, merged=systems is None)
 
 
@@ -220,14 +228,14 @@ def _gold_or_merged(
 
 
 def read_predicted(
-    systems: object, readers: Sequence[Reader], *, prefer: str | None
+    systems: object, readers: Sequence[Reader], *, prefer: str | None, extras: bool = False
 ) -> dict[str, Annotation]:
     """The predictions of every system, by readers that share the files."""
     named = list(_systems(systems).items())
     check_any(systems)
     annotations = together(
         [
-            partial(_read_all, named[place :: len(readers)], reader, prefer)
+            partial(_read_all, named[place :: len(readers)], reader, prefer, extras)
             for place, reader in enumerate(readers)
         ]
     )
@@ -242,9 +250,9 @@ def check_any(systems: object) -> None:
 
 
 def _read_all(
-    sources: Sequence[tuple[str, object]], reader: Reader, prefer: str | None
+    sources: Sequence[tuple[str, object]], reader: Reader, prefer: str | None, extras: bool
 ) -> dict[str, Annotation]:
-    return {key: reader.read_predictions(source, prefer=prefer) for key, source in sources}
+    return {key: reader.read_predictions(source, prefer=prefer, extras=extras) for key, source in sources}
 
 
 def _systems(systems: object) -> dict[str, object]:
@@ -422,6 +430,27 @@ class Choices(Struct, frozen=True, eq=False):
         asked = {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
         less: dict[str, Any] = {"resamples": 0, "examples": "none", "examples_cap": 0}
         return cls.usual(reading=reading, **{**less, **asked, **others})
+
+    @classmethod
+    def of_mentions(
+        cls,
+        *,
+        attributes: str | Attribute | Iterable[str | Attribute],
+        buckets: Mapping[str, str | Strategy] | None,
+        reading: ReadKeywords,
+        **others: Any,
+    ) -> Choices:
+        """The choices of verbs that ask for attributes of mentions alone: those of tokens are left out."""
+        given = _listed(attributes if isinstance(attributes, str | Attribute) else [*attributes])
+        cuts = buckets or {}
+        every = choose([*(one for one in given if one != "none"), *cuts])
+        chosen = {one.name: one for one in every if one.unit == "mention"}
+        return cls.plain(
+            attributes=list(chosen.values()) or "none",
+            buckets={key: how for key, how in cuts.items() if choose([key])[0].name in chosen},
+            reading=reading,
+            **others,
+        )
 
     @classmethod
     def usual(cls, *, reading: ReadKeywords, **given: Any) -> Choices:

@@ -31,7 +31,7 @@ from spanwise.attributes import (
 )
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import Floats, Ints, floats, frozen, ints
+from spanwise.columns import Column, Floats, Ints, floats, frozen, ints
 from spanwise.composition import KnownSentences
 from spanwise.corpus import Annotation, Mentions
 from spanwise.engines import MOST_THREADS, Engine, at_once, local_engine, most_shared
@@ -62,6 +62,7 @@ from spanwise.evaluation._choices import (
 )
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.formats import listed_sources
+from spanwise.formats._format import ReadKeywords
 from spanwise.registry import reach
 from spanwise.settings import unless_given
 
@@ -141,6 +142,15 @@ Valued = Callable[[Attribute, AttributeSide], Values]
 def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> dict[str, BucketedSide]:
     """The units of every attribute among the mentions of a side, whose values are `valued` so, in buckets."""
     return {name: _side(valued(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()}
+
+
+def buckets_of(facts: Facts, side: AttributeSide) -> Column:
+    """The bucket of each mention of a side (mentions × attributes); all attributes are of mentions."""
+    most = max((len(one) for one in facts.bucketings.values()), default=0)
+    buckets = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
+    for place, (name, attribute) in enumerate(facts.attributes.items()):
+        buckets[:, place] = facts.bucketings[name].assign(values_of(attribute, side))
+    return frozen(buckets)
 
 
 def _side(values: Values, bucketing: Bucketing) -> BucketedSide:
@@ -394,6 +404,7 @@ class Unopened(Struct, frozen=True, eq=False):
     name: str | None = None
     engine: Engine | None = None
     alone: bool = False  # whether gold is asked for alone, beside training data with their documents
+    predicted_reading: ReadKeywords | None = None  # what predictions alone are read with
 
 
 class Opened(Struct, frozen=True, eq=False):
@@ -489,7 +500,14 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
         keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
         source, files = at_once(
             lambda: many_blocks(
-                given.gold, given.systems, choices, name=name, memory=memory, keep=keep, progress=progress
+                given.gold,
+                given.systems,
+                choices,
+                name=name,
+                memory=memory,
+                keep=keep,
+                progress=progress,
+                predicted_reading=given.predicted_reading,
             ),
             lambda: TrainingFiles.of(
                 given.train, choices.reading, keep=keep, held=memory if keep else 0, documents=given.alone
@@ -508,8 +526,9 @@ def _held(given: Unopened) -> Inputs:
     if given.alone:
         return gathered_alone(given.gold, given.train, reading=reading, name=given.name)
     return gather(
-        given.gold, given.systems, given.train, align=given.choices.align, reading=reading, name=given.name
-    )
+        given.gold, given.systems, given.train, align=given.choices.align, reading=reading, name=given.name,
+        predicted_reading=given.predicted_reading,
+    )  # fmt: skip
 
 
 def opened_with(

@@ -213,13 +213,13 @@ class Reader:
         options = options if prefer is None else replace(options, prefer=prefer)
         return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
 
-    def read_predictions(self, source: Any, *, prefer: str | None = None) -> Annotation:
+    def read_predictions(self, source: Any, *, prefer: str | None = None, extras: bool = False) -> Annotation:
         """The annotation of a system: as `read`, but of spaCy's Examples what they hold as predicted."""
         if not isinstance(source, str | os.PathLike | Annotation):
             layers = layers_of(source, self._options)
             if layers is not None:
                 return layers["predicted"]
-        return self.read(source, extras=False, prefer=prefer)
+        return self.read(source, extras=extras, prefer=prefer)
 
     def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:
         """The gold and the predicted annotation of one merged file."""

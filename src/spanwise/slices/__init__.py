@@ -11,10 +11,10 @@ from msgspec import UNSET, Struct
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.attributes import Attribute, Side, Toughness, choose, values_of
+from spanwise.attributes import Attribute, Side, Toughness
 from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Column, Ints, floats, ints, on_grid, plain, ratio
-from spanwise.conditions import DEFAULT, TOUGHNESS, Condition, listed_attributes
+from spanwise.conditions import DEFAULT, TOUGHNESS, Condition
 from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.document.analyses import (
@@ -38,6 +38,7 @@ from spanwise.evaluation._dataset import (
     Facts,
     Opened,
     Unopened,
+    buckets_of,
     framed,
     opened_elsewhere,
     opened_inputs,
@@ -156,13 +157,9 @@ class Looking(Struct, frozen=True, kw_only=True):
 
     def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
         """What blocks are asked for: attributes of mentions, with their buckets."""
-        cuts = self.buckets or {}
-        every = choose([*listed_attributes(self.attributes), *cuts])
-        chosen = [one for one in every if one.unit == "mention"]
-        names = {one.name for one in chosen}
-        return Choices.plain(
-            attributes=chosen or "none",
-            buckets={key: how for key, how in cuts.items() if choose([key])[0].name in names},
+        return Choices.of_mentions(
+            attributes=self.attributes,
+            buckets=self.buckets,
             vocabulary=None if self.vocabulary is None else [*self.vocabulary],
             lowercase=self.lowercase,
             unit=self.unit,
@@ -254,12 +251,8 @@ class MentionRows(Struct, frozen=True, eq=False):
         tough: Toughness | None = None,
     ) -> MentionRows:
         """The mentions of a side, in the buckets that all blocks share."""
-        most = max((len(one) for one in facts.bucketings.values()), default=0)
-        bucket = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
-        for place, (name, attribute) in enumerate(facts.attributes.items()):
-            bucket[:, place] = facts.bucketings[name].assign(values_of(attribute, side))
         unit = ints(units.of_sentence[side.mentions.sentence])
-        return cls(unit, bucket, right, None if tough is None else tough.member)
+        return cls(unit, buckets_of(facts, side), right, None if tough is None else tough.member)
 
     @classmethod
     def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
@@ -352,10 +345,7 @@ def _slices(opened: Opened, asked: Looking) -> Slices:
     finally:
         opened.free()
     assert known.facts is not None
-    sums: dict[str, BlockSums] = {}
-    for part in parts:
-        for layer, more in part.sums.items():
-            sums[layer] = sums[layer] + more if layer in sums else more
+    sums = BlockSums.added([part.sums for part in parts])
     entries: list[Mapping[str, Any]] = [*source.entries(sums), *opened.training]
     case = _Case(
         tuple(source.systems),
