@@ -115,6 +115,35 @@ def test_every_engine_makes_the_same_scores_from_tokens(
     assert weighed(**engine()).to_json() == weighed().to_json()
 
 
+@pytest.mark.parametrize("options", [{"top": None}, {"top": 3, "redact": True}])
+def test_every_engine_gives_the_same_suspects(
+    demo: Demo,
+    scored: dict[str, Path],
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+) -> None:
+    small_parts(monkeypatch, training=90)
+    one, two, three = (scored[name] for name in demo.systems)
+    voters: dict[str, Any] = {"runs": [one, two, three], "two": two, "three": three}
+    for systems in ({}, {"two": two}, {"two": two, "three": three}, voters):
+        asked = partial(
+            spanwise.suspects, scored["gold"], systems, train=demo.train, dev=[demo.gold, one], **options
+        )
+        assert asked(**engine()).to_json() == asked().to_json()
+
+
+def test_every_engine_finds_suspects_by_votes_alone_where_a_text_is_missing(
+    demo: Demo, scored: dict[str, Path], engine: Engine, tmp_path: Path
+) -> None:
+    spans = tmp_path / "train.spans"
+    spanwise.write(spanwise.read(demo.train), spans)
+    systems = {name: scored[name] for name in demo.systems}
+    asked = partial(spanwise.suspects, scored["gold"], systems, train=spans)
+    assert asked(**engine()).to_json() == asked().to_json()
+    assert "variation needs text; suspects rest only on votes" in asked().notes
+
+
 def test_the_first_mention_without_a_score_is_named_wherever_blocks_run(
     demo: Demo, scored: dict[str, Path], engine: Engine, tmp_path: Path
 ) -> None:

@@ -391,7 +391,14 @@ SUSPECTS_EXAMPLES = """examples:
 
 def add_suspects(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise suspects`."""
-    from spanwise.cli.arguments import add_align, add_document, add_reading, add_train
+    from spanwise.cli.arguments import (
+        add_align,
+        add_document,
+        add_engine,
+        add_parts,
+        add_reading,
+        add_train,
+    )
 
     parser.add_argument("gold", metavar="GOLD", help="the gold file")
     parser.add_argument(
@@ -405,12 +412,14 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
         "--top", type=int, default=200, help="the maximum number of suspects listed (default: 200; 0: all)"
     )
     add_align(group)
+    add_parts(group, "read files")
     group = parser.add_argument_group("what to show and write")
     group.add_argument(
         "-o", "--output", metavar="FILE", help="write the worksheet (CSV), or with --apply the new gold file"
     )
     group.add_argument("--apply", metavar="FILE.csv", help="apply the decisions of a worksheet to GOLD")
     add_document(group, redact=True)
+    add_engine(parser)
     add_reading(parser)
 
 
@@ -419,7 +428,7 @@ def run_suspects(args: argparse.Namespace) -> int:
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """
-    from spanwise.cli.arguments import finish_document, give, reading_of
+    from spanwise.cli.arguments import engine_of, finish_document, give, reading_of
     from spanwise.cli.evaluating import named_systems
     from spanwise.suspicion import apply_decisions, suspects, worksheet
 
@@ -433,16 +442,20 @@ def run_suspects(args: argparse.Namespace) -> int:
         done = apply_decisions(args.apply, args.gold, args.output, **reading_of(args))
         sys.stderr.write(f"{args.output}: {done}\n")
         return 0
-    document = suspects(
-        args.gold,
-        named_systems(args.systems),
-        train=args.train,
-        dev=args.dev,
-        top=args.top or None,
-        align=args.align,
-        redact=args.redact,
-        **reading_of(args),
-    )
+    with engine_of(args) as engine:
+        document = suspects(
+            args.gold,
+            named_systems(args.systems),
+            train=args.train,
+            dev=args.dev,
+            top=args.top or None,
+            align=args.align,
+            redact=args.redact,
+            memory=args.memory,
+            workers=args.workers,
+            engine=engine,
+            **reading_of(args),
+        )
     if args.output:
         give(worksheet(document), args.output)
     finish_document(args, document, written=[args.output] if args.output else [])

@@ -27,7 +27,17 @@ from spanwise.suspicion._contexts import (
     relabeled,
     varied,
 )
-from spanwise.suspicion._ranking import DIGITS, Ballot, Candidates, ballot, count, join, places_of, ranked
+from spanwise.suspicion._ranking import (
+    DIGITS,
+    Ballot,
+    Candidates,
+    ballot,
+    count,
+    join,
+    lots,
+    places_of,
+    ranked,
+)
 
 Content = tuple[int, int]  # the hash of a sentence, or of the text of a token sequence
 Order = tuple[float, ...]
@@ -182,7 +192,7 @@ def show(reference: object, asked: ConflictsAsked) -> ShownConflicts:
     box = ballot(gold.mentions, [])
     table = places_of(found, varying, block.line.line, box, gold.corpus)
     candidates = join(box, count(box, NOBODY), 0, table)
-    order, _, _ = ranked(candidates, gold.corpus)
+    order, _, _ = ranked(candidates, lots(candidates, gold.corpus))
     return ShownConflicts(
         places=len(candidates.gold),
         examples=[_example(gold, box, candidates, row) for row in order[: asked.most].tolist()],

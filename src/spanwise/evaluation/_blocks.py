@@ -19,7 +19,7 @@ from spanwise.composition import KnownSentences, content_of, input_entry, readin
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.engines import Engine, together
 from spanwise.errors import ChoiceError, InputError, at, many
-from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, training_of, with_text
+from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, with_text
 from spanwise.formats import Reader, listed_sources, stem_of
 from spanwise.formats._format import Cutting, ReadKeywords
 
@@ -520,8 +520,8 @@ class TrainingFiles(Struct, frozen=True, eq=False):
             found = _surveyed(source, rest, cutting, held=held)
             if found is not None and found.tokens:
                 files.append(found)
-            else:  # which also says that training data need tokens
-                (whole,) = training_of([source], Reader(**reading))
+            else:
+                whole = Reader(**reading).read(source, extras=False)
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))
         return cls(tuple(files))
 

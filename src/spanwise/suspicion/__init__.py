@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.alignment import align as align_text
-from spanwise.columns import Bools, Ints, codes, ints, plain, ratio
-from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling, with_one_vocabulary
+from spanwise.columns import Ints, Words, ints, offsets, plain, ratio
 from spanwise.document import Input
 from spanwise.document.dataset import (
     Suspect,
@@ -27,34 +26,47 @@ from spanwise.document.dataset import (
     SuspectSettings,
     SuspectVotes,
 )
+from spanwise.engines import Engine, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._choices import Inputs
-from spanwise.formats import listed_sources, read
-from spanwise.suspicion._ranking import (
-    OUTSIDE,
-    Ballot,
-    Candidates,
-    Occurrences,
-    Readings,
-    ScoredPredictions,
-    Text,
-    VariationTable,
-    VoteCandidates,
-    ballot,
-    count,
-    in_tokens,
-    join,
-    kinds,
-    majority_of_runs,
-    no_variation,
-    occurrences,
-    places_of,
-    ranked,
-    readings_of,
-    text_of,
-    variation,
-    votes_for,
+from spanwise.evaluation._blocks import (
+    BlockSource,
+    OneBlock,
+    TrainingFiles,
+    TrainingPlace,
+    joined,
+    many_blocks,
 )
+from spanwise.evaluation._choices import (
+    Choices,
+    Inputs,
+    check_keywords,
+    documented,
+    gathered,
+    named_sources,
+    parts_of,
+)
+from spanwise.evaluation._dataset import Unopened, of_spark, read_by_spark, unheard
+from spanwise.formats import Reader, listed_sources
+from spanwise.suspicion._blocks import (
+    CandidateRows,
+    HeldVotes,
+    Judged,
+    ListedPlace,
+    NumberedBlock,
+    ShownEvidence,
+    Voters,
+    VotesAsked,
+    WordsMarked,
+    judge,
+    mark_elsewhere,
+    mark_words,
+    read_elsewhere,
+    read_words,
+    show,
+    show_elsewhere,
+)
+from spanwise.suspicion._contexts import ContextCounts
+from spanwise.suspicion._ranking import KINDS, OUTSIDE, ranked
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
 __all__ = ["apply_decisions", "suspects", "suspects_of", "worksheet"]
@@ -72,6 +84,9 @@ def suspects(
     top: int | None = 200,
     align: How = "strict",
     redact: bool = False,
+    memory: int | str | None = None,
+    workers: int | None = 1,
+    engine: Any = None,
     **reading: Any,
 ) -> Suspects:
     """List places of the gold data that are worth a second look.
@@ -90,6 +105,9 @@ def suspects(
         top: the maximum number of suspects to list; None for all.
         align: what to do where the tokens of predictions differ, as `evaluate` takes it.
         redact: leave out all text.
+        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
+        workers: processes for the parts; they change no byte.
+        engine: where blocks run, as in `evaluate`: a Spark session, or any `Engine`.
         reading: how to read the files, as `spanwise.read` takes it.
 
     Examples:
@@ -101,29 +119,79 @@ def suspects(
         [('label', 1.0, 'LOC')]
     """
     check_top(top)
-    whole = read(gold, **reading)
-    runs = {name: [read(one, **reading) for one in _runs(source)] for name, source in (systems or {}).items()}
-    more = [
-        (role, read(source, **reading))
-        for role, given in (("train", train), ("dev", dev))
-        for source in listed_sources(given)
-    ]
-    aligned = {name: [_aligned(whole, run, align) for run in own] for name, own in runs.items()}
-    inputs = (
-        _input("gold", None, whole),
-        *(_input("predicted", name, one) for name, own in runs.items() for one in own),
-        *(_input(role, None, one) for role, one in more),
-    )
-    settings = SuspectSettings(top=top, align=align)
-    return _document(whole, aligned, [one for _, one in more], inputs, settings, redact=redact)
+    runs = {name: _runs(source) for name, source in (systems or {}).items()}
+    voters, flat = _numbered(runs)
+    more = [(role, one) for role, given in (("train", train), ("dev", dev)) for one in listed_sources(given)]
+    where, others = engine_of(engine), [one for _, one in more]
+    if of_spark(gold) or read_by_spark(gold, flat, others, where):
+        raise ChoiceError(
+            "suspects are found in files of this machine, not by Spark.\n"
+            "Give such files; with the session as engine=, its executors compare their mentions."
+        )
+    check_keywords(reading)
+    choices = Choices.plain(attributes="none", align=align, reading=reading)
+    given = Unopened(gold, flat, others, choices, engine=where)
+    opened = _opened(given, memory=memory, workers=workers)
+    roles = [role for role, _ in more]
+    return _document(opened, voters, roles, SuspectSettings(top=top, align=align), redact=redact)
 
 
 def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
     """The same of data that were read already: every system is one voter."""
     check_top(top)
-    systems = {name: [_placed(mentions)] for name, mentions in inputs.systems.items()}
-    settings = SuspectSettings(top=top, align="strict")
-    return _document(inputs.gold, systems, inputs.train, inputs.documented(), settings, redact=redact)
+    more = TrainingPlace(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
+    opened = _OpenedVotes(HeldVotes.of(OneBlock(inputs), scores=False), local_engine(1), more)
+    voters = {name: (name,) for name in inputs.systems}
+    roles = ["train"] * len(inputs.train)
+    return _document(opened, voters, roles, SuspectSettings(top=top, align="strict"), redact=redact)
+
+
+def _numbered(runs: Mapping[str, Sequence[object]]) -> tuple[Voters, dict[str, object]]:
+    """The runs of each system by numbers, and the sources by these."""
+    flat: dict[str, object] = {}
+    voters: dict[str, tuple[str, ...]] = {}
+    for name, own in runs.items():
+        keys = [str(len(flat) + place) for place in range(len(own))]
+        flat.update(zip(keys, own, strict=True))
+        voters[name] = tuple(keys)
+    return voters, flat
+
+
+class _OpenedVotes(Struct, frozen=True, eq=False):
+    """The blocks of the test set, the engine that runs them, and more text."""
+
+    source: BlockSource
+    engine: Engine
+    more: TrainingPlace | None
+
+
+def _opened(given: Unopened, *, memory: int | str | None, workers: int | None) -> _OpenedVotes:
+    """Files in memory as one block, or in parts."""
+    reading = given.choices.reading
+    bound, workers = parts_of(
+        memory, workers, given.gold, given.systems, streamable=True, reading=reading,
+        elsewhere=given.engine is not None,
+    )  # fmt: skip
+    where = given.engine or local_engine(workers)
+    source: BlockSource
+    if bound is None:
+        reader = Reader(**reading)
+        gold = reader.read(given.gold)
+        scheme = gold.reading.scheme
+        predicted = {
+            key: reader.read_predictions(one, prefer=scheme)
+            for key, one in named_sources(given.systems).items()
+        }
+        others = [reader.read(one) for one in listed_sources(given.train)]
+        inputs = gathered(gold, predicted, others, align=given.choices.align, name=None)
+        source, files = HeldVotes.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
+    else:
+        keep = not where.elsewhere
+        source = many_blocks(
+            given.gold, given.systems, given.choices, name=None, memory=bound, keep=keep, progress=unheard
+        )
+        files = TrainingFiles.of(given.train, reading, keep=keep, held=bound if keep else 0, documents=True)
+    return _OpenedVotes(source, where, TrainingPlace(files, where) if files.files else None)
 
 
 def check_top(top: int | None) -> None:
@@ -133,54 +201,126 @@ def check_top(top: int | None) -> None:
 
 
 def _document(
-    whole: Annotation,
-    systems: Mapping[str, Sequence[Mentions]],
-    more: Sequence[Annotation],
-    inputs: tuple[Input, ...],
-    settings: SuspectSettings,
-    *,
-    redact: bool,
+    opened: _OpenedVotes, voters: Voters, roles: Sequence[str], settings: SuspectSettings, *, redact: bool
 ) -> Suspects:
-    case = _case(whole, systems, more)
-    voters, top = len(systems), settings.top
-    everyone = np.ones(voters, dtype=bool)
-    counted = count(case.ballot, everyone)
-    candidates = join(case.ballot, counted, voters, case.places)
-    order, rank, tied = ranked(candidates, whole.corpus)
-    listed = order if top is None else order[:top]
-    named = kinds(candidates, case.ballot)
-    scored = ScoredPredictions.of(systems, candidates.sentence[listed])
-    rows = tuple(
-        _suspect(
-            case, candidates, row, named[row], int(rank[place]), int(tied[place]), voters, scored, redact
-        )
-        for place, row in enumerate(listed.tolist())
-    )
+    source, engine, more = opened.source, opened.engine, opened.more
+    asked = VotesAsked(source, None if more is None else more.source, voters, redact=redact)
+    marked = joined(engine.map(mark_words, source.references(), asked))
+    elsewhere = [] if more is None else [more.asked(mark_elsewhere, asked)]
+    every = WordsMarked.joined([marked, *elsewhere])
+    asked = replace(asked, labels=tuple(sorted(every.labels)), text=every.text, surfaces=every.surfaces)
+    if asked.text:
+        counts = joined(engine.map(read_words, source.references(), asked))
+        if more is not None:
+            there = more.asked(read_elsewhere, replace(asked, among=np.unique(counts.context)))
+            counts = ContextCounts.joined([counts, there])
+        asked = replace(asked, counts=counts.varying())
+    judged = list(engine.map(judge, source.references(), asked))
+    first = offsets([one.sentences for one in judged])
+    rows = CandidateRows.joined([one.everyone for one in judged], first[:-1].tolist())
+    order, rank, tied = ranked(rows.found, rows.lot)
+    listed = order if settings.top is None else order[: settings.top]
+    case = _SuspicionCase(asked, rows, len(voters))
+    evidence = _shown(opened, case, listed, first)
+    number = len(order)
+    named = Counter(rows.kind.tolist())
+    entries = [
+        *source.entries(marked.sums),
+        *(
+            []
+            if more is None
+            else more.source.entries({int(key): one for key, one in elsewhere[0].sums.items()})
+        ),
+    ]
     return Suspects(
         spanwise=__version__,
-        signature=f"suspects|voters:{voters}|texts:{1 + len(more)}|spanwise:{__version__}",
-        inputs=inputs,
+        signature=f"suspects|voters:{len(voters)}|texts:{1 + len(roles)}|spanwise:{__version__}",
+        inputs=_inputs(entries, voters, roles),
         settings=settings,
-        voters=tuple(systems),
-        found=len(candidates.gold),
-        kinds={kind: Counter(named)[kind] for kind in ("label", "boundary", "missing", "spurious")},
-        suspects=rows,
-        effects=_effects(case, tuple(systems), top),
-        notes=_notes(case, voters, len(listed), len(candidates.gold), rank, tied),
+        voters=tuple(voters),
+        found=number,
+        kinds={kind: named[code] for code, kind in enumerate(KINDS)},
+        suspects=tuple(
+            _suspect(case, row, int(rank[place]), int(tied[place]), evidence, place)
+            for place, row in enumerate(listed.tolist())
+        ),
+        effects=_effects(judged, first[:-1].tolist(), tuple(voters), settings.top),
+        notes=_notes(case, len(listed), number, rank, tied),
     )
 
 
-class _SuspicionCase(Struct, frozen=True, eq=False):
-    """Everything that suspects are found from, read and compared once."""
+class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
+    """Everything that suspects are told from."""
 
-    gold: Annotation
-    texts: tuple[Annotation, ...]
-    ballot: Ballot
-    places: VariationTable
-    text: Text | None
-    occurrences: Occurrences | None
-    by_context: Readings | None
-    by_surface: Readings | None
+    asked: VotesAsked
+    rows: CandidateRows
+    voters: int
+
+    def mentions(self, row: int) -> tuple[SuspectMention | None, SuspectMention | None]:
+        """The gold mention of a candidate and what is proposed in its place."""
+        rows, labels = self.rows, self.asked.labels
+        own = proposal = None
+        if rows.own_label[row] >= 0:
+            own = SuspectMention(
+                start=int(rows.own_start[row]),
+                end=int(rows.own_end[row]),
+                label=labels[int(rows.own_label[row])],
+            )
+        found = rows.found
+        if found.label[row] >= 0:
+            proposal = SuspectMention(
+                start=int(found.start[row]), end=int(found.end[row]), label=labels[int(found.label[row])]
+            )
+        return own, proposal
+
+    @cached_property
+    def contexts(self) -> Words:
+        """The contexts that candidates name by their places."""
+        assert self.asked.counts is not None
+        return np.unique(self.asked.counts.context)
+
+    def pair(self, row: int) -> tuple[int, int] | None:
+        """The context of a candidate that varies, and how it is proposed to be read."""
+        group = int(self.rows.found.group[row])
+        return (int(self.contexts[group]), int(self.rows.found.label[row]) + 1) if group >= 0 else None
+
+
+def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints) -> ShownEvidence:
+    """What is shown of the suspects that are listed, in their order."""
+    rows, blocks = case.rows, dict[int, list[ListedPlace]]()
+    sentence = rows.found.sentence[listed]
+    number = np.searchsorted(first, sentence, "right") - 1
+    for row, at, block in zip(listed.tolist(), sentence.tolist(), number.tolist(), strict=True):
+        place = ListedPlace(at - int(first[block]), *case.mentions(row))
+        blocks.setdefault(block, []).append(place)
+    size, surface = rows.size[listed], rows.surface[listed]
+    pairs = {pair for row in listed.tolist() if (pair := case.pair(row)) is not None}
+    asked = replace(
+        case.asked,
+        surfaces={int(one): np.unique(surface[size == one]) for one in np.unique(size[size > 0])},
+        counts=None,
+        listed=blocks,
+        pairs=tuple(sorted(pairs)),
+    )
+    source, more = opened.source, opened.more
+    references = (NumberedBlock(at, one) for at, one in enumerate(source.references()))
+    parts = [joined(opened.engine.map(show, references, asked))]
+    if more is not None and asked.text and len(listed):
+        parts.append(more.asked(show_elsewhere, asked))
+    found = ShownEvidence.joined(parts)
+    # Blocks show their own suspects, which are listed in another order.
+    order = np.argsort(np.argsort(number, kind="stable"), kind="stable").tolist()
+    return replace(found, places=tuple(found.places[at] for at in order))
+
+
+def _inputs(entries: Sequence[Mapping[str, Any]], voters: Voters, roles: Sequence[str]) -> tuple[Input, ...]:
+    names = {run: name for name, runs in voters.items() for run in runs}
+    tested = [one for one in map(documented, entries) if one.role != "train"]
+    rest = [one for one in map(documented, entries) if one.role == "train"]
+    return (
+        *(one if one.role == "gold" else replace(one, system=names[str(one.system)]) for one in tested),
+        *(replace(one, role=role) for one, role in zip(rest, roles, strict=True)),
+    )
 
 
 def _runs(source: object) -> list[object]:
@@ -199,131 +339,48 @@ def _runs(source: object) -> list[object]:
     return listed_sources(source)
 
 
-def _aligned(gold: Annotation, predicted: Annotation, how: How) -> Mentions:
-    mentions = align_text(gold, predicted, how=how).mentions
-    # Aligned mentions are in the order in which they were read.
-    return _placed(replace(mentions, score=predicted.mentions.score))
-
-
-def _placed(mentions: Mentions) -> Mentions:
-    return mentions if mentions.placed.all() else mentions.take(np.flatnonzero(mentions.placed))
-
-
-def _case(
-    gold: Annotation, systems: Mapping[str, Sequence[Mentions]], more: Sequence[Annotation]
-) -> _SuspicionCase:
-    voting = [majority_of_runs(own) for own in systems.values()]
-    sides = with_one_labelling([gold.mentions, *voting, *(one.mentions for one in more)])
-    box = ballot(sides[0], sides[1 : 1 + len(voting)])
-    corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in more)])
-    texts = tuple(
-        Annotation(corpus, mentions, one.reading)
-        for corpus, mentions, one in zip(
-            corpora, [sides[0], *sides[1 + len(voting) :]], [gold, *more], strict=True
-        )
-    )
-    if any(one.corpus.without_text for one in texts):
-        return _SuspicionCase(gold, texts, box, no_variation(box), None, None, None, None)
-    line = text_of(texts)
-    distinct = box.mentions
-    supported = np.flatnonzero(distinct.by[1:].sum(axis=0) >= 2)
-    proposals = Mentions(
-        distinct.sentence[supported], distinct.start[supported], distinct.end[supported],
-        codes(distinct.label[supported]), box.labels,
-    )  # fmt: skip
-    readable = [in_tokens(one.corpus, one.mentions) for one in texts]
-    places = occurrences(line, readable, [in_tokens(gold.corpus, proposals)])
-    readings = len(box.labels) + 1
-    by_context = readings_of(places.context, places.reading, readings)
-    by_surface = readings_of(places.surface, places.reading, readings)
-    within = int(line.origin[len(gold.corpus)]) if len(more) and len(line.origin) > len(gold.corpus) else len(
-        line.tokens
-    )  # fmt: skip
-    varied = variation(places, by_context, within)
-    return _SuspicionCase(
-        gold,
-        texts,
-        box,
-        places_of(places, varied, line, box, gold.corpus),
-        line,
-        places,
-        by_context,
-        by_surface,
-    )
-
-
 def _suspect(
-    case: _SuspicionCase,
-    candidates: Candidates,
-    row: int,
-    kind: str,
-    rank: int,
-    tied: int,
-    voters: int,
-    scored: ScoredPredictions,
-    redact: bool,
+    case: _SuspicionCase, row: int, rank: int, tied: int, evidence: ShownEvidence, place: int
 ) -> Suspect:
-    distinct, labels = case.ballot.mentions, case.ballot.labels
-    sentence = int(candidates.sentence[row])
-    own = None
-    if candidates.gold[row] >= 0:
-        at = int(case.ballot.gold[candidates.gold[row]])
-        own = SuspectMention(
-            start=int(distinct.start[at]), end=int(distinct.end[at]), label=labels[int(distinct.label[at])]
-        )
-    proposal = None
-    if candidates.label[row] >= 0:
-        proposal = SuspectMention(
-            start=int(candidates.start[row]),
-            end=int(candidates.end[row]),
-            label=labels[int(candidates.label[row])],
-        )
-    first = own or proposal
-    corpus = case.gold.corpus
+    own, proposal = case.mentions(row)
+    found, shown = case.rows.found, evidence.places[place]
     return Suspect(
         rank=rank,
         tied=tied,
-        score=float(candidates.score[row]),
-        kind=kind,
-        sentence=sentence,
-        source=corpus.place(sentence, first.start if first and corpus.unit == "token" else 0),
+        score=float(found.score[row]),
+        kind=KINDS[int(case.rows.kind[row])],
+        sentence=int(found.sentence[row]),
+        source=shown.source,
         gold=own,
         proposal=proposal,
-        votes=SuspectVotes(for_=int(candidates.supporting[row]), against=int(candidates.opposing[row])),
-        evidence=_evidence(
-            case, candidates, row, own, proposal, voters, scored.of_label(sentence, own, proposal)
-        ),
-        tokens=() if redact or corpus.without_text else _text(corpus, sentence),
+        votes=SuspectVotes(for_=int(found.supporting[row]), against=int(found.opposing[row])),
+        evidence=_evidence(case, row, own, proposal, shown.confidence, evidence),
+        tokens=shown.tokens,
     )
-
-
-def _text(corpus: Corpus, sentence: int) -> tuple[str, ...]:
-    """The tokens of a sentence, or its text alone where positions are characters."""
-    return tuple(corpus.words(sentence)) if corpus.texts is None else (corpus.texts[sentence],)
 
 
 def _evidence(
     case: _SuspicionCase,
-    candidates: Candidates,
     row: int,
     own: SuspectMention | None,
     proposal: SuspectMention | None,
-    voters: int,
     confidence: float | None,
+    evidence: ShownEvidence,
 ) -> SuspectEvidence:
     words: list[str] = []
+    candidates, voters = case.rows.found, case.voters
     if voters >= 2:
         words.append(
             _vote_words(int(candidates.supporting[row]), int(candidates.opposing[row]), voters, own, proposal)
         )
     readings: dict[str, int] = {}
-    example = None
-    if candidates.group[row] >= 0 and case.by_context is not None:
-        readings = _read_as(case, case.by_context, int(candidates.group[row]))
-        example = _example(case, int(candidates.group[row]), proposal)
+    example, pair = None, case.pair(row)
+    if pair is not None:
+        readings = _read_as(case, pair[0])
+        example = evidence.examples.get(pair)
         listed = ", ".join(f"{name} {number}×" for name, number in readings.items())
         words.append(f"the same words between the same neighbours are read as {listed}")
-    rarity = _rarity(case, int(candidates.sentence[row]), own, proposal)
+    rarity = _rarity(case, row, evidence)
     if rarity is not None and rarity >= 0.5:
         words.append(f"{100 * rarity:.0f} % of the occurrences of these words are read differently")
     if confidence is not None and confidence < 0.5:
@@ -351,125 +408,68 @@ def _vote_words(
     return said if own is None else f"{said}, {opposing} say {own.label} as gold does"
 
 
-def _read_as(case: _SuspicionCase, counts: Readings, group: int) -> dict[str, int]:
-    """The readings of a group, the most frequent first."""
-    first, last = np.searchsorted(counts.cell, [group * counts.readings, (group + 1) * counts.readings])
+def _read_as(case: _SuspicionCase, context: int) -> dict[str, int]:
+    """The readings of words between their neighbours, the most frequent first."""
+    counts, labels = case.asked.counts, case.asked.labels
+    assert counts is not None
+    first, last = (
+        int(np.searchsorted(counts.context, np.uint64(context), side)) for side in ("left", "right")
+    )
     rows = [
-        (int(number), "O" if code == OUTSIDE else case.ballot.labels[code - 1])
+        (number, "O" if code == OUTSIDE else labels[code - 1])
         for number, code in zip(
-            counts.count[first:last].tolist(),
-            (counts.cell[first:last] % counts.readings).tolist(),
-            strict=True,
+            counts.count[first:last].tolist(), counts.reading[first:last].tolist(), strict=True
         )
     ]
     return {name: number for number, name in sorted(rows, key=lambda pair: (-pair[0], pair[1]))}
 
 
-def _example(case: _SuspicionCase, group: int, proposal: SuspectMention | None) -> str | None:
-    """A place where the words are read as proposed."""
-    occurrences, text = case.occurrences, case.text
-    if occurrences is None or text is None:
-        return None
-    code = OUTSIDE if proposal is None else case.ballot.labels.index(proposal.label) + 1
-    rows = np.flatnonzero((occurrences.context == group) & (occurrences.reading == code))
-    if not len(rows):
-        return None
-    begin = int(occurrences.begin[rows].min())
-    sentence = int(np.searchsorted(text.origin, begin, "right")) - 1
-    number = int(np.searchsorted(text.first, sentence, "right")) - 1
-    inside = sentence - int(text.first[number])
-    return case.texts[number].corpus.place(inside, begin - int(text.origin[sentence]))
-
-
-def _rarity(
-    case: _SuspicionCase, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
-) -> float | None:
+def _rarity(case: _SuspicionCase, row: int, evidence: ShownEvidence) -> float | None:
     """1 - the share of gold's reading among the occurrences of the words, where there are five or more."""
-    occurrences, text, counts = case.occurrences, case.text, case.by_surface
-    mention = own or proposal
-    if occurrences is None or text is None or counts is None or mention is None:
+    size, words = int(case.rows.size[row]), int(case.rows.surface[row].view(np.int64))
+    if not size:
         return None
-    where = Mentions.of([(sentence, mention.start, mention.end, mention.label)])
-    placed = in_tokens(case.gold.corpus, where).rows()
-    if not placed:
+    times = [evidence.readings.get((words, size, code), 0) for code in range(len(case.asked.labels) + 1)]
+    if sum(times) < _ENOUGH:
         return None
-    _, start, end, _ = placed[0]
-    at = _occurrence(occurrences, int(text.origin[sentence]) + start, end - start)
-    if at is None or counts.total[occurrences.surface[at]] < _ENOUGH:
-        return None
-    reading = OUTSIDE if own is None else case.ballot.labels.index(own.label) + 1
-    group = ints([occurrences.surface[at]])
-    return plain(1 - ratio(counts.of(group, ints([reading]))[0], counts.total[group[0]]))
-
-
-def _occurrence(occurrences: Occurrences, begin: int, length: int) -> int | None:
-    """Occurrences are ordered by length, then by place."""
-    first, last = np.searchsorted(occurrences.length, [length, length + 1])
-    at = int(first + np.searchsorted(occurrences.begin[first:last], begin))
-    return at if at < last and occurrences.begin[at] == begin else None
+    reading = OUTSIDE if case.rows.own_label[row] < 0 else int(case.rows.own_label[row]) + 1
+    return plain(1 - ratio(times[reading], sum(times)))
 
 
 def _effects(
-    case: _SuspicionCase, names: Sequence[str], top: int | None
+    judged: Sequence[Judged], first: Sequence[int], names: Sequence[str], top: int | None
 ) -> dict[str, tuple[SuspectEffect, ...]]:
     """F1 of each system if the first k proposals were accepted, found without its own vote."""
     if len(names) < 3:
         return {}
+    gold = sum(one.gold for one in judged)
     result = {}
     for number, name in enumerate(names):
-        others = np.ones(len(names), dtype=bool)
-        others[number] = False
-        counted = count(case.ballot, others)
-        candidates = join(case.ballot, counted, len(names) - 1, case.places)
-        order, _, _ = ranked(candidates, case.gold.corpus)
-        result[name] = _effect(
-            case.ballot, counted, candidates.take(order), case.ballot.mentions.by[number + 1], top
+        rows = CandidateRows.joined([one.without[number] for one in judged], first)
+        order, _, _ = ranked(rows.found, rows.lot)
+        found = rows.found.take(order)
+        predicted, correct = (
+            sum(int(getattr(one, column)[number]) for one in judged) for column in ("predicted", "correct")
+        )
+        right = correct + np.concatenate([[0], np.cumsum(rows.gain[order])])
+        grown = (found.label >= 0).astype(int) - (found.gold >= 0)
+        size = gold + np.concatenate([[0], np.cumsum(grown)])
+        last = len(order) if top is None else min(top, len(order))
+        steps: Ints = ints(sorted({0, last, *(step for step in STEPS if step < last)}))
+        result[name] = tuple(
+            SuspectEffect(k=step, f1=plain(ratio(2 * right[step], size[step] + predicted)))
+            for step in steps.tolist()
         )
     return result
 
 
-def _effect(
-    box: Ballot, counted: VoteCandidates, candidates: Candidates, own: Bools, top: int | None
-) -> tuple[SuspectEffect, ...]:
-    distinct = box.mentions
-    inside = distinct.by[0]
-    gold, predicted, correct = int(inside.sum()), int(own.sum()), int((inside & own).sum())
-    has = replace(counted, votes=ints(own))
-    proposed = candidates.label >= 0
-    gains = np.zeros(len(candidates.gold), dtype=np.int64)
-    rows = np.flatnonzero(proposed)
-    gains[rows] = votes_for(
-        box,
-        has,
-        candidates.sentence[rows],
-        candidates.start[rows],
-        candidates.end[rows],
-        candidates.label[rows],
-    )
-    loses = (
-        np.where(candidates.gold >= 0, own[box.gold[np.maximum(candidates.gold, 0)]], False)
-        if len(box.gold)
-        else 0
-    )
-    right = correct + np.concatenate([[0], np.cumsum(gains - loses)])
-    size = gold + np.concatenate([[0], np.cumsum(proposed.astype(int) - (candidates.gold >= 0))])
-    last = len(candidates.gold) if top is None else min(top, len(candidates.gold))
-    steps: Ints = ints(sorted({0, last, *(step for step in STEPS if step < last)}))
-    return tuple(
-        SuspectEffect(k=step, f1=plain(ratio(2 * right[step], size[step] + predicted)))
-        for step in steps.tolist()
-    )
-
-
-def _notes(
-    case: _SuspicionCase, voters: int, listed: int, number: int, rank: Ints, tied: Ints
-) -> tuple[str, ...]:
-    notes = []
+def _notes(case: _SuspicionCase, listed: int, number: int, rank: Ints, tied: Ints) -> tuple[str, ...]:
+    notes, voters = [], case.voters
     if voters < 2:
         notes.append("votes need at least two systems; suspects rest only on variation")
     elif voters == 2:
         notes.append("effects on scores need at least three systems: a system does not vote on itself")
-    if case.text is None:
+    if not case.asked.text:
         notes.append("variation needs text; suspects rest only on votes")
     if 0 < listed < number and rank[listed - 1] == rank[listed]:
         last = int(rank[listed - 1])
@@ -478,16 +478,3 @@ def _notes(
             f"rank {last:,} is shared by {int(tied[listed - 1]):,} suspects, of which {shown:,} are listed"
         )
     return tuple(notes)
-
-
-def _input(role: str, name: str | None, one: Annotation) -> Input:
-    reading = one.reading
-    entry = Input(
-        role=role,
-        path=reading.path,
-        sha256=reading.sha256,
-        format=reading.format,
-        scheme=reading.scheme,
-        repairs=reading.repairs,
-    )
-    return entry if name is None else replace(entry, system=name)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Ints, Words, ints
-from spanwise.corpus import Annotation
+from spanwise.corpus import Annotation, Mentions
 from spanwise.hashing import mixed_words, multipliers, word_hashes
 from spanwise.suspicion._ranking import (
     NONE,
@@ -70,9 +70,19 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
             window = window[: len(self.mixed) - size + 1] + self.mixed[size - 1 :] * factors[size - 1]
             yield size, window
 
-    def surfaces(self) -> dict[int, Words]:
-        """The words of the mentions of the block."""
-        begin, length, _ = self._placed
+    def hashes(self, mentions: Mentions) -> Words:
+        """The hash of the words of each mention, which is by tokens."""
+        begin, length, _ = placed_on(self.line, [mentions])
+        result = np.zeros(len(mentions), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            for step, factor in enumerate(multipliers(int(length.max(initial=0)))):
+                inside = length > step
+                result[inside] += self.mixed[begin[inside] + step] * factor
+        return result
+
+    def surfaces(self, mentions: Mentions | None = None) -> dict[int, Words]:
+        """The words of the mentions of the block, or of others, which are by tokens."""
+        begin, length, _ = self._placed if mentions is None else placed_on(self.line, [mentions])
         with np.errstate(over="ignore"):
             return {
                 size: np.unique(window[begin[length == size]])
@@ -107,8 +117,9 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
             context = mixed_words(surface ^ mixed_words(left * _LEFT + right * _RIGHT))
             context = mixed_words(context + sizes.astype(np.uint64) * _SIZE)
         reading = readings_at(self.line, begin, length, label, places, sizes)
-        nothing = ints(np.zeros(len(places)))
-        return Occurrences(ints(places), ints(sizes), reading, nothing, nothing), context
+        # Equal words have one hash, which is their number here; contexts are told apart by their own.
+        number, nothing = surface.view(np.int64), ints(np.zeros(len(places)))
+        return Occurrences(ints(places), ints(sizes), reading, ints(number), nothing), context
 
     def readings(self, found: Occurrences, labels: Sequence[str]) -> Ints:
         """The readings of occurrences under other labels, which hold all that the block uses."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 from spanwise.columns import Bools, Column, Floats, Ints, Words, codes, floats, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.document.dataset import SuspectMention
-from spanwise.hashing import mixed_words, multipliers
+from spanwise.hashing import mixed_words
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 
@@ -244,47 +244,6 @@ def text_of(annotations: Sequence[Annotation]) -> Text:
     return Text(tokens, ints(origin), offsets([len(one.corpus) for one in annotations]))
 
 
-def occurrences(text: Text, mentions: Sequence[Mentions], more: Sequence[Mentions] = ()) -> Occurrences:
-    """Every place where the words of a mention occur; `more` are words to look for, not readings.
-
-    Words are compared by 64-bit hashes of all tokens of a stretch.
-    """
-    begin, length, label = placed_on(text, mentions)
-    wanted_begin = np.concatenate([begin, placed_on(text, more)[0]]) if more else begin
-    wanted_length = np.concatenate([length, placed_on(text, more)[1]]) if more else length
-    longest = int(wanted_length.max(initial=0))
-    factors = multipliers(longest + 3)
-    with np.errstate(over="ignore"):
-        mixed = mixed_words(text.tokens)
-        window = np.zeros(len(mixed), dtype=np.uint64)
-        begins, lengths, hashes = [], [], []
-        for size in range(1, longest + 1):
-            window = window[: len(mixed) - size + 1] + mixed[size - 1 :] * factors[size - 1]
-            keys = np.unique(window[wanted_begin[wanted_length == size]])
-            if not len(keys):
-                continue
-            at = members(window, keys)
-            begins.append(at)
-            lengths.append(np.full(len(at), size))
-            hashes.append(window[at])
-        if not begins:
-            nothing = ints([])
-            return Occurrences(nothing, nothing, nothing, nothing, nothing)
-        places, sizes, surface = np.concatenate(begins), np.concatenate(lengths), np.concatenate(hashes)
-        left, right = mixed[places - 1], mixed[places + sizes]
-        context = mixed_words(surface ^ mixed_words(left * factors[longest] + right * factors[longest + 1]))
-        # Words of different lengths never meet, whatever their hashes.
-        surface = mixed_words(surface + sizes.astype(np.uint64) * factors[longest + 2])
-        context = mixed_words(context + sizes.astype(np.uint64) * factors[longest + 2])
-    return Occurrences(
-        begin=ints(places),
-        length=ints(sizes),
-        reading=readings_at(text, begin, length, label, places, sizes),
-        surface=numbers_of(surface),
-        context=numbers_of(context),
-    )
-
-
 def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:
     """Begin on the line, length and label of all mentions, corpus by corpus."""
     begins = [
@@ -309,10 +268,6 @@ def members(window: Words, keys: Words) -> Ints:
     return ints(maybe[keys[place] == window[maybe]])
 
 
-def numbers_of(hashes: Words) -> Ints:
-    return ints(np.unique(hashes, return_inverse=True)[1])
-
-
 def readings_at(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints, sizes: Ints) -> Ints:
     """The label of a mention that lies exactly there, 0 where no mention does, -1 for anything else."""
     change = np.zeros(len(text.tokens) + 1, dtype=np.int64)
@@ -330,15 +285,6 @@ def readings_at(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints
     exact = number == 1
     reading[exact] = named[low[exact]] + 1
     return ints(reading)
-
-
-def readings_of(group: Ints, reading: Ints, readings: int) -> Readings:
-    """Counts of readings by group, over occurrences that have one."""
-    there = reading != NONE
-    size = int(group.max(initial=-1)) + 1
-    cell, count = np.unique(group[there] * readings + reading[there], return_counts=True)
-    total = np.bincount(group[there], minlength=size)
-    return Readings(group[there], ints(total), ints(cell), ints(count), readings)
 
 
 def variation(occurrences: Occurrences, counts: Readings, within: int) -> Variation:
@@ -603,18 +549,21 @@ def _both(one: Candidates, other: Candidates) -> Candidates:
     )
 
 
-def ranked(candidates: Candidates, corpus: Corpus) -> tuple[Ints, Ints, Ints]:
-    """The order of suspects, and by place in it the rank and how many share it.
+def lots(candidates: Candidates, corpus: Corpus) -> Ints:
+    """A number for each suspect from the words of its sentence, by which ties are ordered.
 
-    Within ties the order follows from the words of the sentence, not from its place in the file: the part
-    of a tie that a list shows is a sample that the order of the file does not choose.
+    The part of a tie that a list shows is a sample that the order of the file does not choose.
     """
-    score = candidates.score.round(DIGITS)
     drawn = {
         sentence: crc32(" ".join(corpus.words(sentence)).encode("utf-8", "replace"))
         for sentence in set(candidates.sentence.tolist())
     }
-    lot = np.array([drawn[sentence] for sentence in candidates.sentence.tolist()], dtype=np.int64)
+    return ints([drawn[sentence] for sentence in candidates.sentence.tolist()])
+
+
+def ranked(candidates: Candidates, lot: Ints) -> tuple[Ints, Ints, Ints]:
+    """The order of suspects, and by place in it the rank and how many share it."""
+    score = candidates.score.round(DIGITS)
     order = np.lexsort((candidates.label, candidates.end, candidates.start, candidates.sentence, lot, -score))
     ordered = -score[order]
     rank = np.searchsorted(ordered, ordered, "left") + 1
@@ -622,8 +571,11 @@ def ranked(candidates: Candidates, corpus: Corpus) -> tuple[Ints, Ints, Ints]:
     return ints(order), ints(rank), ints(tied)
 
 
-def kinds(candidates: Candidates, ballot: Ballot) -> list[str]:
-    """Label, boundary, missing or spurious."""
+KINDS = ("label", "boundary", "missing", "spurious")
+
+
+def kinds(candidates: Candidates, ballot: Ballot) -> Ints:
+    """The place of each suspect's kind among `KINDS`."""
     distinct = ballot.mentions
     row = (
         ballot.gold[np.maximum(candidates.gold, 0)]
@@ -635,8 +587,7 @@ def kinds(candidates: Candidates, ballot: Ballot) -> list[str]:
         if len(distinct)
         else np.zeros(len(candidates.gold), dtype=bool)
     )
-    code = np.select([candidates.gold < 0, candidates.label < 0, same], [2, 3, 0], default=1)
-    return [("label", "boundary", "missing", "spurious")[number] for number in code.tolist()]
+    return ints(np.select([candidates.gold < 0, candidates.label < 0, same], [2, 3, 0], default=1))
 
 
 Said = tuple[int, int, str, float]  # start, end, label and score of a prediction

@@ -1,0 +1,393 @@
+"""Suspects block by block: words to compare, readings of them, candidates, and the evidence that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, Ints, Words, codes, ints
+from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
+from spanwise.document.dataset import SuspectMention
+from spanwise.evaluation._blocks import BlockSource, BlockSums, OneBlock, TrainingSource
+from spanwise.evaluation._choices import Block
+from spanwise.suspicion._contexts import BlockText, ContextCounts, Surfaces, contexts, joined_surfaces, varied
+from spanwise.suspicion._ranking import (
+    NONE,
+    Ballot,
+    Candidates,
+    ScoredPredictions,
+    VariationTable,
+    VoteCandidates,
+    ballot,
+    count,
+    in_tokens,
+    join,
+    kinds,
+    lots,
+    majority_of_runs,
+    no_variation,
+    places_of,
+    votes_for,
+)
+
+Voters = Mapping[str, tuple[str, ...]]  # the runs of each, by their names in the source
+
+
+class OpenedVotes(Block, frozen=True, eq=False, dict=True):
+    """A block that is open, with what was made of it: one that is in memory keeps that."""
+
+    @cached_property
+    def line(self) -> BlockText:
+        """The sentences on one line."""
+        return BlockText.of(self.gold)
+
+    @cached_property
+    def placed(self) -> dict[str, Mentions]:
+        """The predictions of every run that have a place on the text, with their scores."""
+        return {name: _placed(one, self.predicted.get(name)) for name, one in self.systems.items()}
+
+    def voting(self, voters: Voters) -> list[Mentions]:
+        """What each voter predicts."""
+        return [majority_of_runs([self.placed[run] for run in runs]) for runs in voters.values()]
+
+
+def _placed(mentions: Mentions, read: Annotation | None) -> Mentions:
+    # Aligned mentions are in the order in which they were read.
+    scored = mentions if read is None else replace(mentions, score=read.mentions.score)
+    return scored if scored.placed.all() else scored.take(np.flatnonzero(scored.placed))
+
+
+class HeldVotes(OneBlock, frozen=True, eq=False):
+    """Everything in memory: one block, open from the first look at it to the last."""
+
+    opened: OpenedVotes
+
+    @classmethod
+    def of(cls, one: OneBlock, *, scores: bool) -> HeldVotes:
+        """The same block, open; without `scores`, those of predictions as they were read are left out."""
+        block = one.inputs
+        predicted = block.predicted if scores else {}
+        return cls(block, OpenedVotes(block.gold, block.systems, predicted, block.alignment))
+
+    def references(self, *, gold_only: bool = False) -> Iterator[Block]:
+        """The block itself."""
+        yield self.opened
+
+
+class VotesAsked(Struct, frozen=True, eq=False):
+    """What the functions below need beside a block."""
+
+    source: BlockSource
+    more: TrainingSource | None
+    voters: Voters
+    labels: tuple[str, ...] = ()
+    text: bool = True  # whether there is text everywhere, so that words can be compared
+    surfaces: Surfaces = {}
+    among: Words | None = None  # contexts of the test set
+    counts: ContextCounts | None = None  # of contexts that are read in two ways or more
+    listed: Mapping[int, Sequence[ListedPlace]] = {}  # by block
+    pairs: tuple[tuple[int, int], ...] = ()  # contexts and readings of which an example is shown
+    redact: bool = False
+
+
+class ListedPlace(Struct, frozen=True):
+    """A suspect that is shown, in the positions of its block."""
+
+    sentence: int
+    gold: SuspectMention | None
+    proposal: SuspectMention | None
+
+
+def opened_votes(reference: object, source: BlockSource) -> OpenedVotes:
+    """Open a block, unless it is."""
+    block = source.open(reference)
+    if isinstance(block, OpenedVotes):
+        return block
+    return OpenedVotes(block.gold, block.systems, block.predicted, block.alignment)
+
+
+# ---- which words are compared, under which labels ----
+
+
+class WordsMarked(Struct, frozen=True, eq=False):
+    """The words of mentions and of proposals of two voters, and the labels in use."""
+
+    labels: frozenset[str]
+    surfaces: Surfaces
+    text: bool
+    sums: Mapping[str, BlockSums]
+
+    @classmethod
+    def joined(cls, parts: Sequence[WordsMarked]) -> WordsMarked:
+        """Those of several blocks."""
+        return cls(
+            frozenset[str]().union(*(part.labels for part in parts)),
+            joined_surfaces([part.surfaces for part in parts]),
+            all(part.text for part in parts),
+            BlockSums.added([part.sums for part in parts]),
+        )
+
+
+def mark_words(reference: object, asked: VotesAsked) -> WordsMarked:
+    """The words that the mentions and proposals of a test block mark."""
+    block = opened_votes(reference, asked.source)
+    gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(asked.voters)])
+    sums = BlockSums.of_block(block) if block.predicted or not block.systems else {}
+    if block.corpus.without_text:
+        return WordsMarked(frozenset(gold.labels), {}, False, sums)
+    distinct = ballot(gold, voting).mentions
+    supported = np.flatnonzero(distinct.by[1:].sum(axis=0) >= 2)
+    proposals = Mentions(
+        distinct.sentence[supported], distinct.start[supported], distinct.end[supported],
+        codes(distinct.label[supported]), gold.labels,
+    )  # fmt: skip
+    own = block.line.surfaces(), block.line.surfaces(in_tokens(block.corpus, proposals))
+    return WordsMarked(frozenset(gold.labels), joined_surfaces(own), True, sums)
+
+
+def mark_elsewhere(reference: object, asked: VotesAsked) -> WordsMarked:
+    """The words that the mentions of a block of other text mark."""
+    assert asked.more is not None
+    file, one = asked.more.read(reference)
+    (mentions,) = with_one_labelling([one.mentions])
+    text = not one.corpus.without_text
+    surfaces = BlockText.of(one).surfaces() if text else {}
+    return WordsMarked(frozenset(mentions.labels), surfaces, text, {str(file): BlockSums.of(one)})
+
+
+# ---- how words are read between their neighbours ----
+
+
+def read_words(reference: object, asked: VotesAsked) -> ContextCounts:
+    """How a test block reads the words."""
+    return contexts(opened_votes(reference, asked.source).line, asked.surfaces, asked.labels)
+
+
+def read_elsewhere(reference: object, asked: VotesAsked) -> ContextCounts:
+    """How a block of other text reads the words in the contexts of the test set."""
+    assert asked.more is not None
+    _, one = asked.more.read(reference)
+    return contexts(BlockText.of(one), asked.surfaces, asked.labels, asked.among)
+
+
+# ---- candidates ----
+
+
+class CandidateRows(Struct, frozen=True, eq=False):
+    """Candidates with what orders them, what they are, and the gold mention and the words they are about."""
+
+    found: Candidates
+    lot: Ints  # by which ties are ordered
+    gain: Ints  # what accepting the proposal changes among the right mentions of the system left out
+    kind: Ints
+    own_start: Ints  # of the gold mention
+    own_end: Ints
+    own_label: Ints  # -1: there is none
+    surface: Words
+    size: Ints  # tokens of the words, 0: they are not known
+
+    @classmethod
+    def joined(cls, parts: Sequence[CandidateRows], sentences: Sequence[int]) -> CandidateRows:
+        """Those of consecutive blocks, which begin with these sentences."""
+        moved = [
+            replace(part.found, sentence=ints(part.found.sentence + first))
+            for part, first in zip(parts, sentences, strict=True)
+        ]
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in cls.__struct_fields__
+            if name != "found"
+        }
+        return cls(found=_stacked(moved), **columns)
+
+
+def _stacked(parts: Sequence[Candidates]) -> Candidates:
+    names = Candidates.__struct_fields__
+    return Candidates(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+
+
+class Judged(Struct, frozen=True, eq=False):
+    """The candidates of a block, those without the vote of each voter, and its mentions."""
+
+    sentences: int
+    everyone: CandidateRows
+    without: tuple[CandidateRows, ...]
+    gold: int
+    predicted: Ints  # of each voter
+    correct: Ints
+
+
+def judge(reference: object, asked: VotesAsked) -> Judged:
+    """The candidates of a test block."""
+    block = opened_votes(reference, asked.source)
+    gold = block.gold.mentions.relabeled(asked.labels)
+    box = ballot(gold, [one.relabeled(asked.labels) for one in block.voting(asked.voters)])
+    table = no_variation(box)
+    if asked.text:
+        assert asked.counts is not None
+        occurrences, variation = varied(block.line, asked.surfaces, asked.counts, asked.labels)
+        table = places_of(occurrences, variation, block.line.line, box, block.corpus)
+    number = len(asked.voters)
+    by, everyone = box.mentions.by, np.ones(number, dtype=bool)
+    rows = _rows(block, box, count(box, everyone), number, table, None, asked)
+    without = []
+    if number > 2:  # a system does not vote on itself
+        for place in range(number):
+            others = everyone.copy()
+            others[place] = False
+            counted = count(box, others)
+            without.append(_rows(block, box, counted, number - 1, table, by[place + 1], asked))
+    return Judged(
+        len(block.corpus), rows, tuple(without), int(by[0].sum()), ints(by[1:].sum(axis=1)),
+        ints((by[1:] & by[0]).sum(axis=1)),
+    )  # fmt: skip
+
+
+def _rows(
+    block: OpenedVotes, box: Ballot, counted: VoteCandidates, voters: int, table: VariationTable,
+    left_out: Bools | None, asked: VotesAsked,
+) -> CandidateRows:  # fmt: skip
+    found = join(box, counted, voters, table)
+    distinct, has = box.mentions, found.gold >= 0
+    at = box.gold[np.maximum(found.gold, 0)] if len(box.gold) else ints(np.zeros(len(found.gold)))
+    nothing = ints(np.zeros(len(found.gold)))
+    if len(distinct):
+        start, end = np.where(has, distinct.start[at], -1), np.where(has, distinct.end[at], -1)
+        label = np.where(has, distinct.label[at], -1)
+    else:
+        start = end = label = nothing - 1
+    gain = nothing if left_out is None else _gain(box, counted, found, at, left_out)
+    surface, size = _surfaces(block, found, ints(start), ints(end)) if asked.text and left_out is None else (
+        np.zeros(len(nothing), dtype=np.uint64), nothing
+    )  # fmt: skip
+    return CandidateRows(
+        found, lots(found, block.corpus), gain, ints(kinds(found, box)), ints(start), ints(end), ints(label),
+        surface, size,
+    )  # fmt: skip
+
+
+def _gain(box: Ballot, counted: VoteCandidates, found: Candidates, at: Ints, left_out: Bools) -> Ints:
+    """How many more mentions of a system are right if a proposal is accepted, that of gold being gone."""
+    rows = np.flatnonzero(found.label >= 0)
+    gain = np.zeros(len(found.gold), dtype=np.int64)
+    has = replace(counted, votes=ints(left_out))
+    gain[rows] = votes_for(
+        box, has, found.sentence[rows], found.start[rows], found.end[rows], found.label[rows]
+    )
+    if len(box.gold):
+        gain -= np.where(found.gold >= 0, left_out[at], False)
+    return ints(gain)
+
+
+def _surfaces(block: OpenedVotes, found: Candidates, start: Ints, end: Ints) -> tuple[Words, Ints]:
+    """The words that each candidate is about: those of its gold mention, else of its proposal."""
+    own = start >= 0
+    number = len(found.gold)
+    mentions = Mentions(
+        found.sentence,
+        ints(np.where(own, start, found.start)),
+        ints(np.where(own, end, found.end)),
+        codes(np.zeros(number)),
+        ("",),
+        fields={"row": np.arange(number)},
+    )
+    placed = in_tokens(block.corpus, mentions)
+    row = placed.fields["row"]
+    surface, size = np.zeros(number, dtype=np.uint64), np.zeros(number, dtype=np.int64)
+    size[row] = placed.end - placed.start
+    surface[row] = block.line.hashes(placed)
+    return surface, ints(size)
+
+
+# ---- what is shown ----
+
+
+class NumberedBlock(Struct, frozen=True, eq=False):
+    """A block with its number."""
+
+    number: int
+    reference: object
+
+
+class ShownPlace(Struct, frozen=True):
+    """What is shown of a suspect beside its numbers."""
+
+    source: str
+    tokens: tuple[str, ...]
+    confidence: float | None
+
+
+class ShownEvidence(Struct, frozen=True, eq=False):
+    """Suspects that a block shows, how it reads their words, and the first place of each example in it."""
+
+    places: tuple[ShownPlace, ...]
+    readings: Mapping[tuple[int, int, int], int]  # by words, their number and a reading
+    examples: Mapping[tuple[int, int], str]  # by context and reading
+
+    @classmethod
+    def joined(cls, parts: Sequence[ShownEvidence]) -> ShownEvidence:
+        """Those of consecutive blocks."""
+        readings: dict[tuple[int, int, int], int] = {}
+        examples: dict[tuple[int, int], str] = {}
+        for part in parts:
+            for key, number in part.readings.items():
+                readings[key] = readings.get(key, 0) + number
+            examples = {**part.examples, **examples}
+        return cls(tuple(place for part in parts for place in part.places), readings, examples)
+
+
+def show(block: NumberedBlock, asked: VotesAsked) -> ShownEvidence:
+    """What a test block shows."""
+    opened = opened_votes(block.reference, asked.source)
+    listed = asked.listed.get(block.number, ())
+    scored = ScoredPredictions.of(
+        {name: [opened.placed[run] for run in runs] for name, runs in asked.voters.items()},
+        ints([one.sentence for one in listed]),
+    )
+    places = tuple(_shown(opened.corpus, one, scored, asked) for one in listed)
+    if not asked.text:
+        return ShownEvidence(places, {}, {})
+    return ShownEvidence(places, *_readings(opened.line, asked))
+
+
+def show_elsewhere(reference: object, asked: VotesAsked) -> ShownEvidence:
+    """What a block of other text shows."""
+    assert asked.more is not None
+    _, one = asked.more.read(reference)
+    return ShownEvidence((), *_readings(BlockText.of(one), asked))
+
+
+def _shown(corpus: Corpus, one: ListedPlace, scored: ScoredPredictions, asked: VotesAsked) -> ShownPlace:
+    first = one.gold or one.proposal
+    text: tuple[str, ...] = ()
+    if not (asked.redact or corpus.without_text):
+        text = tuple(corpus.words(one.sentence)) if corpus.texts is None else (corpus.texts[one.sentence],)
+    return ShownPlace(
+        corpus.place(one.sentence, first.start if first and corpus.unit == "token" else 0),
+        text,
+        scored.of_label(one.sentence, one.gold, one.proposal),
+    )
+
+
+def _readings(
+    text: BlockText, asked: VotesAsked
+) -> tuple[dict[tuple[int, int, int], int], dict[tuple[int, int], str]]:
+    """How often the words of suspects are read in each way, and where first as in an example."""
+    found, context = text.occurrences(asked.surfaces)
+    reading = text.readings(found, asked.labels)
+    there = np.flatnonzero(reading != NONE)
+    rows = np.stack([found.surface[there], found.length[there], reading[there]], axis=1)
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
+    readings = {(a, b, c): n for (a, b, c), n in zip(distinct.tolist(), times.tolist(), strict=True)}
+    corpus, line, examples = text.annotation.corpus, text.line, {}
+    for pair in asked.pairs:
+        begins = found.begin[(context == np.uint64(pair[0])) & (reading == pair[1])]
+        if len(begins):
+            begin = int(begins.min())
+            sentence = int(np.searchsorted(line.origin, begin, "right")) - 1
+            examples[pair] = corpus.place(sentence, begin - int(line.origin[sentence]))
+    return readings, examples
