@@ -27,6 +27,7 @@ from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
 from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
+from spanwise.statistics import said_p
 from spanwise.uncertainty import Resampling
 
 
@@ -430,7 +431,7 @@ def _spoken(row: ScoreTest) -> str:
         return "not tested without resamples"
     bounds = row.interval
     within = f"[{100 * (bounds[0] or 0):+.2f}, {100 * (bounds[1] or 0):+.2f}], " if bounds else ""
-    return f"{within}p = {row.p:.4f}"
+    return f"{within}{said_p(row.p)}"
 
 
 def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import comb, exp, factorial, fsum, log
+from math import comb, exp, factorial, fsum, isnan, log
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,33 @@ LEVEL = 0.05
 SPEARMAN_EXACT = 9  # buckets; 9! = 362,880 orders are looked at one by one
 FRIEDMAN_EXACT = 200_000  # sums of ranks that are looked at for each block while all orders are counted
 WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
+
+
+def p_value(p: float | None) -> str:
+    """A p-value in words, with three decimals at most.
+
+    Examples:
+        >>> p_value(0.0004), p_value(0.0312), p_value(0.25), p_value(1.0), p_value(None)
+        ('< 0.001', '0.031', '0.25', '1', 'n/a')
+    """
+    if p is None or isnan(p):
+        return "n/a"
+    if p < 0.001:
+        return "< 0.001"
+    if p < 0.1:
+        return f"{p:.3f}"
+    return "1" if p > 0.995 else f"{p:.2f}"
+
+
+def said_p(p: float | None) -> str:
+    """A p-value within a sentence.
+
+    Examples:
+        >>> said_p(0.0004), said_p(0.0312)
+        ('p < 0.001', 'p = 0.031')
+    """
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 class Test(Struct, frozen=True):

@@ -18,6 +18,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
 from spanwise.gates import compare_documents, gate
 from spanwise.reports.outlets import step_summary
+from spanwise.statistics import said_p
 
 Results: TypeAlias = dict[str, Evaluation]
 F1 = ("systems", "mine", "exact", "overall", "f1")
@@ -55,6 +56,13 @@ def test_a_score_below_the_threshold_fails(results: Results) -> None:
 
 def test_a_score_that_reaches_the_threshold_exactly_passes(results: Results) -> None:
     assert gate(changed(results["bad"], F1, 0.9), fail_under=90).passed
+
+
+def test_a_small_p_is_written_as_tables_write_it(results: Results) -> None:
+    change = gate(results["bad"], against=results["good"], fail_drop=0)
+    (one,) = change.changes
+    assert one.p is not None and one.p < 0.01
+    assert change.lines[0].startswith("mine: F1 ") and said_p(one.p) in change.lines[0]
 
 
 def test_without_thresholds_nothing_fails(results: Results) -> None:

@@ -348,6 +348,15 @@ def test_errors_of_several_datasets_name_theirs(two: Study) -> None:
         listing(two, runs="most")  # type: ignore[arg-type]
 
 
+def test_runs_are_not_told_apart_where_there_is_one_of_each() -> None:
+    gold, missed = [["B-PER", "O"]], [["O", "O"]]
+    result = spanwise.evaluate(gold, {"mine": missed}, resamples=0)
+    with pytest.raises(ChoiceError, match="runs is 'some', but every system has a single run here"):
+        listing(result, runs="some")
+    with pytest.raises(ChoiceError, match="the system 'mine' has a single run here"):
+        listing(result, runs="all", system="mine")
+
+
 def test_errors_of_runs_are_listed_by_the_command(
     one: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

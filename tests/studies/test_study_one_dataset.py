@@ -70,6 +70,13 @@ def test_sentences_stand_under_their_system_with_its_runs(folder: Path, tmp_path
     assert spanwise.load(path).to_json() == document.to_json()
 
 
+def test_nothing_is_tested_over_a_single_dataset(folder: Path) -> None:
+    found = study(folder, "{run}")
+    (pair,) = found.to_dict()["analyses"]["bucket_wise"]["comparative"]
+    assert "overall" in pair and "over_datasets" not in pair
+    assert "over_datasets" not in found.to_dict()["analyses"]
+
+
 def test_letters_say_what_they_leave_out(folder: Path) -> None:
     assert study(folder, "1").analyses.letters_about == {
         "north": "of these models; training seeds not considered"

@@ -187,7 +187,7 @@ class PairDiagnosis(Part, frozen=True, kw_only=True):
     datasets: Mapping[str, Mapping[str, BucketLeads]]
     wilcoxon: Mapping[str, Mapping[str, PairedTest]]
     overall: OverallTest | UnsetType = UNSET
-    over_datasets: DatasetTest | UnsetType = UNSET
+    over_datasets: DatasetTest | UnsetType = UNSET  # where there are two datasets
     gains: Mapping[str, float | None] = field(default_factory=dict)
     pays: Mapping[str, ZetaTrend] = field(default_factory=dict)
 

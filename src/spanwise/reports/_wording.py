@@ -11,6 +11,8 @@ from msgspec import UNSET, UnsetType
 from spanwise.document import given
 from spanwise.document.dataset import Drift
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
+from spanwise.statistics import p_value as p_value
+from spanwise.statistics import said_p as said_p
 from spanwise.streams import visible as visible
 
 if TYPE_CHECKING:
@@ -182,22 +184,6 @@ def signed_interval(ends: Sequence[float | None] | None) -> str:
     if not ends or not all(defined(end) for end in ends):
         return ""
     return f"{signed(ends[0])} to {signed(ends[1])}"
-
-
-def p_value(p: float | None) -> str:
-    """A p-value with three decimals at most.
-
-    Examples:
-        >>> p_value(0.0004), p_value(0.0312), p_value(0.25), p_value(1.0), p_value(None)
-        ('< 0.001', '0.031', '0.25', '1', 'n/a')
-    """
-    if p is None or not defined(p):
-        return UNDEFINED
-    if p < 0.001:
-        return "< 0.001"
-    if p < 0.1:
-        return f"{p:.3f}"
-    return "1" if p > 0.995 else f"{p:.2f}"
 
 
 def small_p(p: float | None) -> str:

@@ -133,11 +133,22 @@ def listing(
     kinds = _kinds(outcome)
     errors = []
     parts = _checked(document, gold, predicted, system, tough, dataset)
+    if runs is not None and not any(part.several(name) for part in parts for name in _asked(part, system)):
+        whose = "every system" if system is None else f"the system {system!r}"
+        raise ChoiceError(
+            f"runs is {runs!r}, but {whose} has a single run here, whose errors no other run shares.\n"
+            "Leave it out."
+        )
     named = len(parts) > 1
     for part in parts:
         chosen = _chosen(part, kinds, gold, predicted, system, bucket, tough, where, over, runs)
         errors += [replace(error, dataset=part.name) for error in chosen] if named else chosen
     return errors
+
+
+def _asked(part: ShownDataset, system: str | None) -> list[str]:
+    """The systems of a dataset that are asked for."""
+    return [name for name in part.runs if system is None or name == system]
 
 
 def _chosen(

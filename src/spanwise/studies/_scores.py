@@ -355,10 +355,10 @@ def zeta_of(part: DatasetRuns, attribute: str) -> float | None:
 Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
 
 
-def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]:
+def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest | UnsetType]:
     """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
 
-    Below six datasets no p can fall below .05, and the note says so; then the number of datasets on
+    Over fewer than two datasets it cannot be made and is unset. Below six datasets no p can fall below .05, and the note says so; then the number of datasets on
     which the difference holds by itself is what can be said.
 
     References:
@@ -367,13 +367,13 @@ def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest]
     tests = [_test(*pair) for pair in pairs]
     corrected = correct([or_nan(test.p) for test in tests], correction).tolist()
     return [
-        replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
+        UNSET if test.datasets < 2 else replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
         for test, p in zip(tests, corrected, strict=True)
     ]
 
 
-def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest:
-    """Friedman's test of whether all systems score the same over datasets.
+def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest | UnsetType:
+    """Friedman's test of whether all systems score the same over datasets; unset over fewer than two.
 
     Args:
         means: of each system the mean score over runs by dataset; a dataset without one of some system
@@ -382,8 +382,11 @@ def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Datas
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
     """
-    whole = [[value for value in row if value is not None] for row in zip(*means.values(), strict=True)]
-    test = friedman([row for row in whole if len(row) == len(means)], of="system")
+    rows = [[value for value in row if value is not None] for row in zip(*means.values(), strict=True)]
+    whole = [row for row in rows if len(row) == len(means)]
+    if len(whole) < 2:
+        return UNSET
+    test = friedman(whole, of="system")
     return DatasetTest(**test.to_dict("datasets"), significant=bool(test.p < LEVEL))
 
 

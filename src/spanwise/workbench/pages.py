@@ -99,19 +99,13 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
-        interval=words.interval, p=words.p_value, said_p=_said_p, signed_interval=words.signed_interval,
+        interval=words.interval, p=words.p_value, said_p=words.said_p, signed_interval=words.signed_interval,
         attribute=words.attribute, moment=_moment, day=_day, capitalised=words.capital,
     )  # fmt: skip
     environment.globals.update(
         version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
     )
     return environment
-
-
-def _said_p(p: float | None) -> str:
-    """A p-value within a sentence."""
-    text = words.p_value(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def _moment(seconds: float) -> str:

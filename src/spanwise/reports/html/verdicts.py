@@ -32,11 +32,6 @@ from spanwise.reports._shown import Path, ShownDataset, both_ends, mean_score, r
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 
 
-def _p(value: float | None) -> str:
-    p = words.p_value(value)
-    return f"p {p}" if p.startswith("<") else f"p = {p}"
-
-
 class VerdictItem(Struct, frozen=True):
     """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
 
@@ -70,7 +65,7 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
         return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
     end = f"{rank}. The lead holds when the data are resampled."
     if not test.significant:
-        end = f"{rank}. A lead this small can be chance ({_p(test.p_corrected)})."
+        end = f"{rank}. A lead this small can be chance ({words.said_p(test.p_corrected)})."
     return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
 
 
@@ -216,7 +211,11 @@ class DatasetVerdict(Struct, frozen=True):
             return ""
         if not self.tested:
             return "not tested"
-        return f"significant, {_p(self.p)}" if self.significant else f"can be chance, {_p(self.p)}"
+        return (
+            f"significant, {words.said_p(self.p)}"
+            if self.significant
+            else f"can be chance, {words.said_p(self.p)}"
+        )
 
 
 class OverallVerdict(Struct, frozen=True):
@@ -314,7 +313,11 @@ def _tested(study: Study, one: str, other: str) -> str:
 def _said(p: float | None, significant: bool, over: str = "") -> str:
     if p is None:
         return ""
-    return f", which is significant{over} ({_p(p)})" if significant else f", which can be chance ({_p(p)})"
+    return (
+        f", which is significant{over} ({words.said_p(p)})"
+        if significant
+        else f", which can be chance ({words.said_p(p)})"
+    )
 
 
 # ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------
@@ -559,7 +562,7 @@ def headline(
     elif test.significant:
         end = " The lead holds when the data are resampled."
     else:
-        end = f" A lead this small can be chance ({_p(test.p_corrected)})."
+        end = f" A lead this small can be chance ({words.said_p(test.p_corrected)})."
     return Markup("{} scores {}, {} above {}.{}").format(first, scored, lead, second, end)
 
 
