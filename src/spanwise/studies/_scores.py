@@ -358,8 +358,8 @@ Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
 def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest | UnsetType]:
     """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
 
-    Over fewer than two datasets it cannot be made and is unset. Below six datasets no p can fall below .05, and the note says so; then the number of datasets on
-    which the difference holds by itself is what can be said.
+    Over fewer than two datasets it cannot be made and is unset. Below six no p can fall below .05, and the
+    note says so; then the number of datasets on which the difference holds by itself is what can be said.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
