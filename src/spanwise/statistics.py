@@ -8,7 +8,7 @@ from math import comb, exp, factorial, fsum, isnan, log
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from spanwise.columns import Floats, Ints, Small, plain, ratio
 from spanwise.errors import ChoiceError, unknown
@@ -20,14 +20,14 @@ FRIEDMAN_EXACT = 200_000  # sums of ranks that are looked at for each block whil
 WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
 
 
-def p_value(p: float | None) -> str:
+def p_value(p: float | UnsetType | None) -> str:
     """A p-value in words, with three decimals at most.
 
     Examples:
         >>> p_value(0.0004), p_value(0.0312), p_value(0.25), p_value(1.0), p_value(None)
         ('< 0.001', '0.031', '0.25', '1', 'n/a')
     """
-    if p is None or isnan(p):
+    if p is None or isinstance(p, UnsetType) or isnan(p):
         return "n/a"
     if p < 0.001:
         return "< 0.001"

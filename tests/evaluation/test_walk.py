@@ -1,4 +1,4 @@
-"""The walk of the design page: the same steps, in the same order, for one block, for parts and for runs."""
+"""The walk of the design page: the same steps, in the same order, for one block, for parts, for runs and for both."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_the_design_page_draws_these_steps() -> None:
     assert len(STEPS) <= 12
 
 
-@pytest.mark.parametrize("how", ["whole", "parts", "runs"])
+@pytest.mark.parametrize("how", ["whole", "parts", "runs", "runs in parts"])
 def test_an_evaluation_takes_these_steps_in_their_order(folder: Path, tmp_path: Path, how: str) -> None:
-    run = "{run}" if how == "runs" else "1"
-    options = {"whole": [], "parts": ["--memory", "1MB"], "runs": ["--workers", "1"]}[how]
+    run = "{run}" if how.startswith("runs") else "1"
+    options = ["--memory", "1MB"] if how.endswith("parts") else ["--workers", "1"]
     page = str(tmp_path / "a.html")
     with entered() as calls:
         arguments = [str(folder / "test.txt"), f"small={folder}/predictions/small.{run}.txt", *options]
@@ -57,6 +57,6 @@ def test_an_evaluation_takes_these_steps_in_their_order(folder: Path, tmp_path: 
     order = {call: place for place, call in enumerate(calls)}
     steps = []
     for file, names in STEPS.items():
-        here, functions = IN_PARTS.get(file, (file, names)) if how == "parts" else (file, names)
+        here, functions = IN_PARTS.get(file, (file, names)) if how.endswith("parts") else (file, names)
         steps.append(min(order[here, name] for name in functions if (here, name) in order))
     assert steps == sorted(steps)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result
 
 
-NOT_WITH_RUNS = ("save_edges", "columns", "memory", "preset", "tag", "against")  # options of one run each
+NOT_WITH_RUNS = ("save_edges", "columns", "preset", "tag", "against")  # options of one run each
 
 
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
@@ -84,9 +84,8 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     gold, systems = sources_of(args, reading)
     train = args.train if spark_reads(args, systems) else training_files(args.train)
     if keywords.get("memory") is not None and not args.quiet:
-        _say_what_is_read_whole(
-            [gold, *(systems or {}).values(), *(train or ())], reading, keywords["memory"]
-        )
+        predicted = [file for path in (systems or {}).values() for file in _runs(path).values()]
+        _say_what_is_read_whole([gold, *predicted, *(train or ())], reading, keywords["memory"])
     function = partial(
         verb,
         gold,
@@ -326,13 +325,20 @@ def with_runs_apart(texts: Sequence[str]) -> list[str]:
     """The same systems, each run as a system of its own: `a=a.{run}.txt` as `a.1=a.1.txt` and so on."""
     if not any("{run}" in text for text in texts):
         return list(texts)
+    return [
+        f"{name}.{run}={file}" if run else f"{name}={file}"
+        for name, path in named_systems(texts).items()
+        for run, file in _runs(path).items()
+    ]
+
+
+def _runs(path: str) -> dict[str, str]:
+    """The files of a path by run; that of a path without {run} has no name."""
+    if "{run}" not in path:
+        return {"": path}
     from spanwise.studies import runs_of_pattern
 
-    return [
-        f"{name}.{run}={file}" if "{run}" in path else f"{name}={path}"
-        for name, path in named_systems(texts).items()
-        for run, file in (runs_of_pattern(path) if "{run}" in path else {"": path}).items()
-    ]
+    return runs_of_pattern(path)
 
 
 def refuse_runs(args: argparse.Namespace) -> None:

@@ -24,6 +24,7 @@ STUDY_EXAMPLES = """examples:
   spanwise study study.toml
   spanwise study examples/masakhaner.toml --root DATA/masakhaner --json study.json --html study.html
   spanwise study study.toml --csv tables/ --workers 4
+  spanwise study study.toml --memory 512MB
 
 a manifest:
   predictions = "{dataset}/predictions/{system}.{run}.txt"
@@ -39,15 +40,18 @@ a manifest:
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """The options of `spanwise study`."""
-    from spanwise.cli.arguments import add_engine, add_screen
+    from spanwise.cli.arguments import add_engine, add_screen, add_setting
 
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
     parser.add_argument(
         "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
     )
-    parser.add_argument(
-        "--workers", type=int, metavar="N", help="number of processes (default: one per core)"
-    )
+    add_setting(
+        parser, "memory",
+        help="evaluate in parts that need about this much memory, such as 512MB (default: only where the "
+        "files of a system would not fit); does not change any number",
+    )  # fmt: skip
+    add_setting(parser, "workers", help="number of processes (default: one per core)")
     parser.add_argument(
         "--cache", metavar="FOLDER", help="where results are cached (default: the user's cache folder)"
     )
@@ -85,6 +89,7 @@ def run_study(args: argparse.Namespace) -> int:
     with engine_of(args) as engine:
         document = study(
             _manifest(args),
+            memory=args.memory,
             workers=args.workers,
             cache=args.cache or not args.no_cache,
             progress=None if args.quiet else _say,

@@ -47,7 +47,7 @@ from spanwise.evaluation._dataset import (
     spark_opened,
     unheard,
 )
-from spanwise.evaluation._prepared import PreparedDataset, ReadGold, ReadSystems
+from spanwise.evaluation._prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
@@ -69,6 +69,7 @@ __all__ = [
     "CodedMentions",
     "CodedSystem",
     "Inputs",
+    "PartedDataset",
     "PreparedDataset",
     "ReadGold",
     "ReadSystems",
@@ -82,6 +83,7 @@ __all__ = [
     "named_sources",
     "packed_beside",
     "parse_memory",
+    "parts_of",
     "read_whole",
     "same_cells",
     "sentences_with_errors",

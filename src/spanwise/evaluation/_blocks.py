@@ -235,7 +235,10 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         """The pieces of the files that belong together, by the number of the file."""
         from spanwise.formats.parts import pieces
 
-        numbers = [self.gold.file] if gold_only else list(range(len(self.files)))
+        needed = (
+            {self.gold.file} if gold_only else {self.gold.file, *(one.file for one in self.layers.values())}
+        )
+        numbers = sorted(needed)
         streams = [pieces(self.files[number]) for number in numbers]
         for together_ in zip(*streams, strict=True):
             yield dict(zip(numbers, together_, strict=True))
@@ -254,6 +257,10 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
         return {name: found[one.file][one.layer] for name, one in layers.items()}
+
+    def only(self, systems: Mapping[str, str]) -> ManyBlocks:
+        """The same blocks with some of the systems, each by its new name; files of others stay closed."""
+        return replace(self, layers={name: self.layers[before] for name, before in systems.items()})
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
         """The `inputs` of the document for gold and predictions, as they are for files read whole."""

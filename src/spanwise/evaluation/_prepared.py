@@ -12,11 +12,17 @@ from msgspec.structs import replace
 from spanwise.alignment import How
 from spanwise.attributes import Context
 from spanwise.corpus import Annotation, Mentions
-from spanwise.engines import MOST_THREADS, InProcess
-from spanwise.evaluation._blocks import OneBlock, TrainingFacts
+from spanwise.engines import MOST_THREADS, Engine, InProcess
+from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, gathered, read_predicted, training_of
-from spanwise.evaluation._counting import GoldBlock, counted_block, fixed_alone, with_systems
-from spanwise.evaluation._dataset import BlockContext, opened_with, unheard
+from spanwise.evaluation._counting import (
+    GoldBlock,
+    counted_block,
+    counted_whole,
+    fixed_alone,
+    with_systems,
+)
+from spanwise.evaluation._dataset import BlockContext, Opened, Unopened, opened_here, opened_with, unheard
 from spanwise.evaluation.result import Result, result_of, summary_of
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords
@@ -96,3 +102,51 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
             unit=shared.unit, units=whole.units,
         )  # fmt: skip
         return result_of(summary, one)
+
+
+class PartedDataset(Struct, frozen=True, eq=False):
+    """A dataset whose files, those of all systems among them, come in parts, for groups of systems."""
+
+    source: ManyBlocks
+    opened: Opened
+    memory: int
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        gold: object,
+        systems: Mapping[str, object],
+        train: object,
+        *,
+        memory: int,
+        engine: Engine,
+        **choices: Any,
+    ) -> PartedDataset:
+        """Look at all files once, and learn from the training data, by keywords of `evaluate`."""
+        given = Unopened(gold, systems, train, Choices.usual(**choices), name=name, engine=engine)
+        opened = opened_here(given, unheard, memory=memory, workers=1)
+        source = opened.shared.source
+        assert isinstance(source, ManyBlocks)
+        return cls(source, opened, memory)
+
+    @property
+    def path(self) -> str:
+        """The gold file, as places of sentences name it."""
+        return self.source.path
+
+    def fixed(self) -> PartedDataset:
+        """Look at the gold mentions of all parts, and fix what follows from them."""
+        return replace(self, opened=replace(self.opened, shared=self.opened.fixed()))
+
+    def result(self, systems: Mapping[str, str]) -> Result:
+        """Evaluate some of the systems, each by its new name, part by part; other files stay closed."""
+        opened = self.opened
+        shared = replace(opened.shared, source=self.source.only(systems))
+        whole = counted_whole(shared, opened.engine, unheard)
+        summary = summary_of(
+            shared.choices, whole.facts, whole.counted, whole.described,
+            inputs=[*whole.entries, *opened.training], unit=shared.unit, units=whole.units,
+            memory=self.memory,
+        )  # fmt: skip
+        return result_of(summary, whole)

@@ -58,6 +58,7 @@ def study(
     manifest: str | Path | Mapping[str, object] | Manifest,
     *,
     root: str | Path | None = None,
+    memory: int | str | None = None,
     workers: int | None = None,
     cache: str | Path | bool = True,
     progress: Any = None,
@@ -69,12 +70,14 @@ def study(
     Args:
         manifest: the TOML file, a dict with its keys, or what `read_manifest` made of it.
         root: the folder that its paths are relative to; by default its own.
-        workers: processes; by default as many as there are cores. They change no byte of the document.
+        memory: evaluate files in parts that need about this much memory ("1GB"); by default only if the files
+            of a system would not fit into memory. It changes no byte of the document.
+        workers: processes, by default as many as there are cores. They change no byte of the document.
         cache: a folder where results are kept by content; True for the user's cache folder, False for none.
         progress: called with one line of text whenever something is done.
         allow_commands: whether commands that the manifest names may be run; a manifest is data, not code.
-        engine: where cells are computed, in place of processes of this machine: a Spark session (a cell is a
-            task; its files must have the same path everywhere), or any `Engine`.
+        engine: where cells are computed, in place of processes of this machine: a Spark session (a cell, or a
+            part of files, is a task; files must have the same path everywhere), or any `Engine`.
 
     Raises:
         InputError: the manifest or a file cannot be used; raised before anything is computed.
@@ -88,7 +91,7 @@ def study(
     if not can_be_kept(read):
         kept = None
     read = train_systems(read, progress=said, allow_commands=allow_commands)
-    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard)
+    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard, memory=memory)
 
 
 def _engine(engine: object, workers: int | None) -> Engine:
@@ -96,7 +99,7 @@ def _engine(engine: object, workers: int | None) -> Engine:
 
 
 # Keywords of `evaluate` that mean nothing over several runs.
-NOT_OF_RUNS = ("memory", "preset", "switched_off", "tags")
+NOT_OF_RUNS = ("preset", "switched_off", "tags")
 
 
 def of_runs(
@@ -108,6 +111,7 @@ def of_runs(
     name: str | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     vocabulary: Sequence[str] | None = None,
+    memory: int | str | None = None,
     workers: int | None = 1,
     engine: Any = None,
     progress: Steps | None = None,
@@ -119,7 +123,8 @@ def of_runs(
 
     Args:
         systems: files of predictions by name; {run} in a path stands for one or more characters of a name.
-        workers: processes, each for one system at a time; None for as many as there are cores.
+        memory: evaluate files in parts that need about this much memory.
+        workers: processes, each for one system or one part at a time; None for as many as there are cores.
         progress: called as `progress(step, done, total)`, with systems as what is read and counted.
         options: other keywords of `evaluate`; `command` is not recorded.
 
@@ -154,8 +159,9 @@ def of_runs(
     settings = usual | {key: value for key, value in options.items() if value is not None}
     manifest = replace(read, datasets=(dataset,), settings=settings)
     return _studied(
-        manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard
-    )
+        manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard,
+        memory=memory,
+    )  # fmt: skip
 
 
 def _silent(text: str) -> None:
@@ -202,16 +208,21 @@ def _of_system(path: str, answers: str | Mapping[str, Any] | None) -> dict[str, 
 
 
 def _studied(
-    read: Manifest, engine: Engine, *, cache: Path | None, progress: Callable[[str], None], steps: Steps
+    read: Manifest,
+    engine: Engine,
+    *,
+    cache: Path | None,
+    progress: Callable[[str], None],
+    steps: Steps,
+    memory: int | str | None,
 ) -> Study:
     """The document of a study whose manifest was checked."""
     from spanwise.studies.analyses import analyses
     from spanwise.studies.run import run_cells, run_pairs
 
-    ran = run_cells(read, cache=cache, engine=engine, progress=progress, steps=steps)
+    ran = run_cells(read, cache=cache, engine=engine, progress=progress, steps=steps, memory=memory)
     plan, tasks, cells = ran.plan, ran.tasks, ran.cells
-    said, kept = progress, cache
-    tested = run_pairs(read, tasks, cells, progress=said, cache=kept)
+    tested = run_pairs(read, tasks, cells, progress=progress, cache=cache, memory=ran.memory)
     datasets = {
         dataset.name: _dataset(
             {task.system: cells[task.key] for task in tasks if task.dataset == dataset.name},

@@ -53,6 +53,7 @@ def paired(
     shared_seeds: bool = False,
     score: str = "f1",
     scores: Mapping[str, Sequence[SystemScores]] | None = None,
+    memory: int | None = None,
 ) -> PairedTests:
     """Tests of the systems of one dataset over data and runs.
 
@@ -67,6 +68,7 @@ def paired(
         shared_seeds: runs of equal place share their seed, and are differenced first.
         score: what means and intervals are about.
         scores: those of every system's runs, for the parts of leads.
+        memory: the bytes that shuffles may take; it changes no number.
 
     Returns:
         The comparisons; the letters of each system, and what they leave out; and the interval of each
@@ -77,7 +79,7 @@ def paired(
         for system, part in units.items()
     }
     number = next(iter(units.values())).number if units else 0
-    resampling = Resampling(number, resamples, seed)
+    resampling = Resampling(number, resamples, seed, memory)
     chosen_score = PRIMARY[primary]
     options = {
         "confidence": confidence,

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.errors import InputError, at
-from spanwise.formats import File, held
+from spanwise.formats import File, held, sha256_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.placement import records_digest, samples_of
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natural
@@ -27,10 +27,12 @@ class FoundFile(Struct, frozen=True):
     sample: str | None = None  # the sample of a file of answers that is meant
     records: tuple[object, ...] | None = None  # the answers, where no file holds them
 
-    def opened(self) -> OpenedFile:
-        """The file with its bytes, which are read once and hashed."""
+    def opened(self, *, hold: bool = True) -> OpenedFile:
+        """The file with its bytes, which are read once and hashed; or hashed alone."""
         if self.digest is not None:
             return OpenedFile(StudyFile(self.shown, self.path, self.digest, self.sample, self.records), None)
+        if not hold:
+            return OpenedFile(StudyFile(self.shown, self.path, sha256_of(self.path)), None)
         file = File(self.path)
         data = file.stored
         return OpenedFile(StudyFile(self.shown, self.path, str(file.sha256)), data)
@@ -70,8 +72,8 @@ class FoundCell(Struct, frozen=True):
     expected: tuple[str, ...]
     answers: Mapping[str, object] | None = None
 
-    def opened(self) -> OpenedCell:
-        """The cell with the bytes of its files, each content once."""
+    def opened(self, *, hold: bool = True) -> OpenedCell:
+        """The cell with the bytes of its files, where they are to be held, each content once."""
         runs: dict[str, StudyFile] = {}
         data: dict[str, bytes | None] = {}
         identical: dict[str, str] = {}
@@ -80,7 +82,7 @@ class FoundCell(Struct, frozen=True):
             if run not in self.runs:
                 missing.append(run)
                 continue
-            one = self.runs[run].opened()
+            one = self.runs[run].opened(hold=hold)
             same = next((name for name, other in runs.items() if other.sha256 == one.file.sha256), None)
             if same is None:
                 runs[run], data[run] = one.file, one.data
@@ -109,7 +111,7 @@ class OpenedCell(Struct, frozen=True, eq=False):
 
 
 class OpenedDataset(Struct, frozen=True, eq=False):
-    """A dataset with the bytes of its files."""
+    """A dataset with the bytes of its files, where they are held."""
 
     dataset: StudyDataset
     test: OpenedFile
@@ -169,8 +171,8 @@ def make_plan(manifest: Manifest) -> Plan:
     Raises:
         InputError: where a gold or training file is missing, or a system has no predictions at all.
     """
-    datasets = [opened_dataset(manifest, dataset) for dataset in manifest.datasets]
-    return plan_of(datasets, [one.opened().cell for one in found_cells(manifest)])
+    datasets = [opened_dataset(manifest, dataset, hold=False) for dataset in manifest.datasets]
+    return plan_of(datasets, [one.opened(hold=False).cell for one in found_cells(manifest)])
 
 
 def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Plan:
@@ -183,22 +185,22 @@ def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Pl
     )
 
 
-def opened_dataset(manifest: Manifest, dataset: StudyDataset) -> OpenedDataset:
-    """The files of a dataset with their bytes."""
+def opened_dataset(manifest: Manifest, dataset: StudyDataset, *, hold: bool = True) -> OpenedDataset:
+    """The files of a dataset, with their bytes where they are to be held."""
     words = dataset.vocabulary
     return OpenedDataset(
         dataset,
-        _test(manifest, dataset),
-        tuple(_file(manifest, dataset, "train", one) for one in dataset.train),
+        _test(manifest, dataset, hold=hold),
+        tuple(_file(manifest, dataset, "train", one, hold=hold) for one in dataset.train),
         None if words is None else _file(manifest, dataset, "vocabulary", words),
     )
 
 
-def _test(manifest: Manifest, dataset: StudyDataset) -> OpenedFile:
+def _test(manifest: Manifest, dataset: StudyDataset, *, hold: bool) -> OpenedFile:
     """The gold file, or a gold annotation in memory by what it holds."""
     gold = dataset.gold
     if gold is None:
-        return _file(manifest, dataset, "test", dataset.test)
+        return _file(manifest, dataset, "test", dataset.test, hold=hold)
     texts = gold.corpus.texts
     words = [
         gold.corpus.words(number) if texts is None else texts[number] for number in range(len(gold.corpus))
@@ -208,7 +210,9 @@ def _test(manifest: Manifest, dataset: StudyDataset) -> OpenedFile:
     return OpenedFile(StudyFile(dataset.test, Path(dataset.test), records_digest(held)), None)
 
 
-def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> OpenedFile:
+def _file(
+    manifest: Manifest, dataset: StudyDataset, key: str, shown: str, *, hold: bool = True
+) -> OpenedFile:
     path = manifest.root / shown
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -220,7 +224,7 @@ def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> Op
                 f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
             )
         )
-    return FoundFile(shown, path).opened()
+    return FoundFile(shown, path).opened(hold=hold)
 
 
 def _relative(manifest: Manifest) -> str:

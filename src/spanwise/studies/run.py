@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.corpus import Annotation
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
 from spanwise.document.scores import SystemScores
-from spanwise.engines import Engine
+from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
-from spanwise.evaluation import PreparedDataset, ReadGold, ReadSystems, unheard
-from spanwise.formats import read_words, refuse_merged
+from spanwise.evaluation import (
+    PartedDataset,
+    PreparedDataset,
+    ReadGold,
+    ReadSystems,
+    Result,
+    parse_memory,
+    parts_of,
+    unheard,
+)
+from spanwise.formats import File, Reader, read_words, refuse_merged
 from spanwise.settings import CORRECTION, SETTINGS, unless_given
 from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import Manifest, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import (
+    FoundCell,
     OpenedCell,
     OpenedDataset,
     OpenedFile,
@@ -167,10 +179,9 @@ class DatasetText(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, opened: OpenedDataset, options: Mapping[str, Any]) -> DatasetText:
         """Read the files of a dataset, each once."""
-        reading = {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
-        test = opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
+        reading, align = _reading(options), options.get("align", "strict")
+        test = _gold(opened, reading)
         train = [one.source(reading) for one in opened.train]
-        align = options.get("align", "strict")
         try:
             gold = ReadGold.of(opened.dataset.name, test, train, align=align, reading=reading)
         except SpanwiseError as error:
@@ -179,10 +190,20 @@ class DatasetText(Struct, frozen=True, eq=False):
         return cls(gold)
 
 
-def runs_of(task: CellTask, gold: ReadGold) -> dict[str, object]:
+def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `read` among those of `evaluate`."""
+    return {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
+
+
+def _gold(opened: OpenedDataset, reading: Mapping[str, Any]) -> Annotation | File | Path:
+    """The gold file of a dataset, or the annotation that stands for it."""
+    return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
+
+
+def runs_of(task: CellTask, reading: Mapping[str, Any], gold: Annotation | None) -> dict[str, object]:
     """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
-    sources: dict[str, object] = {run: one.source(gold.reading) for run, one in task.runs.items()}
-    if task.answers is None:
+    sources: dict[str, object] = {run: one.source(reading) for run, one in task.runs.items()}
+    if task.answers is None or gold is None:
         return sources
     from spanwise.placement import checked, placement
 
@@ -191,7 +212,7 @@ def runs_of(task: CellTask, gold: ReadGold) -> dict[str, object]:
         sample = one.file.sample if one.file.sample is not None else task.answers.get("sample")
         choices = checked(**{**task.answers, "sample": sample})
         source = sources[run] if one.file.records is None else one.file.records
-        placed[run] = placement(gold.gold, source, choices).annotation
+        placed[run] = placement(gold, source, choices).annotation
     return placed
 
 
@@ -201,7 +222,7 @@ def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadSystems |
     if text.gold is None:
         return str(text.wrong)
     try:
-        return text.gold.read(runs_of(task, text.gold))
+        return text.gold.read(runs_of(task, text.gold.reading, text.gold.gold))
     except SpanwiseError as error:
         return str(error)
 
@@ -228,8 +249,12 @@ class CellResult(Struct, frozen=True):
 
 def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> CellResult:
     """Evaluate all runs of a cell, and keep the result where a cache is given."""
-    task, dataset = read.task, datasets[read.task.dataset]
-    result, gold = dataset.result(read.systems), dataset.path
+    dataset = datasets[read.task.dataset]
+    return _cell_of(read.task, dataset.result(read.systems), dataset.path)
+
+
+def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
+    """What is kept of the result of a cell, in the cache where one is given; places are those of `gold`."""
     assert result.units is not UNSET
     assert result.mentions is not UNSET
     kept = CellResult(
@@ -254,6 +279,7 @@ def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> Cel
 
 
 HELD = 32 << 20  # bytes of predictions that are held at once, until they are read
+LEAST_MEMORY = 1 << 20  # of one dataset in parts
 
 
 class RunStudy(Struct, frozen=True, eq=False):
@@ -262,10 +288,33 @@ class RunStudy(Struct, frozen=True, eq=False):
     plan: Plan
     tasks: Sequence[CellTask]
     cells: Mapping[str, CellResult]
+    memory: int | None = None  # of parts, in bytes
 
 
-class CellReader:
-    """Reads the predictions of cells, some at a time: of those that were read only mentions are held."""
+class Cells(Protocol):
+    """Cells to be computed: all of them are added and can be read before the first one is."""
+
+    @property
+    def datasets(self) -> Mapping[str, OpenedDataset]:
+        """The files of every dataset."""
+        ...
+
+    def add(self, task: CellTask) -> None: ...
+    def total(self) -> Sequence[CellTask]:
+        """All cells, whose files can be read.
+
+        Raises:
+            InputError: a file cannot be used; the first in the order of cells is told.
+        """
+        ...
+
+    def computed(self) -> Iterator[CellResult]:
+        """The results of these cells, in their order."""
+        ...
+
+
+class HeldCells:
+    """Cells in memory, whose predictions are read some at a time: of those read only mentions are held."""
 
     def __init__(self, manifest: Manifest, engine: Engine, *, held: int) -> None:
         self._engine, self._most = engine, held
@@ -297,26 +346,88 @@ class CellReader:
                 self._done.append(ReadTask(task.without_data(), outcome))
         self._waiting, self._held = [], 0
 
-    def total(self) -> list[ReadTask]:
-        """All cells, read.
-
-        Raises:
-            InputError: a file cannot be used; the first in the order of cells is told.
-        """
+    def total(self) -> list[CellTask]:
+        """All cells, read."""
         self._read()
         if self._wrong:
             others = many(len(self._wrong) - 1, "more cell")
             more = f"\nThere are files that cannot be used in {others}." if len(self._wrong) > 1 else ""
             raise InputError(self._wrong[0] + more)
-        return self._done
+        return [one.task for one in self._done]
 
-    def prepared(self) -> dict[str, PreparedDataset]:
-        """The datasets of these cells, each looked at once."""
-        return {
-            name: _prepared(text.gold, self.datasets[name], self._options[name])
+    def computed(self) -> Iterator[CellResult]:
+        """The results of these cells; each of their datasets is looked at once."""
+        prepared = {
+            name: text.gold.prepared(**_settings(self.datasets[name], self._options[name]))
             for name, text in self._texts.items()
             if text.gold is not None
         }
+        return self._engine.map(compute_cell, self._done, prepared)
+
+
+class PartedCells:
+    """Cells whose files come in parts, which the engine counts; only what was counted is held.
+
+    The datasets share the memory for parts and for the rows that stay between two goes.
+    """
+
+    def __init__(self, manifest: Manifest, engine: Engine, *, memory: int) -> None:
+        self._engine = engine
+        self._memory = max(memory // max(len(manifest.datasets), 1), LEAST_MEMORY)
+        self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
+        self._tasks: list[CellTask] = []
+        self._opened: dict[str, PartedDataset] = {}
+        self.datasets = {one.name: opened_dataset(manifest, one, hold=False) for one in manifest.datasets}
+
+    def add(self, task: CellTask) -> None:
+        """Take the next cell."""
+        self._tasks.append(task)
+
+    def total(self) -> list[CellTask]:
+        """All cells, whose files were looked at."""
+        for name, tasks in self._by_dataset():
+            try:
+                self._opened[name] = self._parted(self.datasets[name], self._options[name], tasks)
+            except SpanwiseError as error:
+                raise InputError(str(error)) from None
+        return self._tasks
+
+    def computed(self) -> Iterator[CellResult]:
+        """The results of these cells; what is known of a dataset is let go after its last cell."""
+        for name, tasks in self._by_dataset():
+            dataset = self._opened.pop(name).fixed()
+            for number, task in enumerate(tasks):
+                runs = {run: _column(number, place) for place, run in enumerate(task.runs)}
+                yield _cell_of(task, dataset.result(runs), dataset.path)
+                release_freed_memory()
+
+    def _by_dataset(self) -> list[tuple[str, list[CellTask]]]:
+        """The cells of every dataset, which follow each other."""
+        return [(name, list(tasks)) for name, tasks in groupby(self._tasks, lambda task: task.dataset)]
+
+    def _parted(
+        self, opened: OpenedDataset, options: Mapping[str, Any], tasks: Sequence[CellTask]
+    ) -> PartedDataset:
+        """The files of a dataset and of the runs of all its cells, looked at once."""
+        reading = _reading(options)
+        gold = _gold(opened, reading)
+        refuse_merged(gold, **reading)
+        # Answers are placed on the whole text.
+        whole = Reader(**reading).read(gold) if any(task.answers is not None for task in tasks) else None
+        columns: dict[str, object] = {}
+        for number, task in enumerate(tasks):
+            runs = runs_of(task, reading, whole)
+            columns |= {_column(number, place): source for place, source in enumerate(runs.values())}
+        return PartedDataset.of(
+            opened.dataset.name, whole or gold, columns, [one.source(reading) for one in opened.train],
+            memory=self._memory, engine=self._engine, reading=reading,
+            align=options.get("align", "strict"), **_settings(opened, options),
+        )  # fmt: skip
+
+
+def _column(cell: int, run: int) -> str:
+    """The name of a run among those of all cells of a dataset."""
+    return f"{cell}.{run}"
 
 
 def run_cells(
@@ -327,57 +438,81 @@ def run_cells(
     progress: Progress,
     steps: Steps = unheard,
     held: int = HELD,
+    memory: int | str | None = None,
 ) -> RunStudy:
     """Open every file once, and evaluate every cell that is not kept; nothing depends on the engine.
 
-    All files are read before the first cell is counted, in groups of cells of about `held` bytes. `steps`
+    All files are read before the first cell is counted, in groups of cells of about `held` bytes; with
+    `memory`, or where a cell would not fit into memory, they are looked at, and counted in parts. `steps`
     hears how many cells were read and counted.
 
     Raises:
         InputError: a file cannot be used; the first in the order of cells is reported, before any is
         computed.
     """
-    reader = CellReader(manifest, engine, held=held)
+    every = found_cells(manifest)
+    bound = _bound(manifest, every, memory)
+    waiting: Cells
+    if bound is None:
+        waiting = HeldCells(manifest, engine, held=held)
+    else:
+        waiting = PartedCells(manifest, engine, memory=bound)
     results: dict[str, CellResult] = {}
     cells: list[StudyCell] = []
     tasks: list[CellTask] = []
-    for found in found_cells(manifest):
-        opened = found.opened()
+    for found in every:
+        opened = found.opened(hold=bound is None)
         cells.append(opened.cell)
         if not opened.runs:
             continue
-        task = _task(manifest, reader.datasets[found.dataset], opened, cache)
+        task = _task(manifest, waiting.datasets[found.dataset], opened, cache)
         tasks.append(task.without_data())
         kept = Cache(cache).get(task.key, CellResult) if cache is not None else None
         if kept is None:
-            reader.add(task)
+            waiting.add(task)
         else:
             results[task.key] = kept
-    plan = plan_of(list(reader.datasets.values()), cells)
+    plan = plan_of(list(waiting.datasets.values()), cells)
     tell(plan, progress)
     if results:
         progress(f"{len(results)} of {len(tasks)} cells are taken from the cache")
     steps("read", 0, len(tasks) - len(results))
-    fresh = reader.total()
+    fresh = waiting.total()
     steps("read", len(fresh), len(fresh))
     if fresh:
         progress(f"all files of {len(fresh)} cells can be read")
         _prepare(cache, progress)
-    computed = engine.map(compute_cell, fresh, reader.prepared())
     score = SCORES[manifest.settings.get("score", "f1")]
-    for number, (one, result) in enumerate(zip(fresh, computed, strict=True), start=1):
-        results[one.task.key] = result
-        progress(f"{number}/{len(fresh)} {one.task.name}: {_spoken(result, score)}")
+    for number, (task, result) in enumerate(zip(fresh, waiting.computed(), strict=True), start=1):
+        results[task.key] = result
+        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result, score)}")
         steps("count", number, len(fresh))
-    return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks})
+    return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks}, bound)
 
 
-def _prepared(gold: ReadGold, opened: OpenedDataset, options: Mapping[str, Any]) -> PreparedDataset:
-    """A dataset that was read, learnt from and looked at, for all of its cells."""
+def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | str | None) -> int | None:
+    """The memory for parts in bytes: as asked for, or where some cell would not fit; else None."""
+    if memory is not None:
+        return parse_memory(memory)
+    datasets = {one.name: one for one in manifest.datasets}
+    for cell in cells:
+        dataset = datasets[cell.dataset]
+        streamable = dataset.gold is None and cell.answers is None
+        runs = {run: file.path for run, file in cell.runs.items()}
+        reading = _reading(options_of(manifest, dataset))
+        gold = manifest.root / dataset.test
+        bound, _ = parts_of(None, 1, gold, runs, streamable=streamable, reading=reading)
+        if bound is not None:
+            return bound
+    return None
+
+
+def _settings(opened: OpenedDataset, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords of `evaluate` that shape the numbers of a dataset, for all of its cells."""
     settings = {key: value for key, value in options.items() if not _of_reading(key)}
     file = opened.vocabulary
     vocabulary = opened.dataset.words if file is None else read_words(file.source({}))
-    return gold.prepared(**{"examples": "none", **settings, "vocabulary": vocabulary, "pairs": []})
+    return {"examples": "none", **settings, "vocabulary": vocabulary, "pairs": []}
 
 
 def tell(plan: Plan, progress: Progress) -> None:
@@ -417,11 +552,12 @@ class PairTask(Struct, frozen=True):
     pairs: tuple[tuple[str, str], ...]
     options: Mapping[str, Any]
     cache: Path | None
+    memory: int | None  # that shuffles may take
 
 
 def compute_pairs(task: PairTask) -> PairedTests:
     """Test the systems of one dataset against each other, and keep the result where a cache is given."""
-    tests = paired(task.units, task.pairs, scores=task.scores, **task.options)
+    tests = paired(task.units, task.pairs, scores=task.scores, memory=task.memory, **task.options)
     if task.cache is not None:
         Cache(task.cache).put(task.key, tests)
     return tests
@@ -434,6 +570,7 @@ def run_pairs(
     *,
     progress: Progress,
     cache: Path | None,
+    memory: int | None = None,
 ) -> dict[str, PairedTests]:
     """The paired tests of every dataset, by its name."""
     results: dict[str, PairedTests] = {}
@@ -464,7 +601,7 @@ def run_pairs(
             continue
         units = {task.system: cells[task.key].units for task in here}
         scores = {task.system: list(cells[task.key].runs.values()) for task in here}
-        fresh.append(PairTask(key, dataset.name, units, scores, pairs, options, cache))
+        fresh.append(PairTask(key, dataset.name, units, scores, pairs, options, cache, memory))
     # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
     for number, task in enumerate(fresh, start=1):
         results[task.name] = compute_pairs(task)
