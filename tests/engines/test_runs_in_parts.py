@@ -50,10 +50,10 @@ def test_a_study_gives_the_same_bytes_wherever_its_blocks_run(folder: Path, engi
 
 def test_parts_of_runs_are_counted_on_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_parts(monkeypatch, tokens=60)
-    gold, options = folder / "north" / "test.txt", {"resamples": 20}
-    whole = spanwise.evaluate(gold, systems(folder), **options)
+    gold = folder / "north" / "test.txt"
+    whole = spanwise.evaluate(gold, systems(folder), resamples=20)
     engine = SparkEngine(session(), partitions=3)
-    parts = spanwise.evaluate(gold, systems(folder), memory="1GB", engine=engine, **options)
+    parts = spanwise.evaluate(gold, systems(folder), resamples=20, memory="1GB", engine=engine)
     assert parts.to_json() == whole.to_json()
 
 
@@ -68,10 +68,11 @@ def test_documents_and_alignment_are_the_same_in_parts(
         parts = (folder / path).read_text(encoding="utf-8").strip().split("\n\n")
         marked = [f"-DOCSTART- O\n\n{part}" if at % 7 == 0 else part for at, part in enumerate(parts)]
         (tmp_path / f"{name}.conll").write_text("\n\n".join(marked) + "\n", encoding="utf-8")
-    pattern, options = str(tmp_path / "a.{run}.conll"), {"resamples": 20, "align": align, "unit": "document"}
+    pattern = str(tmp_path / "a.{run}.conll")
+    options: dict[str, Any] = {"resamples": 20, "align": align, "unit": "document"}
     whole, cut = (
-        spanwise.evaluate(tmp_path / "gold.conll", {"a": pattern}, **options, **how)  # type: ignore[arg-type]
-        for how in ({}, {"memory": "1GB"})
+        spanwise.evaluate(tmp_path / "gold.conll", {"a": pattern}, **options, memory=memory)
+        for memory in (None, "1GB")
     )
     assert whole.to_json() == cut.to_json()
 

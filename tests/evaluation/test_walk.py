@@ -1,4 +1,4 @@
-"""The walk of the design page: the same steps, in the same order, for one block, for parts, for runs and for both."""
+"""The walk of the design page: the same steps, in the same order, for one block, for parts and for runs."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_redacted_runs_hold_no_text(folder: Path) -> None:
     assert json.loads(redacted)["settings"]["redacted"] is True
 
 
-@pytest.mark.parametrize("given", [{"memory": "1GB"}, {"preset": "interpreteval"}, {"tags": {"epoch": "1"}}])
+@pytest.mark.parametrize("given", [{"preset": "interpreteval"}, {"tags": {"epoch": "1"}}])
 def test_what_means_nothing_over_runs_is_refused(folder: Path, given: dict[str, Any]) -> None:
     with (
         entered() as calls,
@@ -187,7 +187,7 @@ def test_verbs_of_one_run_say_what_to_give(
     assert f"as in large={folder}/predictions/large.1.txt" in said
 
 
-@pytest.mark.parametrize("option", ["--save-edges=x", "--columns=x", "--memory=1GB", "--tag=a=b"])
+@pytest.mark.parametrize("option", ["--save-edges=x", "--columns=x", "--tag=a=b"])
 def test_options_of_one_run_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:

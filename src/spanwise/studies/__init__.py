@@ -17,7 +17,7 @@ from spanwise.document.scores import Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.evaluation import unheard
+from spanwise.evaluation import parse_memory, unheard
 from spanwise.evaluation._choices import RUN, Choices, check_keywords, named_sources
 from spanwise.findings import findings_over_runs
 from spanwise.formats import listed_sources, opened, stem_of
@@ -84,6 +84,7 @@ def study(
     """
     from spanwise.studies.run import can_be_kept, check_settings
 
+    bound = None if memory is None else parse_memory(memory)
     read = _read(manifest, root)
     said = progress or (lambda text: None)
     check_settings(read)
@@ -91,7 +92,7 @@ def study(
     if not can_be_kept(read):
         kept = None
     read = train_systems(read, progress=said, allow_commands=allow_commands)
-    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard, memory=memory)
+    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard, memory=bound)
 
 
 def _engine(engine: object, workers: int | None) -> Engine:
@@ -138,6 +139,7 @@ def of_runs(
             raise ChoiceError(
                 f"{keyword} needs one run per system.\nLeave it out, or give one file for each system."
             )
+    bound = None if memory is None else parse_memory(memory)
     read_by = [key for key in options if key not in SETTINGS or SETTINGS[key].per_dataset]
     reading = {key: options.pop(key) for key in read_by}
     check_keywords({key: value for key, value in reading.items() if key != "align"})
@@ -160,7 +162,7 @@ def of_runs(
     manifest = replace(read, datasets=(dataset,), settings=settings)
     return _studied(
         manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard,
-        memory=memory,
+        memory=bound,
     )  # fmt: skip
 
 
@@ -214,7 +216,7 @@ def _studied(
     cache: Path | None,
     progress: Callable[[str], None],
     steps: Steps,
-    memory: int | str | None,
+    memory: int | None,
 ) -> Study:
     """The document of a study whose manifest was checked."""
     from spanwise.studies.analyses import analyses

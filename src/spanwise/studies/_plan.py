@@ -119,6 +119,24 @@ class OpenedDataset(Struct, frozen=True, eq=False):
     vocabulary: OpenedFile | None
 
 
+class FoundDataset(Struct, frozen=True, eq=False):
+    """A dataset and its files."""
+
+    dataset: StudyDataset
+    test: FoundFile
+    train: tuple[FoundFile, ...]
+    vocabulary: FoundFile | None
+
+    def opened(self, *, hold: bool = True) -> OpenedDataset:
+        """The dataset with the bytes of its files, where they are to be held; known words always are."""
+        return OpenedDataset(
+            self.dataset,
+            self.test.opened(hold=hold),
+            tuple(one.opened(hold=hold) for one in self.train),
+            None if self.vocabulary is None else self.vocabulary.opened(),
+        )
+
+
 class Plan(Struct, frozen=True):
     """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
 
@@ -171,7 +189,7 @@ def make_plan(manifest: Manifest) -> Plan:
     Raises:
         InputError: where a gold or training file is missing, or a system has no predictions at all.
     """
-    datasets = [opened_dataset(manifest, dataset, hold=False) for dataset in manifest.datasets]
+    datasets = [found_dataset(manifest, dataset).opened(hold=False) for dataset in manifest.datasets]
     return plan_of(datasets, [one.opened(hold=False).cell for one in found_cells(manifest)])
 
 
@@ -185,34 +203,36 @@ def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Pl
     )
 
 
-def opened_dataset(manifest: Manifest, dataset: StudyDataset, *, hold: bool = True) -> OpenedDataset:
-    """The files of a dataset, with their bytes where they are to be held."""
+def found_dataset(manifest: Manifest, dataset: StudyDataset) -> FoundDataset:
+    """The files of a dataset, which stay closed.
+
+    Raises:
+        InputError: one of them does not exist.
+    """
     words = dataset.vocabulary
-    return OpenedDataset(
+    return FoundDataset(
         dataset,
-        _test(manifest, dataset, hold=hold),
-        tuple(_file(manifest, dataset, "train", one, hold=hold) for one in dataset.train),
+        _test(manifest, dataset),
+        tuple(_file(manifest, dataset, "train", one) for one in dataset.train),
         None if words is None else _file(manifest, dataset, "vocabulary", words),
     )
 
 
-def _test(manifest: Manifest, dataset: StudyDataset, *, hold: bool) -> OpenedFile:
+def _test(manifest: Manifest, dataset: StudyDataset) -> FoundFile:
     """The gold file, or a gold annotation in memory by what it holds."""
     gold = dataset.gold
     if gold is None:
-        return _file(manifest, dataset, "test", dataset.test, hold=hold)
+        return _file(manifest, dataset, "test", dataset.test)
     texts = gold.corpus.texts
     words = [
         gold.corpus.words(number) if texts is None else texts[number] for number in range(len(gold.corpus))
     ]
     documents = gold.corpus.documents
     held = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
-    return OpenedFile(StudyFile(dataset.test, Path(dataset.test), records_digest(held)), None)
+    return FoundFile(dataset.test, Path(dataset.test), records_digest(held))
 
 
-def _file(
-    manifest: Manifest, dataset: StudyDataset, key: str, shown: str, *, hold: bool = True
-) -> OpenedFile:
+def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> FoundFile:
     path = manifest.root / shown
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -224,7 +244,7 @@ def _file(
                 f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
             )
         )
-    return FoundFile(shown, path).opened(hold=hold)
+    return FoundFile(shown, path)
 
 
 def _relative(manifest: Manifest) -> str:

@@ -26,7 +26,6 @@ from spanwise.evaluation import (
     ReadGold,
     ReadSystems,
     Result,
-    parse_memory,
     parts_of,
     unheard,
 )
@@ -37,13 +36,14 @@ from spanwise.studies._manifest import Manifest, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import (
     FoundCell,
+    FoundDataset,
     OpenedCell,
     OpenedDataset,
     OpenedFile,
     Plan,
     StudyCell,
     found_cells,
-    opened_dataset,
+    found_dataset,
     plan_of,
     shared_runs,
 )
@@ -316,7 +316,9 @@ class Cells(Protocol):
 class HeldCells:
     """Cells in memory, whose predictions are read some at a time: of those read only mentions are held."""
 
-    def __init__(self, manifest: Manifest, engine: Engine, *, held: int) -> None:
+    def __init__(
+        self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, held: int
+    ) -> None:
         self._engine, self._most = engine, held
         self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
         self._texts: dict[str, DatasetText] = {}
@@ -324,7 +326,7 @@ class HeldCells:
         self._held = 0
         self._done: list[ReadTask] = []
         self._wrong: list[str] = []
-        self.datasets = {one.name: opened_dataset(manifest, one) for one in manifest.datasets}
+        self.datasets = {one.dataset.name: one.opened() for one in found}
 
     def add(self, task: CellTask) -> None:
         """Take the next cell, and read those that wait where they hold much."""
@@ -371,13 +373,15 @@ class PartedCells:
     The datasets share the memory for parts and for the rows that stay between two goes.
     """
 
-    def __init__(self, manifest: Manifest, engine: Engine, *, memory: int) -> None:
+    def __init__(
+        self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, memory: int
+    ) -> None:
         self._engine = engine
-        self._memory = max(memory // max(len(manifest.datasets), 1), LEAST_MEMORY)
+        self._memory = max(memory // max(len(found), 1), LEAST_MEMORY)
         self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
-        self.datasets = {one.name: opened_dataset(manifest, one, hold=False) for one in manifest.datasets}
+        self.datasets = {one.dataset.name: one.opened(hold=False) for one in found}
 
     def add(self, task: CellTask) -> None:
         """Take the next cell."""
@@ -438,7 +442,7 @@ def run_cells(
     progress: Progress,
     steps: Steps = unheard,
     held: int = HELD,
-    memory: int | str | None = None,
+    memory: int | None = None,
 ) -> RunStudy:
     """Open every file once, and evaluate every cell that is not kept; nothing depends on the engine.
 
@@ -450,13 +454,14 @@ def run_cells(
         InputError: a file cannot be used; the first in the order of cells is reported, before any is
         computed.
     """
+    datasets = [found_dataset(manifest, one) for one in manifest.datasets]
     every = found_cells(manifest)
     bound = _bound(manifest, every, memory)
     waiting: Cells
     if bound is None:
-        waiting = HeldCells(manifest, engine, held=held)
+        waiting = HeldCells(manifest, datasets, engine, held=held)
     else:
-        waiting = PartedCells(manifest, engine, memory=bound)
+        waiting = PartedCells(manifest, datasets, engine, memory=bound)
     results: dict[str, CellResult] = {}
     cells: list[StudyCell] = []
     tasks: list[CellTask] = []
@@ -490,10 +495,10 @@ def run_cells(
     return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks}, bound)
 
 
-def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | str | None) -> int | None:
+def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -> int | None:
     """The memory for parts in bytes: as asked for, or where some cell would not fit; else None."""
     if memory is not None:
-        return parse_memory(memory)
+        return memory
     datasets = {one.name: one for one in manifest.datasets}
     for cell in cells:
         dataset = datasets[cell.dataset]
