@@ -291,7 +291,7 @@ class RunStudy(Struct, frozen=True, eq=False):
     memory: int | None = None  # of parts, in bytes
 
 
-class Cells(Protocol):
+class CellsToDo(Protocol):
     """Cells to be computed: all of them are added and can be read before the first one is."""
 
     @property
@@ -457,7 +457,7 @@ def run_cells(
     datasets = [found_dataset(manifest, one) for one in manifest.datasets]
     every = found_cells(manifest)
     bound = _bound(manifest, every, memory)
-    waiting: Cells
+    waiting: CellsToDo
     if bound is None:
         waiting = HeldCells(manifest, datasets, engine, held=held)
     else:
