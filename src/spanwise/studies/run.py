@@ -390,10 +390,7 @@ class PartedCells:
     def total(self) -> list[CellTask]:
         """All cells, whose files were looked at."""
         for name, tasks in self._by_dataset():
-            try:
-                self._opened[name] = self._parted(self.datasets[name], self._options[name], tasks)
-            except SpanwiseError as error:
-                raise InputError(str(error)) from None
+            self._opened[name] = self._parted(self.datasets[name], self._options[name], tasks)
         return self._tasks
 
     def computed(self) -> Iterator[CellResult]:
