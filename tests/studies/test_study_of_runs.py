@@ -113,7 +113,7 @@ def test_redacted_runs_hold_no_text(folder: Path) -> None:
     assert json.loads(redacted)["settings"]["redacted"] is True
 
 
-@pytest.mark.parametrize("given", [{"preset": "interpreteval"}, {"tags": {"epoch": "1"}}])
+@pytest.mark.parametrize("given", [{"preset": "interpreteval"}, {"switched_off": ["seen"]}])
 def test_what_means_nothing_over_runs_is_refused(folder: Path, given: dict[str, Any]) -> None:
     with (
         entered() as calls,
@@ -163,8 +163,60 @@ def test_thresholds_that_runs_cannot_be_held_to_are_refused(folder: Path, tmp_pa
         gate(found, floors={label: 50}, floor_bound=True)
     with pytest.raises(ChoiceError, match="the mean of recall over several runs has none"):
         gate(found, fail_under=50, floor_bound=True, score="recall")
-    with pytest.raises(ChoiceError, match="cannot be held against an earlier result"):
-        gate(found, against=found)
+
+
+@pytest.mark.parametrize("score", ["f1", "recall", "macro", "fair"])
+@pytest.mark.parametrize("run", ["{run}", "1"])
+def test_a_gate_tests_the_means_as_a_comparison_of_both_does(folder: Path, run: str, score: str) -> None:
+    before = {"mine": f"{folder}/predictions/small.{run}.txt"}
+    after = {"mine": f"{folder}/predictions/large.{{run}}.txt"}
+    new, old = (spanwise.evaluate(folder / "test.txt", one, resamples=50) for one in (after, before))
+    both = spanwise.compare(
+        folder / "test.txt", {"large": after["mine"], "small": before["mine"]}, resamples=50, primary=score
+    )
+    assert isinstance(both, Study)
+    (pair,) = both["test"].comparisons
+    row = pair.primary
+    assert row is not None
+    outcome = gate(new, against=old.to_dict(), fail_drop=0, score=score)
+    (change,) = outcome.changes
+    assert (change.difference, change.interval, change.p) == (row.difference, row.interval, row.p)
+    assert outcome.passed and [check.name for check in outcome.checks] == ["mine drop"]
+    back = gate(old, against=new, fail_drop=0, score=score)
+    assert back.changes[0].before == change.after and back.passed == (not row.significant)
+
+
+def test_a_study_is_held_against_an_earlier_one_dataset_by_dataset(folder: Path) -> None:
+    found = spanwise.study(folder.parent / "study.toml", workers=1, cache=False)
+    outcome = gate(found, against=found, fail_drop=0, not_worse_than=50)
+    names = [f"{dataset} × {name}" for dataset in ("north", "south") for name in ("large", "rules", "small")]
+    assert [change.system for change in outcome.changes] == names
+    assert outcome.passed and all(change.difference == 0 for change in outcome.changes)
+    alone = evaluate(folder)
+    with pytest.raises(InputError, match="the earlier result: it has no dataset 'north'"):
+        gate(found, against=alone)
+    without = {**found.to_dict()}
+    for part in without["datasets"].values():
+        del part["units"]
+    with pytest.raises(InputError, match="lacks its counts per unit"):
+        gate(found, against=without)
+
+
+def test_runs_are_tagged_and_held_against_an_earlier_result_by_the_command(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "runs.json"
+    command = ["evaluate", *files(folder), "--resamples", "50", "--quiet"]
+    edges = tmp_path / "edges.json"
+    outputs = ["--json", str(kept), "--save-edges", str(edges)]
+    assert main([*command, "--tag", "commit=8c1f2e", *outputs]) == 0
+    assert json.loads(edges.read_text(encoding="utf-8"))["entity_length"]["buckets"]
+    assert json.loads(kept.read_text(encoding="utf-8"))["settings"]["tags"] == {"commit": "8c1f2e"}
+    assert main([*command, "--against", str(kept), "--fail-drop", "0"]) == 0
+    assert "large: F1 " in capsys.readouterr().err
+    swapped = [text.replace("large", "rules") for text in command[2:3]]
+    worse = [*command[:2], swapped[0].replace("rules=", "large=", 1), *command[3:]]
+    assert main([*worse, "--against", str(kept), "--fail-drop", "0"]) == 1
 
 
 def test_errors_of_every_run_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,7 +239,7 @@ def test_verbs_of_one_run_say_what_to_give(
     assert f"as in large={folder}/predictions/large.1.txt" in said
 
 
-@pytest.mark.parametrize("option", ["--save-edges=x", "--columns=x", "--tag=a=b"])
+@pytest.mark.parametrize("option", ["--columns=x", "--preset=interpreteval"])
 def test_options_of_one_run_are_refused(
     folder: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result
 
 
-NOT_WITH_RUNS = ("save_edges", "columns", "preset", "tag", "against")  # options of one run each
+NOT_WITH_RUNS = ("columns", "preset")  # options of one run each
 
 
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
@@ -165,22 +165,30 @@ def finish(args: argparse.Namespace, result: Result | Study) -> int:
     from spanwise.cli.arguments import save_document, show_document
     from spanwise.document.evaluation import Evaluation
 
-    if not isinstance(result, Evaluation):  # of runs
-        _show_document(args, result)
-        return check(args, result)
-    if args.html and result.keeps_mentions:
-        result = result.with_analyses(slices={"command": result.settings.command})
+    one = result if isinstance(result, Evaluation) else None  # else of runs
+    if one is not None and args.html and one.keeps_mentions:
+        result = one = one.with_analyses(slices={"command": one.settings.command})
     saved = save_document(args, result)
-    if args.columns:
+    if one is not None and args.columns:
         from spanwise.evaluation.columns import mention_columns
 
-        mention_columns(result).save(args.columns)
+        mention_columns(one).save(args.columns)
         saved.append(args.columns)
     if args.save_edges:
-        _write_edges(result.edges(), args.save_edges)
+        _write_edges(_edges(result), args.save_edges)
         saved.append(args.save_edges)
     show_document(args, result, saved)
     return check(args, result)
+
+
+def _edges(result: Result | Study) -> dict[str, Any]:
+    """The buckets of a result; those of runs are the same in all of them."""
+    from spanwise.document.study import Study
+
+    if not isinstance(result, Study):
+        return result.edges()
+    (dataset,) = result.datasets.values()
+    return dataset.edges()
 
 
 def check_outputs(args: argparse.Namespace) -> None:

@@ -359,22 +359,7 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
         first = next(iter(self.systems.values()), None)
-        if first is None:
-            return {}
-        keys = ("name", "label", "special", "rest", "value", "low", "high")
-        return {
-            name: {
-                "attribute": name,
-                "kind": table.kind,
-                "strategy": table.strategy,
-                "buckets": [
-                    {key: getattr(bucket, key) for key in keys if getattr(bucket, key) is not UNSET}
-                    for bucket in table.buckets
-                    if not bucket.rest
-                ],
-            }
-            for name, table in first.attributes.items()
-        }
+        return {} if first is None else first.edges()
 
     def find_slices(self, **options: Any) -> Slices:
         """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""

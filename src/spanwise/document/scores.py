@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -352,6 +352,23 @@ class SystemScores(Part, frozen=True, kw_only=True):
                 return self.fair.overall
             case _:
                 return self.exact.overall
+
+    def edges(self) -> dict[str, Any]:
+        """The buckets of every attribute, which are fitted to gold, to be used as `edges=`."""
+        keys = ("name", "label", "special", "rest", "value", "low", "high")
+        return {
+            name: {
+                "attribute": name,
+                "kind": table.kind,
+                "strategy": table.strategy,
+                "buckets": [
+                    {key: getattr(bucket, key) for key in keys if getattr(bucket, key) is not UNSET}
+                    for bucket in table.buckets
+                    if not bucket.rest
+                ],
+            }
+            for name, table in self.attributes.items()
+        }
 
     def primary(self, primary: str) -> float | None:
         """The score that the primary question is about, by the name of the choice."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, defstruct, field
 from msgspec.structs import fields, replace
 
 from spanwise.document import Count, Document, Fraction, Interval, Part, Probability, Scalar, Settings
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence
+from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
 from spanwise.document.scores import BucketEdges, BucketLeads, Comparison, Findings, Subset, SystemScores
 from spanwise.registry import reach
 
@@ -26,7 +26,7 @@ else:  # the fields of Settings, all but the command optional
         [
             (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
             for one in fields(Settings)
-            if one.name not in ("switched_off", "tags")
+            if one.name != "switched_off"
         ],
         bases=(Part,),
         namespace={
@@ -320,8 +320,14 @@ class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     comparisons: tuple[Comparison, ...] = ()
     findings: Findings = ()
     examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
+    units: Mapping[str, UnitCounts] | UnsetType = UNSET  # of the scores that a gate can be about
     mentions: Mapping[str, MentionCodes] | UnsetType = UNSET
     sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
+
+    def edges(self) -> dict[str, Any]:
+        """The buckets of every attribute, the same for all runs, to be used as `edges=`."""
+        first = next((run for runs in self.runs.values() for run in runs.values()), None)
+        return {} if first is None else first.edges()
 
 
 class SharedRuns(Part, frozen=True, kw_only=True):
@@ -358,7 +364,8 @@ class Study(Document, frozen=True, kw_only=True):
         return replace(
             self,
             datasets={
-                name: replace(one, mentions=UNSET, sentences=UNSET) for name, one in self.datasets.items()
+                name: replace(one, units=UNSET, mentions=UNSET, sentences=UNSET)
+                for name, one in self.datasets.items()
             },
         )
 

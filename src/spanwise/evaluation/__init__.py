@@ -27,7 +27,7 @@ from spanwise.evaluation._choices import (
     read_whole,
 )
 from spanwise.evaluation._codes import CodedMentions, CodedSystem, packed_beside, unpacked_codes
-from spanwise.evaluation._compared import T_TEST, compared, same_cells
+from spanwise.evaluation._compared import T_TEST, compared, compared_runs, same_cells
 from spanwise.evaluation._counting import (
     EvaluatedBlock,
     Whole,
@@ -76,6 +76,7 @@ __all__ = [
     "Result",
     "compare",
     "compared",
+    "compared_runs",
     "evaluate",
     "evaluated_elsewhere",
     "gather",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
+from math import lcm
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Column, Floats, Ints, plain, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, frozen, plain, ratio
 from spanwise.counts import Counts
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
@@ -517,3 +518,93 @@ def _mentions(measure: Measure) -> list[int | None]:
         return [None] * len(measure.paths)
     gold: list[int | None] = measure.counts.total[:, 0].tolist()
     return gold
+
+
+# ---- systems with several runs ---------------------------------------------------------------------
+
+
+Runs = Sequence[Sequence[Measure]]
+
+
+def compared_runs(
+    runs: Mapping[str, Runs],
+    pairs: Sequence[tuple[str, str]],
+    resampling: Resampling,
+    *,
+    confidence: float,
+    correction: str,
+    primary: Path,
+    shared_seeds: bool = False,
+    only_primary: bool = False,
+) -> tuple[Comparison, ...]:
+    """The comparisons of all pairs, each by the test that its runs allow; the primary score over all."""
+    several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
+    single = [pair for pair in pairs if pair not in several]
+    test = partial(
+        compared,
+        resampling=resampling,
+        confidence=confidence,
+        correction=correction,
+        primary=primary,
+        wanted=(lambda question: question.path == primary) if only_primary else None,
+    )
+    comparisons: dict[tuple[str, str], Comparison] = {}
+    over = test(runs, several, over_runs=True, shared_seeds=shared_seeds)
+    comparisons |= dict(zip(several, over, strict=True))
+    most = lcm(*(len(named) for named in runs.values())) if runs else 1
+    pooled = {name: [_pooled(named, most)] for name, named in runs.items()}
+    of_models = test(pooled, single)
+    comparisons |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
+    ordered = tuple(
+        replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
+    )
+    return _corrected_together(ordered, correction) if several and single else ordered
+
+
+def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
+    """The primary question corrected over all pairs, though they were tested in two ways."""
+    rows = [comparison.primary for comparison in comparisons]
+    p = {at: row.p for at, row in enumerate(rows) if row is not None and row.p is not None}
+    corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
+    return tuple(
+        replace(
+            comparison,
+            pairs=len(p),
+            scores=tuple(
+                replace(
+                    row,
+                    p_corrected=corrected[at],
+                    significant=corrected[at] < LEVEL and not comparison.undecided,
+                )
+                if row.role == "primary" and at in corrected
+                else row
+                for row in comparison.scores
+            ),
+        )
+        for at, comparison in enumerate(comparisons)
+    )
+
+
+def _pooled(runs: Runs, most: int) -> list[Measure]:
+    """The measures of several runs as one: counts added up unit by unit.
+
+    Every system is weighed as if it had the same number of runs, since units change sides in the test.
+    """
+    by_name = [{measure.name: measure for measure in run} for run in runs]
+    shared = [name for name in by_name[0] if all(name in measures for measures in by_name)]
+    return [_added([measures[name] for measures in by_name], most // len(runs)) for name in shared]
+
+
+def _added(measures: Sequence[Measure], times: int) -> Measure:
+    same = same_cells(measures)
+    total = reduce(np.add, [one.counts.matrix() for one in same]) * np.int32(times)
+    counts = Counts.of_matrix(same[0].counts.cells, same[0].counts.columns, frozen(total))
+    return replace(same[0], counts=counts)
+
+
+def _once(comparison: Comparison, most: int) -> Comparison:
+    """Gold mentions were added up over runs; say how many there are."""
+    scores = tuple(
+        replace(row, mentions=row.mentions // most) if row.mentions else row for row in comparison.scores
+    )
+    return replace(comparison, scores=scores)

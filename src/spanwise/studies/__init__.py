@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input
-from spanwise.document.scores import Comparison
+from spanwise.document.evaluation import UnitCounts
+from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
@@ -100,7 +101,7 @@ def _engine(engine: object, workers: int | None) -> Engine:
 
 
 # Keywords of `evaluate` that mean nothing over several runs.
-NOT_OF_RUNS = ("preset", "switched_off", "tags")
+NOT_OF_RUNS = ("preset", "switched_off")
 
 
 def of_runs(
@@ -118,6 +119,7 @@ def of_runs(
     progress: Steps | None = None,
     answers: str | Mapping[str, Any] | None = None,
     command: str | None = None,
+    tags: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Study:
     """The document of a study of one dataset, by the keywords of `spanwise.evaluate`.
@@ -159,6 +161,8 @@ def of_runs(
     dataset = replace(read.datasets[0], train=tuple(files), reading=reading, words=words)
     usual = {name: unless_given(name) for name in ("attributes", "examples")}
     settings = usual | {key: value for key, value in options.items() if value is not None}
+    if tags:
+        settings["tags"] = tags
     manifest = replace(read, datasets=(dataset,), settings=settings)
     return _studied(
         manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard,
@@ -297,6 +301,7 @@ def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...
             runs, comparisons, [*first.inputs, *predicted], first.dataset, first.settings
         ),
         examples={name: cell.examples for name, cell in cells.items() if cell.examples} if asked else UNSET,
+        units={name: _of_primary_scores(cell.units) for name, cell in cells.items()},
         mentions={name: cell.mentions for name, cell in cells.items()},
         sentences={
             name: [replace(row, source=row.source and path + row.source) for row in cell.sentences]
@@ -304,6 +309,15 @@ def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...
         }
         if asked
         else UNSET,
+    )
+
+
+def _of_primary_scores(units: UnitCounts) -> UnitCounts:
+    """The counts of the scores that a primary question, and so a gate, can be about."""
+    names = {path[0] for path in PRIMARY.values()}
+    return replace(
+        units,
+        systems={run: [one for one in counts if one.name in names] for run, counts in units.systems.items()},
     )
 
 
@@ -378,6 +392,7 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
             "primary": UNSET if primary == "f1" else primary,
             "unit": units[0] if len(units) == 1 else "sentence or document",
             "few_units": any(part.few_units for part in parts),
+            "tags": parts[0].tags or UNSET,
             # Neither the name of the manifest nor the number of workers may show in the document.
             "command": None,
         }

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import combinations
-from math import lcm
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from spanwise.columns import Bools, Floats, frozen, plain, ratio
-from spanwise.counts import Counts
+from spanwise.columns import Bools, Floats, plain, ratio
 from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
-from spanwise.evaluation import T_TEST, compared, same_cells, unpacked, with_lead_intervals
+from spanwise.evaluation import T_TEST, compared_runs, same_cells, unpacked, with_lead_intervals
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
-from spanwise.statistics import LEVEL, correct, excess_losses
+from spanwise.statistics import excess_losses
 from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, grouped
 
 ONE_RUN = "of these models; training seeds not considered"
@@ -81,14 +77,14 @@ def paired(
     number = next(iter(units.values())).number if units else 0
     resampling = Resampling(number, resamples, seed, memory)
     chosen_score = PRIMARY[primary]
-    options = {
+    options: dict[str, Any] = {
         "confidence": confidence,
         "correction": correction,
         "primary": chosen_score,
         "shared_seeds": shared_seeds,
     }
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
-    comparisons = _tested(runs, chosen, resampling, options)
+    comparisons = compared_runs(runs, chosen, resampling, **options)
     if scores is not None:
         comparisons = with_lead_intervals(
             with_leads(comparisons, scores), runs, number if resamples else 0, confidence,
@@ -98,7 +94,7 @@ def paired(
         name: [[one for one in run if one.name == chosen_score[0]] for run in named]
         for name, named in runs.items()
     }
-    every = _tested(first, list(combinations(first, 2)), resampling, options, only_primary=True)
+    every = compared_runs(first, list(combinations(first, 2)), resampling, **options, only_primary=True)
     means = {system: _mean(named, score) for system, named in runs.items()}
     return PairedTests(
         comparisons=comparisons,
@@ -117,90 +113,8 @@ def paired(
     )
 
 
-def _tested(
-    runs: Mapping[str, Runs],
-    pairs: Sequence[tuple[str, str]],
-    resampling: Resampling,
-    options: Mapping[str, Any],
-    *,
-    only_primary: bool = False,
-) -> tuple[Comparison, ...]:
-    """The comparisons of all pairs, each by the test that its runs allow; the primary score over all."""
-    several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
-    single = [pair for pair in pairs if pair not in several]
-    wanted = (lambda question: question.path == options["primary"]) if only_primary else None
-    comparisons: dict[tuple[str, str], Comparison] = {}
-    over = compared(runs, several, resampling, over_runs=True, wanted=wanted, **options)
-    comparisons |= dict(zip(several, over, strict=True))
-    most = lcm(*(len(named) for named in runs.values())) if runs else 1
-    pooled = {name: [_pooled(named, most)] for name, named in runs.items()}
-    of_models = compared(
-        pooled,
-        single,
-        resampling,
-        wanted=wanted,
-        confidence=options["confidence"],
-        correction=options["correction"],
-        primary=options["primary"],
-    )
-    comparisons |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
-    ordered = tuple(
-        replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
-    )
-    return _corrected_together(ordered, options["correction"]) if several and single else ordered
-
-
 def _test_made(comparison: Comparison, resamples: int) -> str:
     return "t-runs" if comparison.test == T_TEST else f"randomisation.{resamples}"
-
-
-def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
-    """The primary question corrected over all pairs, though they were tested in two ways."""
-    rows = [comparison.primary for comparison in comparisons]
-    p = {at: row.p for at, row in enumerate(rows) if row is not None and row.p is not None}
-    corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
-    return tuple(
-        replace(
-            comparison,
-            pairs=len(p),
-            scores=tuple(
-                replace(
-                    row,
-                    p_corrected=corrected[at],
-                    significant=corrected[at] < LEVEL and not comparison.undecided,
-                )
-                if row.role == "primary" and at in corrected
-                else row
-                for row in comparison.scores
-            ),
-        )
-        for at, comparison in enumerate(comparisons)
-    )
-
-
-def _pooled(runs: Runs, most: int) -> list[Measure]:
-    """The measures of several runs as one: counts added up unit by unit.
-
-    Every system is weighed as if it had the same number of runs, since units change sides in the test.
-    """
-    by_name = [{measure.name: measure for measure in run} for run in runs]
-    shared = [name for name in by_name[0] if all(name in measures for measures in by_name)]
-    return [_added([measures[name] for measures in by_name], most // len(runs)) for name in shared]
-
-
-def _added(measures: Sequence[Measure], times: int) -> Measure:
-    same = same_cells(measures)
-    total = reduce(np.add, [one.counts.matrix() for one in same]) * np.int32(times)
-    counts = Counts.of_matrix(same[0].counts.cells, same[0].counts.columns, frozen(total))
-    return replace(same[0], counts=counts)
-
-
-def _once(comparison: Comparison, most: int) -> Comparison:
-    """Gold mentions were added up over runs; say how many there are."""
-    scores = tuple(
-        replace(row, mentions=row.mentions // most) if row.mentions else row for row in comparison.scores
-    )
-    return replace(comparison, scores=scores)
 
 
 def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:

@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from math import fsum
 from pathlib import Path
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeVar, cast
 
-from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
 from spanwise.columns import ratio
-from spanwise.diagnosis import letters, with_leads
-from spanwise.document import Document, Input
-from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
+from spanwise.document import Document, Settings, StudySettings, given
+from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
-from spanwise.document.study import Study
-from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
+from spanwise.document.study import DatasetRuns, Study
+from spanwise.errors import ChoiceError, InputError, unknown
+from spanwise.evaluation import compared_runs, unpacked
 from spanwise.evaluation.columns import mention_columns
-from spanwise.findings import findings
-from spanwise.scores import Measure
+from spanwise.gates._merging import (
+    CountedGold,
+    check_gold,
+    check_same_gold,
+    compare_documents,
+    compare_two,
+    differing,
+    evaluation_of,
+)
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
 from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
 from spanwise.statistics import said_p
 from spanwise.uncertainty import Resampling
+
+__all__ = [
+    "Change",
+    "Check",
+    "Outcome",
+    "check_points",
+    "check_same_gold",
+    "compare_documents",
+    "compare_two",
+    "evaluation_of",
+    "gate",
+]
 
 
 class Change(Struct, frozen=True):
@@ -81,7 +98,9 @@ def gate(
 ) -> Outcome:
     """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
 
-    Over several runs, the mean over runs is held to them; it is undefined where the score of a run is.
+    Over several runs, the mean over runs is held to them; it is undefined where the score of a run is. Held
+    against an earlier result, the difference of both means is tested over data and runs; where a system has
+    a single run in one of them, over data alone. A study is compared dataset by dataset.
 
     Args:
         fail_under: the least score.
@@ -139,13 +158,9 @@ def gate(
         if strict:
             raise ChoiceError("strict needs an earlier result to compare with.\nPass against=.")
         return Outcome(tuple(checks))
-    if not isinstance(document, Evaluation):
-        raise ChoiceError(
-            "a study cannot be held against an earlier result.\nHold one run of each system against it."
-        )
     for name, points in (("fail_drop", fail_drop), ("not_worse_than", not_worse_than)):
         if points is not None:
-            _check_drop(name, points, document.settings.resamples)
+            _check_drop(name, points, document.settings.resamples or 0)
     drops = _drops(document, against, fail_drop, not_worse_than, strict=strict, score=score)
     return replace(drops, checks=(*checks, *drops.checks))
 
@@ -342,7 +357,7 @@ def _number(value: object) -> float | None:
 
 
 def _drops(
-    document: Evaluation,
+    document: Evaluation | Study,
     against: str | Path | Document | Mapping[str, object],
     fail_drop: float | None,
     not_worse_than: float | None,
@@ -350,57 +365,157 @@ def _drops(
     strict: bool,
     score: str,
 ) -> Outcome:
-    name = str(against) if isinstance(against, str | Path) else "the earlier result"
-    base = evaluation_of(load(against) if isinstance(against, str | Path) else as_document(against), name)
-    check_same_gold([document, base], ["the new result", name])
-    pairs, earlier = _pairs(document, base), name
-    both = compare_documents(
-        [document, base],
-        names=["new", "old"],
-        pairs=[(f"new {one}", f"old {other}") for one, other in pairs],
-        resamples=document.settings.resamples,
-        seed=document.settings.seed,
-        primary=score,
-    )
+    earlier = str(against) if isinstance(against, str | Path) else "the earlier result"
+    base = load(against) if isinstance(against, str | Path) else as_document(against)
+    new, old = _over_gold(document, "the new result"), _over_gold(base, earlier)
     about = _PLACES[score].replace("f1", "F1")
     checks: list[Check] = []
     notes: list[str] = []
     changes: list[Change] = []
     said: list[str] = []
-    for (name, other), comparison in zip(pairs, both.comparisons, strict=True):
-        row = comparison.primary
-        before, after = base.systems[other].primary(score), document.systems[name].primary(score)
-        change = Change(name, before, after, score=about)
-        if row is not None:
-            change = replace(change, difference=row.difference, interval=row.interval, p=row.p)
-        changes.append(change)
-        if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
-            message = f"{name}: {about} is n/a in one of the results, so they cannot be compared."
-            asked = (("drop", fail_drop), ("not worse", not_worse_than))
-            failed = [Check(f"{name} {what}", False, message) for what, points in asked if points is not None]
-            checks += failed
-            notes += [] if failed else [message]
-            continue
-        values = f"{_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
-        spoken = f"{name}: {about} {values}"
-        if fail_drop is None and not_worse_than is None:
-            said.append(f"{spoken}.")
-        checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
-        least = comparison.detectable
-        if least is not UNSET and least is not None:
-            notes.append(
-                f"{name}: a true difference of {100 * least:.2f} {about} would be detected four times in "
-                "five on this test set."
-            )
-    held = {name for name, _ in pairs}
-    for name in (name for name in document.systems if name not in held):
-        message = f"{name}: untested, because {earlier} has no system of this name."
-        changes.append(Change(name, None, document.systems[name].primary(score), new=True, score=about))
-        if strict:
-            checks.append(Check(f"{name} untested", False, message))
-        else:
-            notes.append(message)
-    return Outcome(tuple(checks), (*notes, *(both.notes or ())), tuple(changes), tuple(said))
+    for one, other in _datasets(new, old, earlier):
+        check_gold([one.counted, other.counted], ["the new result", earlier])
+        pairs = _pairs(one, other)
+        tests = _compared(one, other, pairs, document.settings, score)
+        for (system, before), comparison in zip(pairs, tests, strict=True):
+            name, row = one.title(system), comparison.primary
+            change = Change(name, other.score(before, score), one.score(system, score), score=about)
+            if row is not None:
+                change = replace(change, difference=row.difference, interval=row.interval, p=row.p)
+            changes.append(change)
+            if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
+                message = f"{name}: {about} is n/a in one of the results, so they cannot be compared."
+                asked = (("drop", fail_drop), ("not worse", not_worse_than))
+                failed = [
+                    Check(f"{name} {what}", False, message) for what, points in asked if points is not None
+                ]
+                checks += failed
+                notes += [] if failed else [message]
+                continue
+            values = f"{_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
+            spoken = f"{name}: {about} {values}"
+            if fail_drop is None and not_worse_than is None:
+                said.append(f"{spoken}.")
+            checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
+            least = comparison.detectable
+            if least is not UNSET and least is not None:
+                notes.append(
+                    f"{name}: a true difference of {100 * least:.2f} {about} would be detected four times in "
+                    "five on this test set."
+                )
+        held = {name for name, _ in pairs}
+        for system in (name for name in one.systems if name not in held):
+            name = one.title(system)
+            message = f"{name}: untested, because {earlier} has no system of this name."
+            changes.append(Change(name, None, one.score(system, score), new=True, score=about))
+            if strict:
+                checks.append(Check(f"{name} untested", False, message))
+            else:
+                notes.append(message)
+    if isinstance(document, Evaluation) and isinstance(base, Evaluation):
+        notes += differing([document, base])[1]
+    return Outcome(tuple(checks), tuple(notes), tuple(changes), tuple(said))
+
+
+class OverGold(Struct, frozen=True):
+    """The systems of an evaluation, or of one dataset of a study, with all of their runs."""
+
+    dataset: str
+    counted: CountedGold
+    systems: Mapping[str, tuple[SystemScores, ...]]
+    runs: Mapping[str, Sequence[Sequence[PackedMeasure]]]  # counts per unit
+    alone: bool = True  # whether the document has no other dataset
+
+    def title(self, system: str) -> str:
+        """What a system is called."""
+        return system if self.alone else f"{self.dataset} × {system}"
+
+    def score(self, system: str, score: str) -> float | None:
+        """The mean score over the runs of a system."""
+        return _mean([run.primary(score) for run in self.systems[system]])
+
+
+def _over_gold(document: Document, name: str) -> list[OverGold]:
+    """A document dataset by dataset; an evaluation has one, and one run of each system."""
+    if isinstance(document, Study):
+        return [
+            _of_study(document, dataset, part) for dataset, part in document.datasets.items() if part.runs
+        ]
+    result = evaluation_of(document, name)
+    gold = next(row for row in result.inputs if row.role == "gold")
+    units = given(result.units)
+    return [
+        OverGold(
+            result.dataset.name or "",
+            CountedGold(gold, result.dataset.mentions, units),
+            {system: (scores,) for system, scores in result.systems.items()},
+            {} if units is None else {system: [counts] for system, counts in units.systems.items()},
+        )
+    ]
+
+
+def _of_study(study: Study, dataset: str, part: DatasetRuns) -> OverGold:
+    gold = next(row for row in study.inputs if row.role == "gold" and row.dataset == dataset)
+    units = given(part.units) or {}
+    return OverGold(
+        dataset,
+        CountedGold(
+            gold, 0 if part.dataset is None else part.dataset.mentions, next(iter(units.values()), None)
+        ),
+        {system: tuple(runs.values()) for system, runs in part.runs.items() if runs},
+        {system: list(one.systems.values()) for system, one in units.items()},
+        alone=len(study.datasets) == 1,
+    )
+
+
+def _datasets(
+    new: Sequence[OverGold], old: Sequence[OverGold], earlier: str
+) -> list[tuple[OverGold, OverGold]]:
+    """The datasets to set against each other: the only ones, else those of equal name."""
+    if len(new) == len(old) == 1:
+        return [(new[0], old[0])]
+    before = {one.dataset: one for one in old}
+    pairs = [(one, before[one.dataset]) for one in new if one.dataset in before]
+    if len(pairs) < len(new):
+        missing = next(one.dataset for one in new if one.dataset not in before)
+        raise InputError(
+            f"{earlier}: it has no dataset {missing!r}, so the new result cannot be held against it.\n"
+            "Hold it against a study of the same datasets."
+        )
+    return pairs
+
+
+def _compared(
+    new: OverGold,
+    old: OverGold,
+    pairs: Sequence[tuple[str, str]],
+    settings: Settings | StudySettings,
+    score: str,
+) -> tuple[Comparison, ...]:
+    """The tests of the score alone, the newer system first; of several runs data and runs both vary."""
+    path = PRIMARY[score]
+    sides = {"new": (new, {one for one, _ in pairs}), "old": (old, {other for _, other in pairs})}
+    measures = {
+        f"{side} {system}": [
+            [one for one in unpacked(counts, place=system) if one.name == path[0]]
+            for counts in held.runs[system]
+        ]
+        for side, (held, names) in sides.items()
+        for system in held.runs
+        if system in names
+    }
+    units = new.counted.units
+    assert units is not None  # `check_gold` refuses documents without them
+    resamples, seed = settings.resamples or 0, settings.seed or 0
+    return compared_runs(
+        measures,
+        [(f"new {one}", f"old {other}") for one, other in pairs],
+        Resampling(units.number, resamples, seed),
+        confidence=CONFIDENCE,
+        correction=CORRECTION,
+        primary=path,
+        only_primary=True,
+    )
 
 
 def _drop_checks(
@@ -434,7 +549,7 @@ def _spoken(row: ScoreTest) -> str:
     return f"{within}{said_p(row.p)}"
 
 
-def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
+def _pairs(document: OverGold, base: OverGold) -> list[tuple[str, str]]:
     """The systems to set against each other: the only ones, else those of equal name."""
     new, old = list(document.systems), list(base.systems)
     if len(new) == len(old) == 1:
@@ -446,245 +561,3 @@ def _pairs(document: Evaluation, base: Evaluation) -> list[tuple[str, str]]:
             "Give the systems the same names, as in name=path."
         )
     return pairs
-
-
-# ---- several result documents over the same gold file become one ----
-
-
-def compare_documents(
-    documents: Sequence[Document | Mapping[str, object]],
-    *,
-    names: Sequence[str],
-    pairs: Sequence[tuple[str, str]] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-    confidence: float = CONFIDENCE,
-    correction: str = CORRECTION,
-    primary: str = "f1",
-) -> Evaluation:
-    """One result document of several over the same gold file, compared by their counts per unit.
-
-    Systems keep their names; where two documents use the same, the document's name (a file's stem)
-    goes in front. Slices that were bucketed differently are left out, and `notes` says which.
-
-    Raises:
-        InputError: the documents are not over the same gold file, or lack their counts per unit.
-    """
-    stems = [Path(name).stem for name in names]
-    results = [
-        evaluation_of(as_document(document), name) for document, name in zip(documents, names, strict=True)
-    ]
-    check_same_gold(results, names)
-    renamed = _renamed(results, stems, always=pairs is not None)
-    differing, notes = _differing(results)
-    measures = _measures(results, names, renamed, differing, pairs)
-    if not resamples:  # nothing but totals is asked for, and units need not be told apart
-        measures = {name: [one.of_one_unit() for one in own] for name, own in measures.items()}
-    tests = compared(
-        {name: [own] for name, own in measures.items()},
-        list(combinations(measures, 2)) if pairs is None else list(pairs),
-        Resampling(_units(results[0]).number, resamples, seed),
-        confidence=confidence,
-        correction=correction,
-        primary=PRIMARY[primary],
-    )
-    merged = _merged(results, stems, renamed)
-    chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
-    settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
-    scores = {name: system.primary(primary) for name, system in merged.systems.items()}
-    comparisons = with_lead_intervals(
-        with_leads(
-            convert(tests, tuple[Comparison, ...]), {name: [one] for name, one in merged.systems.items()}
-        ),
-        {name: [own] for name, own in measures.items()},
-        _units(results[0]).number if resamples else 0,
-        confidence,
-    )
-    found = replace(
-        merged,
-        settings=settings,
-        comparisons=comparisons,
-        letters=letters(scores, comparisons, path=PRIMARY[primary]),
-        notes=tuple(notes),
-    )
-    return replace(found, findings=findings(found))
-
-
-def compare_two(
-    documents: tuple[Evaluation, Evaluation], systems: tuple[str, str], *, resamples: int, primary: str
-) -> tuple[Comparison, tuple[str, ...]]:
-    """One system of each of two documents over the same gold file, and what the notes say of the comparison.
-
-    The scores are those of `compare_documents` for this pair, without the parts of the lead and the findings.
-
-    Raises:
-        InputError: the documents are not over the same gold file, or lack their counts per unit.
-    """
-    names = ("a", "b")
-    check_same_gold(documents, names)
-    renamed = _renamed(documents, names, always=True)
-    pair = (renamed["a", systems[0]], renamed["b", systems[1]])
-    differing, notes = _differing(documents)
-    measures = _measures(documents, names, renamed, differing, [pair])
-    comparisons = compared(
-        {name: [own] for name, own in measures.items()},
-        [pair],
-        Resampling(_units(documents[0]).number, resamples, 0),
-        confidence=CONFIDENCE,
-        correction=CORRECTION,
-        primary=PRIMARY[primary],
-    )
-    return comparisons[0], tuple(notes)
-
-
-def _measures(
-    documents: Sequence[Evaluation],
-    names: Sequence[str],
-    renamed: Mapping[tuple[str, str], str],
-    differing: set[str],
-    pairs: Sequence[tuple[str, str]] | None,
-) -> dict[str, list[Measure]]:
-    """The counts per unit of the systems that are compared, by their new names; what differs is left out."""
-    asked = None if pairs is None else {name for pair in pairs for name in pair}
-    return {
-        renamed[Path(name).stem, system]: [
-            measure
-            for measure in unpacked(_units(document).systems[system], place=name)
-            if measure.name not in differing
-        ]
-        for document, name in zip(documents, names, strict=True)
-        for system in document.systems
-        if asked is None or renamed[Path(name).stem, system] in asked
-    }
-
-
-def _merged(
-    documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
-) -> Evaluation:
-    """One document with the systems of all under their new names; what a comparison finds is added to it."""
-    first = documents[0]
-    pairs = list(zip(stems, documents, strict=True))
-    owned = [
-        (renamed[stem, system], document, system) for stem, document in pairs for system in document.systems
-    ]
-    predicted = [
-        replace(row, system=renamed[stem, row.system])
-        for stem, document in pairs
-        for row in document.inputs
-        if row.role == "predicted" and row.system is not UNSET
-    ]
-    return replace(
-        first,
-        kind="comparison",
-        inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
-        settings=replace(first.settings, examples="none"),
-        systems={new: document.systems[system] for new, document, system in owned},
-        # Each document holds the sentences of its own systems, which cannot be set side by side.
-        sentences=(),
-        examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
-        mentions=packed_beside(
-            [document.mentions for document in documents],
-            [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
-            place=stems[0],
-        ),
-        units=replace(
-            _units(first),
-            systems={new: _units(document).systems[system] for new, document, system in owned},
-        ),
-    )
-
-
-def _renamed(
-    documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
-) -> dict[tuple[str, str], str]:
-    """The name of each document's systems in the merged one, with the document's name where needed."""
-    owners = [
-        (stem, name) for stem, document in zip(stems, documents, strict=True) for name in document.systems
-    ]
-    if len(set(owners)) < len(owners):
-        raise ChoiceError(
-            "two of the documents have the same name and the same systems.\nRename one of the files."
-        )
-    if always or len({name for _, name in owners}) < len(owners):
-        return {owner: f"{owner[0]} {owner[1]}" for owner in owners}
-    return {owner: owner[1] for owner in owners}
-
-
-def evaluation_of(document: Document, name: str) -> Evaluation:
-    """The document of an evaluation; others cannot be compared."""
-    if not isinstance(document, Evaluation):
-        raise InputError(
-            f"{name}: evaluations are compared, but the document is a {document.kind}.\n"
-            "Make one with spanwise evaluate --json."
-        )
-    if not document.systems:
-        raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
-    return document
-
-
-def _units(document: Evaluation) -> UnitCounts:
-    assert document.units is not UNSET  # `check_same_gold` refuses documents without them
-    return document.units
-
-
-def _gold(document: Evaluation) -> Input:
-    return next(row for row in document.inputs if row.role == "gold")
-
-
-def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
-    """Refuse documents that are not over the gold file of the first, or lack their counts per unit."""
-    first = documents[0]
-    for document, name in zip(documents, names, strict=True):
-        if document.units is UNSET or not document.units.systems:
-            raise InputError(
-                f"{name}: the document lacks its counts per unit.\n"
-                "Make it again with spanwise evaluate --json."
-            )
-        here, there = (
-            (_gold(one).sha256, _units(one).kind, _units(one).number, one.dataset.mentions)
-            for one in (document, first)
-        )
-        if here == there:
-            continue
-        if here[0] != there[0]:
-            what = f"the gold data differ ({_gold(document).path} here, {_gold(first).path} there)"
-        else:
-            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
-            what = f"the gold file was read differently ({counted})"
-        raise InputError(
-            f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
-            "A paired test needs two results over the same gold file."
-        )
-
-
-def _differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
-    """The measures that were bucketed differently in some documents, and the notes on them."""
-    left: set[str] = set()
-    notes = []
-    train = {tuple(row.sha256 for row in document.inputs if row.role == "train") for document in documents}
-    if len(train) > 1:
-        trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
-        left |= {"tough", *(f"attribute {name}" for name in trained)}
-        notes.append("the results used different training data; what depends on it is not compared.")
-    named = dict.fromkeys(name for document in documents for name in _cuts(document))
-    if len({document.settings.lowercase for document in documents}) > 1:
-        left |= {f"attribute {name}" for name in named}
-        notes.append("only some of the results compare strings in lower case; attributes are not compared.")
-    for name in named:
-        cuts = [_cuts(document).get(name) for document in documents]
-        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
-            left.add(f"attribute {name}")
-            notes.append(f"{name} was bucketed differently and is not compared.")
-    return left, notes
-
-
-_Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
-
-
-def _cuts(document: Evaluation) -> dict[str, _Cut]:
-    """The buckets of every attribute of a document; categories are told apart by their names."""
-    system = next(iter(document.systems.values()))
-    return {
-        name: [(bucket.name, bucket.low, bucket.high) for bucket in table.buckets if bucket.low is not UNSET]
-        for name, table in system.attributes.items()
-    }

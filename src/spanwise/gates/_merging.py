@@ -1,0 +1,275 @@
+"""Saved results over the same gold file, compared by their counts per unit: several become one document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec.structs import replace
+
+from spanwise.attributes import ATTRIBUTES
+from spanwise.diagnosis import letters, with_leads
+from spanwise.document import Document, Input, given
+from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
+from spanwise.document.loading import as_document
+from spanwise.document.scores import PRIMARY, Comparison
+from spanwise.errors import ChoiceError, InputError, many
+from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
+from spanwise.findings import findings
+from spanwise.scores import Measure
+from spanwise.settings import CONFIDENCE, CORRECTION
+from spanwise.uncertainty import Resampling
+
+
+def compare_documents(
+    documents: Sequence[Document | Mapping[str, object]],
+    *,
+    names: Sequence[str],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+    correction: str = CORRECTION,
+    primary: str = "f1",
+) -> Evaluation:
+    """One result document of several over the same gold file, compared by their counts per unit.
+
+    Systems keep their names; where two documents use the same, the document's name (a file's stem)
+    goes in front. Slices that were bucketed differently are left out, and `notes` says which.
+
+    Raises:
+        InputError: the documents are not over the same gold file, or lack their counts per unit.
+    """
+    stems = [Path(name).stem for name in names]
+    results = [
+        evaluation_of(as_document(document), name) for document, name in zip(documents, names, strict=True)
+    ]
+    check_same_gold(results, names)
+    renamed = _renamed(results, stems, always=pairs is not None)
+    left_out, notes = differing(results)
+    measures = _measures(results, names, renamed, left_out, pairs)
+    if not resamples:  # nothing but totals is asked for, and units need not be told apart
+        measures = {name: [one.of_one_unit() for one in own] for name, own in measures.items()}
+    tests = compared(
+        {name: [own] for name, own in measures.items()},
+        list(combinations(measures, 2)) if pairs is None else list(pairs),
+        Resampling(_units(results[0]).number, resamples, seed),
+        confidence=confidence,
+        correction=correction,
+        primary=PRIMARY[primary],
+    )
+    merged = _merged(results, stems, renamed)
+    chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
+    settings = replace(merged.settings, resamples=resamples, seed=seed, confidence=confidence, **chosen)
+    scores = {name: system.primary(primary) for name, system in merged.systems.items()}
+    comparisons = with_lead_intervals(
+        with_leads(
+            convert(tests, tuple[Comparison, ...]), {name: [one] for name, one in merged.systems.items()}
+        ),
+        {name: [own] for name, own in measures.items()},
+        _units(results[0]).number if resamples else 0,
+        confidence,
+    )
+    found = replace(
+        merged,
+        settings=settings,
+        comparisons=comparisons,
+        letters=letters(scores, comparisons, path=PRIMARY[primary]),
+        notes=tuple(notes),
+    )
+    return replace(found, findings=findings(found))
+
+
+def compare_two(
+    documents: tuple[Evaluation, Evaluation], systems: tuple[str, str], *, resamples: int, primary: str
+) -> tuple[Comparison, tuple[str, ...]]:
+    """One system of each of two documents over the same gold file, and what the notes say of the comparison.
+
+    The scores are those of `compare_documents` for this pair, without the parts of the lead and the findings.
+
+    Raises:
+        InputError: the documents are not over the same gold file, or lack their counts per unit.
+    """
+    names = ("a", "b")
+    check_same_gold(documents, names)
+    renamed = _renamed(documents, names, always=True)
+    pair = (renamed["a", systems[0]], renamed["b", systems[1]])
+    left_out, notes = differing(documents)
+    measures = _measures(documents, names, renamed, left_out, [pair])
+    comparisons = compared(
+        {name: [own] for name, own in measures.items()},
+        [pair],
+        Resampling(_units(documents[0]).number, resamples, 0),
+        confidence=CONFIDENCE,
+        correction=CORRECTION,
+        primary=PRIMARY[primary],
+    )
+    return comparisons[0], tuple(notes)
+
+
+def _measures(
+    documents: Sequence[Evaluation],
+    names: Sequence[str],
+    renamed: Mapping[tuple[str, str], str],
+    differing: set[str],
+    pairs: Sequence[tuple[str, str]] | None,
+) -> dict[str, list[Measure]]:
+    """The counts per unit of the systems that are compared, by their new names; what differs is left out."""
+    asked = None if pairs is None else {name for pair in pairs for name in pair}
+    return {
+        renamed[Path(name).stem, system]: [
+            measure
+            for measure in unpacked(_units(document).systems[system], place=name)
+            if measure.name not in differing
+        ]
+        for document, name in zip(documents, names, strict=True)
+        for system in document.systems
+        if asked is None or renamed[Path(name).stem, system] in asked
+    }
+
+
+def _merged(
+    documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
+) -> Evaluation:
+    """One document with the systems of all under their new names; what a comparison finds is added to it."""
+    first = documents[0]
+    pairs = list(zip(stems, documents, strict=True))
+    owned = [
+        (renamed[stem, system], document, system) for stem, document in pairs for system in document.systems
+    ]
+    predicted = [
+        replace(row, system=renamed[stem, row.system])
+        for stem, document in pairs
+        for row in document.inputs
+        if row.role == "predicted" and row.system is not UNSET
+    ]
+    return replace(
+        first,
+        kind="comparison",
+        inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
+        settings=replace(first.settings, examples="none"),
+        systems={new: document.systems[system] for new, document, system in owned},
+        # Each document holds the sentences of its own systems, which cannot be set side by side.
+        sentences=(),
+        examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
+        mentions=packed_beside(
+            [document.mentions for document in documents],
+            [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
+            place=stems[0],
+        ),
+        units=replace(
+            _units(first),
+            systems={new: _units(document).systems[system] for new, document, system in owned},
+        ),
+    )
+
+
+def _renamed(
+    documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
+) -> dict[tuple[str, str], str]:
+    """The name of each document's systems in the merged one, with the document's name where needed."""
+    owners = [
+        (stem, name) for stem, document in zip(stems, documents, strict=True) for name in document.systems
+    ]
+    if len(set(owners)) < len(owners):
+        raise ChoiceError(
+            "two of the documents have the same name and the same systems.\nRename one of the files."
+        )
+    if always or len({name for _, name in owners}) < len(owners):
+        return {owner: f"{owner[0]} {owner[1]}" for owner in owners}
+    return {owner: owner[1] for owner in owners}
+
+
+def evaluation_of(document: Document, name: str) -> Evaluation:
+    """The document of an evaluation; others cannot be compared."""
+    if not isinstance(document, Evaluation):
+        raise InputError(
+            f"{name}: evaluations are compared, but the document is a {document.kind}.\n"
+            "Make one with spanwise evaluate --json."
+        )
+    if not document.systems:
+        raise InputError(f"{name}: the document holds no systems.\nMake one with spanwise evaluate --json.")
+    return document
+
+
+def _units(document: Evaluation) -> UnitCounts:
+    assert document.units is not UNSET  # `check_same_gold` refuses documents without them
+    return document.units
+
+
+def _gold(document: Evaluation) -> Input:
+    return next(row for row in document.inputs if row.role == "gold")
+
+
+class CountedGold(Struct, frozen=True):
+    """The gold data of a document, and the counts over them; None where the document holds none."""
+
+    gold: Input
+    mentions: int
+    units: UnitCounts | None
+
+
+def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
+    """Refuse documents that are not over the gold file of the first, or lack their counts per unit."""
+    check_gold([CountedGold(_gold(one), one.dataset.mentions, given(one.units)) for one in documents], names)
+
+
+def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:
+    """Refuse data that are not the gold data of the first, or lack counts per unit."""
+    facts = []
+    for one, name in zip(several, names, strict=True):
+        if one.units is None or not one.units.systems:
+            raise InputError(
+                f"{name}: the document lacks its counts per unit.\n"
+                "Make it again with spanwise evaluate --json."
+            )
+        facts.append((one.gold.sha256, one.units.kind, one.units.number, one.mentions))
+    there = facts[0]
+    for one, here, name in zip(several, facts, names, strict=True):
+        if here == there:
+            continue
+        if here[0] != there[0]:
+            what = f"the gold data differ ({one.gold.path} here, {several[0].gold.path} there)"
+        else:
+            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
+            what = f"the gold file was read differently ({counted})"
+        raise InputError(
+            f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
+            "A paired test needs two results over the same gold file."
+        )
+
+
+def differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
+    """The measures that were bucketed differently in some documents, and the notes on them."""
+    left: set[str] = set()
+    notes = []
+    train = {tuple(row.sha256 for row in document.inputs if row.role == "train") for document in documents}
+    if len(train) > 1:
+        trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
+        left |= {"tough", *(f"attribute {name}" for name in trained)}
+        notes.append("the results used different training data; what depends on it is not compared.")
+    named = dict.fromkeys(name for document in documents for name in _cuts(document))
+    if len({document.settings.lowercase for document in documents}) > 1:
+        left |= {f"attribute {name}" for name in named}
+        notes.append("only some of the results compare strings in lower case; attributes are not compared.")
+    for name in named:
+        cuts = [_cuts(document).get(name) for document in documents]
+        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
+            left.add(f"attribute {name}")
+            notes.append(f"{name} was bucketed differently and is not compared.")
+    return left, notes
+
+
+_Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
+
+
+def _cuts(document: Evaluation) -> dict[str, _Cut]:
+    """The buckets of every attribute of a document; categories are told apart by their names."""
+    system = next(iter(document.systems.values()))
+    return {
+        name: [(bucket.name, bucket.low, bucket.high) for bucket in table.buckets if bucket.low is not UNSET]
+        for name, table in system.attributes.items()
+    }
