@@ -22,6 +22,7 @@ from spanwise.reports._shown import (
     both_ends,
     evaluation_shown,
     mean_score,
+    middle_run,
     run_values,
     study_shown,
 )
@@ -266,7 +267,7 @@ class DatasetView(Struct, frozen=True):
     about: str  # the primary score
     beside: Sequence[tuple[str, str]]  # the other scores and their short names
     charts: Mapping[str, Markup]
-    middle: Mapping[str, str]  # which run stands for a system that has several
+    middle: Mapping[str, str]  # which run stands for a system that has several, in words
     untested: str  # why some pairs have no test, in words
 
 
@@ -297,7 +298,7 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         beside=[(key, title) for key, title in COLUMNS.items() if key != shown.primary],
         charts={name: Markup(chart) for name, chart in drawn.items()},
         untested=_untested(shown),
-        middle={name: shown.middle(name) for name in shown.order if shown.several(name)},
+        middle={name: _said_run(shown, name) for name in shown.order if shown.several(name)},
     )
 
 
@@ -305,8 +306,7 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     """The values that the template of an evaluation needs."""
     shown = evaluation_shown(document)
     few = len(shown.order) < FEWEST_ON_BOARD
-    order = list(shown.order)
-    drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(document, order)
+    drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(shown)
     view = view_of(shown, svg(drawings))
     suspects = document.suspects.suspects if document.suspects else ()
     return {
@@ -347,17 +347,29 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
     }
 
 
-def own_drawings(document: Evaluation, order: Sequence[str]) -> list[marks.Drawing]:
-    """The charts of each system alone: what it is compared by is drawn for the pair that is chosen."""
+def own_drawings(shown: ShownDataset) -> list[marks.Drawing]:
+    """The charts of each system alone: what it is compared by is drawn for the pair that is chosen.
+
+    Their numbers lead to sentences, so that of several runs one is drawn, which their titles name.
+    """
     style = Style(PAGE, linked=True)
+    document = shown.document
     drawings = []
-    for place, name in enumerate(order):
+    for place, name in enumerate(shown.order):
         alone = replace(document, systems={name: document.systems[name]}, comparisons=())
+        of_run = f", {_said_run(shown, name)}" if shown.several(name) else ""
         for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
             drawing = make(alone, name, style)
             if drawing is not None:
-                drawings.append(replace(drawing, name=f"{drawing.name}-{place}"))
+                titled_so = f"{drawing.title}{of_run}"
+                drawings.append(replace(drawing, name=f"{drawing.name}-{place}", title=titled_so))
     return drawings
+
+
+def _said_run(shown: ShownDataset, name: str) -> str:
+    """The run that stands for a system with several, in words."""
+    runs = shown.runs[name]
+    return f"run {words.visible(middle_run(runs))}, the median of {len(runs)} by F1"
 
 
 def _title(document: Evaluation) -> str:
@@ -420,7 +432,7 @@ def study_parts(document: Study) -> dict[str, object]:
             *(
                 replace(drawing, name=f"{at}/{drawing.name}")
                 for at, dataset in enumerate(shown)
-                for drawing in own_drawings(dataset.document, list(dataset.order))
+                for drawing in own_drawings(dataset)
             ),
         ]
     )
