@@ -326,7 +326,7 @@ def test_files_that_are_no_result_documents_are_refused(tmp_path: Path, content:
 def test_a_changed_result_keeps_its_mentions_and_a_loaded_one_has_none(tmp_path: Path) -> None:
     gold = [["B-PER", "O"], ["O", "B-LOC"]]
     result = spanwise.evaluate(gold, {"s": [["B-PER", "O"], ["O", "O"]]}, resamples=0)
-    changed = result.changed(notes=("checked by hand",)).of_kind("comparison")
+    changed = replace(result, notes=("checked by hand",)).of_kind("comparison")
     assert changed.keeps_mentions and len(changed["s"].gold) == 2
     assert (changed.notes, changed.kind, result.notes) == (("checked by hand",), "comparison", UNSET)
     result.to_json(tmp_path / "run.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,16 @@ def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one: Study)
     told = [str(line[0]) for line in one.table("statements").rows]
     assert any(line.startswith("north: large and small differ by") for line in told)
     assert not any("Wilcoxon" in line or "Friedman" in line for line in told)
+
+
+def test_charts_of_one_run_name_it_in_their_titles(one: Study) -> None:
+    page = one.to_html()
+    named = re.findall(r"run (\d), the median of 3 by F1", page)
+    assert named and set(named) <= {"1", "2", "3"}
+    for title in ("F1 gained if all errors of a kind were fixed", "Share of each kind of error, in percent"):
+        assert re.search(rf"{title}, run \d, the median of 3 by F1", page)
+    for title in ("What fixing each kind of error would add", "Weakest slices", "Confusions"):
+        assert re.search(rf">{title}<small data-view=\"0\"> run \d, the median", page)
 
 
 def test_a_lead_on_one_dataset_that_can_be_chance_is_called_so(one: Study) -> None:

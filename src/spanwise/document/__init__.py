@@ -113,11 +113,15 @@ class Document(Struct, frozen=True, kw_only=True):
         """The place of a part that does not fit the others, and what is wrong; None where all of them fit."""
         return None
 
+    def document(self) -> Document:
+        """The document alone, without what is only in memory."""
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The document as plain dicts and lists; undefined numbers are None."""
         import msgspec
 
-        plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self, enc_hook=written_out))
+        plain: dict[str, object] = msgspec.json.decode(self.encoded())
         return plain
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
@@ -131,7 +135,7 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as JSON in UTF-8: the same bytes for the same content."""
         import msgspec
 
-        encoded = msgspec.json.encode(self, enc_hook=written_out)
+        encoded = msgspec.json.encode(self.document(), enc_hook=written_out)
         spaces = self.INDENT if indent is None else indent
         return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
 

@@ -183,21 +183,31 @@ class Live(Protocol):
     def system(self, name: str) -> LiveSystem | None: ...
 
 
-class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
+class SystemResult(SystemScores, frozen=True, kw_only=True):
     """The scores of one system; `matching` tells what happened to each mention."""
 
-    @property
-    def name(self) -> str:
-        """The name of the system."""
-        name: str = self.__dict__["name"]
-        return name
+    name: str
+    live: Live | None  # what is in memory of the evaluation
+
+    def keys(self) -> list[str]:
+        """The keys of the document that are set."""
+        return [key for key in SystemScores.__struct_fields__ if getattr(self, key) is not UNSET]
+
+    def __eq__(self, other: object) -> bool:
+        """Scores are compared, wherever they were computed or read."""
+        fields = SystemScores.__struct_fields__
+        return isinstance(other, SystemScores) and all(
+            getattr(self, key) == getattr(other, key) for key in fields
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def _live(self) -> LiveSystem:
-        live: LiveSystem | None = self.__dict__["mentions"]
-        if live is None:
+        system = None if self.live is None else self.live.system(self.name)
+        if system is None:
             raise ChoiceError(_NOT_KEPT)
-        return live
+        return system
 
     @property
     def matching(self) -> Matching:
@@ -217,8 +227,8 @@ class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
     @property
     def confidence(self) -> SystemConfidence:
         """The assessment of its confidence scores, as `spanwise.confidence` gives it."""
-        whole: Evaluation = self.__dict__["whole"]
-        return whole.confidence().systems[self.name]
+        found: Confidence = reach("calibration:confidence_of")(inputs_of(self.live))
+        return found.systems[self.name]
 
     def events(self) -> list[dict[str, object]]:
         """One row for everything that is counted: the outcome, and both mentions where there are two."""
@@ -235,11 +245,18 @@ class SystemResult(SystemScores, frozen=True, kw_only=True, dict=True):
         ]
 
     def __repr__(self) -> str:
-        keys = [key for key in self.__struct_fields__ if getattr(self, key)]
+        keys = [key for key in SystemScores.__struct_fields__ if getattr(self, key)]
         return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {', '.join(keys)}>"
 
 
-class Evaluation(Document, frozen=True, kw_only=True, dict=True):
+def inputs_of(live: Live | None) -> object:
+    """What was read, as long as it is in memory."""
+    if live is None or live.inputs is None:
+        raise ChoiceError(_NOT_KEPT)
+    return live.inputs
+
+
+class Evaluation(Document, frozen=True, kw_only=True):
     """The result of an evaluation: one dataset, any number of systems.
 
     `result["name"]` is one system, `result.dataset` the test set. The sentences and the counts per unit
@@ -264,43 +281,30 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
     mentions: MentionCodes | UnsetType = UNSET
     sentences: Sequence[Sentence] = ()
 
-    def with_live(self, live: Live | None) -> Evaluation:
-        """The same document, whose systems can show their mentions as well."""
-        copy = replace(self)
-        copy.__dict__["live"] = live
-        return copy
-
-    def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Evaluation:
+    def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Self:
         """The same document with how the answers of systems were read and placed."""
-        return self.changed(answers=answers)
+        return replace(self, answers=answers)
 
-    def changed(self, **values: object) -> Evaluation:
-        """The same document with other values of some keys, and its mentions as far as they are in memory.
-
-        What is only in memory is no key of the document: it is neither written nor compared, and
-        `msgspec.structs.replace`, which copies keys alone, leaves it behind.
-        """
-        return replace(self, **values).with_live(self.live)
+    def document(self) -> Evaluation:
+        """The document alone, without what is only in memory."""
+        return self
 
     @property
-    def live(self) -> Live | None:
-        """What is only in memory: the inputs, and the systems with their mentions."""
-        live: Live | None = self.__dict__.get("live")
-        return live
+    def in_memory(self) -> Live | None:
+        """What is in memory beside the document: the inputs, and the systems with their mentions."""
+        return None
 
     @property
     def _inputs(self) -> object:
         """The mentions in memory."""
-        if self.live is None or self.live.inputs is None:
-            raise ChoiceError(_NOT_KEPT)
-        return self.live.inputs
+        return inputs_of(self.in_memory)
 
     @property
     def keeps_mentions(self) -> bool:
         """Whether the mentions are still in memory, so that more can be computed of them."""
-        return self.live is not None and self.live.inputs is not None
+        return self.in_memory is not None and self.in_memory.inputs is not None
 
-    def with_analyses(self, *, slices: Mapping[str, object] | None = None, suspects: int = 50) -> Evaluation:
+    def with_analyses(self, *, slices: Mapping[str, object] | None = None, suspects: int = 50) -> Self:
         """The same document with weak slices and suspects of gold, which its page then shows as cards.
 
         Args:
@@ -312,20 +316,18 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         if len(self.systems) > 1:
             redact = bool(self.settings.redacted)
             found = reach("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
-        return self.changed(weak=weak, suspects=found)
+        return replace(self, weak=weak, suspects=found)
 
-    def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Evaluation:
+    def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Self:
         """The same document under another name of its kind."""
-        return self.changed(kind=kind)
+        return replace(self, kind=kind)
 
     def __getitem__(self, name: str) -> SystemResult:
         if name not in self.systems:
             raise UnknownKey(str(unknown("system", name, self.systems)))
-        live = self.live
         scores = self.systems[name]
-        system = SystemResult(**{key: getattr(scores, key) for key in scores.__struct_fields__})
-        system.__dict__.update(whole=self, name=name, mentions=None if live is None else live.system(name))
-        return system
+        keys = {key: getattr(scores, key) for key in scores.__struct_fields__}
+        return SystemResult(**keys, name=name, live=self.in_memory)
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
@@ -393,7 +395,28 @@ class Evaluation(Document, frozen=True, kw_only=True, dict=True):
         return str(reach("reports.notebook:notebook_table")(self))
 
 
-class EvaluationSummary(Evaluation, frozen=True, kw_only=True, dict=True):
+class LiveEvaluation(Evaluation, frozen=True, kw_only=True):
+    """An evaluation with what is in memory beside the document, which is no key of it and never written."""
+
+    live: Live
+
+    @property
+    def in_memory(self) -> Live | None:
+        """The inputs, and the systems with their mentions."""
+        return self.live
+
+    def document(self) -> Evaluation:
+        """The document alone."""
+        return Evaluation(**{key: getattr(self, key) for key in Evaluation.__struct_fields__})
+
+    def __eq__(self, other: object) -> bool:
+        """Documents are compared, not what is in memory."""
+        return isinstance(other, Evaluation) and self.document() == other.document()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class EvaluationSummary(Evaluation, frozen=True, kw_only=True):
     """An evaluation that is read without its sentences."""
 
     # No document has a field of this name, so that the field of its real name is ignored.

@@ -302,7 +302,8 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     Raises:
         ChoiceError: the result is a loaded document or was evaluated in parts, so that it has none.
     """
-    block = result.live.kept if isinstance(result.live, KeptMentions) else None
+    live = result.in_memory
+    block = live.kept if isinstance(live, KeptMentions) else None
     if not isinstance(block, EvaluatedBlock):
         raise ChoiceError(
             "mention columns and slice floors need every mention, but a loaded document and an evaluation "

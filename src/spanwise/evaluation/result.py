@@ -17,6 +17,7 @@ from spanwise.document.evaluation import (
     Evaluation,
     ExampleCounts,
     Later,
+    LiveEvaluation,
     MentionCodes,
     PackedMeasure,
     Sentence,
@@ -96,7 +97,8 @@ def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
     )
     codes = kept.codes(settings.block or 1)
     document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)
-    return document.with_live(KeptMentions(kept))
+    keys = {key: getattr(document, key) for key in Evaluation.__struct_fields__}
+    return LiveEvaluation(**keys, live=KeptMentions(kept))
 
 
 def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
