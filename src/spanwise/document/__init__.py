@@ -37,19 +37,24 @@ def given(value: T | UnsetType) -> T | None:
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a document: its keys are its attributes; keys that were not set are left out of the JSON."""
 
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """All keys of this part, set or not."""
+        return cls.__struct_fields__
+
     def keys(self) -> list[str]:
         """The keys that are set."""
-        return [key for key in self.__struct_fields__ if getattr(self, key) is not UNSET]
+        return [key for key in self.known_keys() if getattr(self, key) is not UNSET]
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.keys():
-            raise UnknownKey(_not_here(key, self.__struct_fields__))
+            raise UnknownKey(_not_here(key, self.known_keys()))
         return getattr(self, key)
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(_not_here(name, type(self).__struct_fields__))
+            raise AttributeError(_not_here(name, type(self).known_keys()))
 
 
 def _not_here(name: str, keys: tuple[str, ...]) -> str:

@@ -189,15 +189,15 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     name: str
     live: Live | None  # what is in memory of the evaluation
 
-    def keys(self) -> list[str]:
-        """The keys of the document that are set."""
-        return [key for key in SystemScores.__struct_fields__ if getattr(self, key) is not UNSET]
+    @classmethod
+    def known_keys(cls) -> tuple[str, ...]:
+        """All keys of the document, set or not."""
+        return SystemScores.__struct_fields__
 
     def __eq__(self, other: object) -> bool:
         """Scores are compared, wherever they were computed or read."""
-        fields = SystemScores.__struct_fields__
         return isinstance(other, SystemScores) and all(
-            getattr(self, key) == getattr(other, key) for key in fields
+            getattr(self, key) == getattr(other, key) for key in self.known_keys()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -245,7 +245,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
         ]
 
     def __repr__(self) -> str:
-        keys = [key for key in SystemScores.__struct_fields__ if getattr(self, key)]
+        keys = [key for key in self.known_keys() if getattr(self, key)]
         return f"<spanwise.SystemResult {self.name}: F1 {_points(self)}; {', '.join(keys)}>"
 
 
