@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
@@ -12,21 +12,10 @@ from msgspec import Struct, field
 
 from spanwise.attributes import (
     ATTRIBUTES,
-    Attribute,
-    Context,
-    Lexicon,
-    Toughness,
-    Values,
-    choose,
-    toughness,
-    values_of,
-    why_absent,
 )
-from spanwise.buckets import Bucket, Bucketing, Strategy, default_strategy, fit, range_text
+from spanwise.buckets import Bucket, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
-from spanwise.corpus import Corpus
-from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation._choices import Inputs
+from spanwise.errors import ChoiceError
 
 __all__ = [
     "DEFAULT",
@@ -35,13 +24,8 @@ __all__ = [
     "TOUGHNESS",
     "Condition",
     "Criterion",
-    "Described",
-    "Sides",
-    "Told",
     "WordSearch",
     "bucket_holds",
-    "describe_sides",
-    "listed_attributes",
     "parse",
     "unsearchable",
     "words_of",
@@ -389,142 +373,12 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return matching
 
 
-class Told(Struct, frozen=True, eq=False):
-    """One attribute of mentions: the bucket of each, and its value where one is known."""
-
-    bucketing: Bucketing
-    bucket: Ints
-    values: Values | None = None
-
-
-class Described(Struct, frozen=True, eq=False):
-    """What conditions can ask of the mentions of one side; toughness exists only for gold."""
-
-    number: int
-    attributes: Mapping[str, Told]
-    toughness: Toughness | None = None
-    words: Mapping[str, Search] = {}  # which mentions hold a word, or are beside it
-
-    def mask(self, condition: str | Condition) -> Bools:
-        """Which mentions meet a condition.
-
-        Raises:
-            ChoiceError: it names an unknown attribute or value.
-        """
-        parsed = parse(condition) if isinstance(condition, str) else condition
-        return parsed.mask(self.compare)
-
-    def compare(self, one: Criterion) -> Bools:
-        """Which mentions meet one comparison; a mention without a value meets none but `!=`."""
-        if one.operator == "!=":
-            return ~self.compare(one.opposite())
-        if one.attribute == TOUGHNESS:
-            return self._tough(one)
-        if one.attribute in self.words:
-            if one.operator != "=":
-                raise unsearchable(one)
-            search = self.words[one.attribute]
-            return np.asarray(np.logical_or.reduce([search(value) for value in one.values]))
-        if one.attribute not in self.attributes:
-            names = [*self.attributes, TOUGHNESS, *self.words]
-            raise unknown("attribute of these mentions", one.attribute, names)
-        told = self.attributes[one.attribute]
-        if one.operator == "=":
-            return np.asarray(np.logical_or.reduce([_equal(told, value, one) for value in one.values]))
-        if told.values is None or told.values.names is not None:
-            raise ChoiceError(
-                f"{str(one)!r} compares {one.attribute!r}, whose values are names.\nUse = or != with it."
-            )
-        value, bound = told.values.value, float(one.values[0])
-        with np.errstate(invalid="ignore"):
-            held = _ordered(value, one.operator, bound)
-        return np.asarray(held & told.values.defined)
-
-    def _tough(self, one: Criterion) -> Bools:
-        if self.toughness is None:
-            raise ChoiceError(
-                f"{str(one)!r} asks for tough subsets, "
-                "which need training data and exist only for gold mentions.\n"
-                "Leave it out, or give train= to tell seen mentions from unseen ones."
-            )
-        if one.operator != "=":
-            raise ChoiceError(
-                f"{str(one)!r} compares names of subsets as if they were numbers.\nUse = or != with them."
-            )
-        return np.asarray(np.logical_or.reduce([self.toughness.of(value) for value in one.values]))
-
-
 def unsearchable(one: Criterion) -> ChoiceError:
     """The error for a comparison that text cannot answer."""
     return ChoiceError(
         f"{str(one)!r} cannot be searched for.\n"
         "Use text=WORD or sentence=WORD, or != with them, on data that have text."
     )
-
-
-class Sides(Struct, frozen=True, eq=False):
-    """What conditions can ask of gold and predicted mentions, under the same buckets."""
-
-    gold: Described
-    predicted: Mapping[str, Described]
-    absent: Mapping[str, str]
-
-
-def describe_sides(
-    inputs: Inputs,
-    *,
-    attributes: str | Attribute | Iterable[str | Attribute] = DEFAULT,
-    buckets: Mapping[str, str | Strategy] | None = None,
-    vocabulary: Iterable[str] | None = None,
-    lowercase: bool = False,
-) -> Sides:
-    """What conditions can ask of mentions: attributes in buckets that are fitted on gold, and toughness."""
-    lexicon = Lexicon.of(inputs.train) if inputs.train else None
-    gold = inputs.gold.mentions
-    context = Context(
-        corpus=inputs.corpus,
-        gold=gold,
-        lexicon=lexicon,
-        known=None if vocabulary is None else frozenset(vocabulary),
-        lowercase=lowercase,
-    )
-    gold_side, *others = context.sides([gold, *inputs.systems.values()])
-    asked = buckets or {}
-    chosen = {
-        one.name: one for one in choose([*listed_attributes(attributes), *asked]) if one.unit == "mention"
-    }
-    cuts = {choose([key])[0].name: how for key, how in asked.items()}
-    absent = {key: why for key, one in chosen.items() if (why := why_absent(one, context)) is not None}
-    told: dict[str, dict[str, Told]] = {"": {}, **{system: {} for system in inputs.systems}}
-    for key, one in chosen.items():
-        if key in absent:
-            continue
-        values = values_of(one, gold_side)
-        bucketing = fit(cuts.get(key, default_strategy(one)), values, attribute=key)
-        told[""][key] = Told(bucketing, bucketing.assign(values), values)
-        for system, side in zip(inputs.systems, others, strict=True):
-            there = values_of(one, side)
-            told[system][key] = Told(bucketing, bucketing.assign(there), there)
-    tough: Toughness | None = None
-    if not inputs.corpus.without_text:
-        tough = toughness(inputs.corpus, gold, lexicon, side=gold_side)
-    search = _search_of(inputs.corpus)
-    return Sides(
-        Described(len(gold), told.pop(""), tough, words_of(search, partial(getattr, gold))),
-        {
-            system: Described(len(mentions), told[system], None, words_of(search, partial(getattr, mentions)))
-            for system, mentions in inputs.systems.items()
-        },
-        absent,
-    )
-
-
-def _search_of(corpus: Corpus) -> WordSearch | None:
-    if corpus.without_text:
-        return None
-    if corpus.texts is not None:
-        return WordSearch.of_texts(corpus.texts)
-    return WordSearch.of_tokens(corpus.tokens, corpus.vocabulary, corpus.sentences)
 
 
 def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict[str, Search]:
@@ -552,31 +406,12 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
     return {TEXT: inside, SENTENCE: around}
 
 
-def listed_attributes(attributes: str | Attribute | Iterable[str | Attribute]) -> list[str | Attribute]:
-    """Attributes one by one: names with commas, one attribute, or several."""
-    if isinstance(attributes, str):
-        return [] if attributes == "none" else [*attributes.split(",")]
-    return [attributes] if isinstance(attributes, Attribute) else [*attributes]
-
-
 def _ordered(value: Any, operator: Operator, bound: float) -> Any:
     if operator == ">=":
         return value >= bound
     if operator == "<=":
         return value <= bound
     return value > bound if operator == ">" else value < bound
-
-
-def _equal(told: Told, value: str, one: Criterion) -> Bools:
-    """Mentions in the bucket of this name or with this label or number."""
-    for number, bucket in enumerate(told.bucketing.buckets):
-        if value in (bucket.name, bucket.value) or _unspaced(value) == _unspaced(bucket.label):
-            return np.asarray(told.bucket == number)
-    number_of = _number(value)
-    if number_of is not None and told.values is not None and told.values.names is None:
-        return np.asarray((told.values.value == number_of) & told.values.defined)
-    known = [bucket.name for bucket in told.bucketing.buckets if not bucket.rest]
-    raise unknown(f"value of {one.attribute}", value, known)
 
 
 def _unspaced(text: str) -> str:

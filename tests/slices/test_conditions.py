@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conditions_oracle import DescribedSides, described_sides
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,10 +18,8 @@ from spanwise.conditions import (
     Condition,
     Criterion,
     Operator,
-    Sides,
     WordSearch,
     bucket_holds,
-    describe_sides,
     parse,
 )
 from spanwise.evaluation import gather
@@ -124,7 +123,7 @@ def test_what_is_no_condition_is_refused(text: str) -> None:
         parse(text)
 
 
-def sides() -> Sides:
+def sides() -> DescribedSides:
     gold = spanwise.read(
         [["B-PER", "I-PER", "I-PER", "O"], ["B-LOC", "O", "B-PER", "O"]],
         tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
@@ -134,7 +133,7 @@ def sides() -> Sides:
         tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
     )
     inputs = gather(gold, {"m": mine}, [gold], align="strict", reading={}, name=None)
-    return describe_sides(inputs, attributes="all")
+    return described_sides(inputs, ("all",))
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+from conditions_oracle import DescribedSides, described_sides
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from typed import loaded
 
 import spanwise
-from spanwise.conditions import Condition, Criterion, Operator, Sides, describe_sides, parse
+from spanwise.conditions import Condition, Criterion, Operator, parse
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import Inputs, gather
@@ -25,7 +26,7 @@ from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, r
 from spanwise.workbench.drawing import Shown, View, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
-Case: TypeAlias = tuple[SliceIndex, Inputs, Sides]
+Case: TypeAlias = tuple[SliceIndex, Inputs, DescribedSides]
 OPERATORS: tuple[Operator, ...] = ("=", "!=", ">=", "<")
 ATTRIBUTES = ("label", "entity_length", "entity_density", "sentence_length", "entity_frequency")
 
@@ -37,7 +38,7 @@ def case(folder: Path) -> Case:
     inputs = gather(
         folder / "gold.conll", files, [folder / "train.conll"], align="strict", reading={}, name=None
     )
-    return index, inputs, describe_sides(inputs)
+    return index, inputs, described_sides(inputs)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
