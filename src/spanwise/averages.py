@@ -83,7 +83,7 @@ def deviations(runs: Sequence[SystemScores]) -> SystemScores:
         )
         for name, table in system.attributes.items()
     }  # fmt: skip
-    order = {_slice_key(row): place for place, row in enumerate(means.slices)}
+    order = {_slice_key(row): index for index, row in enumerate(means.slices)}
     ordered = sorted(system.slices, key=lambda row: order[_slice_key(row)])
     return replace(system, attributes=attributes, slices=tuple(ordered))
 
@@ -186,7 +186,7 @@ def _slice_key(row: WeakSlice) -> tuple[object, ...]:
 def _confusion(tables: Sequence[Confusion], fold: Fold, runs: int) -> Confusion:
     """The tables of all runs over the labels of any of them; a label that a run lacks is nowhere in it."""
     labels = tuple(dict.fromkeys(label for table in tables for label in table.labels))
-    places = [{label: place for place, label in enumerate(table.labels)} for table in tables]
+    places = [{label: index for index, label in enumerate(table.labels)} for table in tables]
 
     def mean(numbers: Iterable[float]) -> Any:
         return _whole(fold(list(numbers)))

@@ -208,7 +208,7 @@ def content_of(parts: Iterable[Annotation]) -> str:
     labels = (
         mentions[0].labels
         if len(mentions) == 1
-        else sorted({name for one in mentions for name in one.labels})
+        else sorted({name for mention in mentions for name in mention.labels})
     )
     digest.update("\0".join(labels).encode("utf-8", "surrogatepass"))
     sentences = offsets(np.concatenate(lengths))
@@ -216,8 +216,13 @@ def content_of(parts: Iterable[Annotation]) -> str:
     columns = (
         sentences,
         None if documents is None else ints(np.concatenate([*documents, [len(sentences) - 1]])),
-        *(np.concatenate([getattr(one, name) for one in mentions]) for name in ("sentence", "start", "end")),
-        np.concatenate([codes([code[name] for name in one.labels])[one.label] for one in mentions]),
+        *(
+            np.concatenate([getattr(mention, name) for mention in mentions])
+            for name in ("sentence", "start", "end")
+        ),
+        np.concatenate(
+            [codes([code[name] for name in mention.labels])[mention.label] for mention in mentions]
+        ),
     )
     for column in columns:
         digest.update(b"|" if column is None else np.ascontiguousarray(column).tobytes())

@@ -164,7 +164,10 @@ def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
     for one in criteria:
         if one.operator not in ("=", "!=") and (len(one.values) > 1 or _number(one.values[0]) is None):
             raise ChoiceError(f"{str(one)!r} compares with something that is not a number.\n{_EXAMPLE}")
-    return [Criterion(one.attribute, one.operator, tuple(sorted(set(one.values)))) for one in criteria]
+    return [
+        Criterion(criterion.attribute, criterion.operator, tuple(sorted(set(criterion.values))))
+        for criterion in criteria
+    ]
 
 
 def _operator(text: str) -> Operator:
@@ -394,7 +397,7 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
         mask = np.zeros(len(columns[0]), dtype=bool)
         for first in range(0, len(mask), BLOCK):
             block = slice(first, first + BLOCK)
-            mask[block] = search.holding(asked, *window(*(ints(one[block]) for one in columns)))
+            mask[block] = search.holding(asked, *window(*(ints(column[block]) for column in columns)))
         return mask
 
     def inside(asked: str) -> Bools:

@@ -251,9 +251,9 @@ def draw(inventory: Inventory, part: Part, *, sentences: int, seed: int) -> Draw
     }
     for number, pattern in enumerate(patterns):
         at = starts[:-1][chosen == number]
-        for place, filler in enumerate(pattern):
+        for index, filler in enumerate(pattern):
             drawn = _fill(shuffled[filler], len(at), part, random) if isinstance(filler, str) else filler
-            pieces[at + place] = drawn
+            pieces[at + index] = drawn
     return DrawnText(ints(pieces), starts, documents)
 
 

@@ -259,9 +259,9 @@ def distinct(rows: Iterable[WeakSlice], system: SystemScores) -> list[list[WeakS
     listed = list(rows)
     held = [_held(row, system) for row in listed]
     groups: list[list[int]] = []
-    for place, own in enumerate(held):
+    for index, own in enumerate(held):
         alike = [group for group in groups if any(_alike(own, held[one]) for one in group)]
-        joined = sorted([place, *(one for group in alike for one in group)])
+        joined = sorted([index, *(one for group in alike for one in group)])
         groups = sorted([*(group for group in groups if group not in alike), joined])
     return [[listed[place] for place in group] for group in groups]
 
@@ -457,7 +457,7 @@ def lettering(scores: Mapping[str, float | None]) -> dict[str, str]:
         {'bert': 'a', 'crf': 'b'}
     """
     order = sorted(scores, key=lambda name: (-_or_lowest(scores[name]), name))
-    return {name: letter(place) for place, name in enumerate(order)}
+    return {name: letter(index) for index, name in enumerate(order)}
 
 
 def letter(place: int) -> str:
@@ -514,13 +514,13 @@ def rank_flips(scores: Mapping[str, float], slices: Iterable[Mapping[str, float]
     """
     flips = []
     names = sorted(scores)
-    for place, values in enumerate(slices):
-        for at, one in enumerate(names):
+    for index, values in enumerate(slices):
+        for at, name in enumerate(names):
             for other in names[at + 1 :]:
-                overall = scores[one] - scores[other]
-                here = values.get(one, nan) - values.get(other, nan)
+                overall = scores[name] - scores[other]
+                here = values.get(name, nan) - values.get(other, nan)
                 if not overall * here < 0:  # undefined and equal scores reverse nothing
                     continue
-                lead, trail = (one, other) if overall > 0 else (other, one)
-                flips.append(Reversal(place, lead, trail, abs(overall), abs(here)))
+                lead, trail = (name, other) if overall > 0 else (other, name)
+                flips.append(Reversal(index, lead, trail, abs(overall), abs(here)))
     return sorted(flips, key=lambda row: -row.reversal)

@@ -68,13 +68,13 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
     """
     names = sorted(known)
     # Differences in case are common slips, so they are ignored.
-    folded = {one.casefold(): one for one in reversed(names)}
+    folded = {name.casefold(): name for name in reversed(names)}
     import difflib  # only needed for a wrong name
 
     near = difflib.get_close_matches(str(name), names, n=1) or [
         folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)
     ]
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    between = "; " if any("," in one for one in names) else ", "
+    between = "; " if any("," in name for name in names) else ", "
     listed = f"There are: {between.join(names)}." if names else "There are none yet."
     return ChoiceError(f"no {kind} is called {name!r}.{hint}\n{listed}")

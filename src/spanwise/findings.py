@@ -65,7 +65,7 @@ def findings_over_runs(
     scores = {
         name: {run: one.primary(primary) for run, one in runs.items()} for name, runs in systems.items()
     }
-    defined = {name: [one for one in runs.values() if one is not None] for name, runs in scores.items()}
+    defined = {name: [run for run in runs.values() if run is not None] for name, runs in scores.items()}
     order = list(lettering({name: mean_of(values).mean for name, values in defined.items()}))
     if not order:
         return ()

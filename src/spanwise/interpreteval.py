@@ -588,12 +588,14 @@ def with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departure
     systems = dict(summary.systems)
     for name, tagged in zip(inputs.systems, predicted, strict=True):
         figures[name] = evaluate(gold[name], tagged, training, vocabulary=choices.vocabulary)
-        attributes = {key: _preset_attribute(one) for key, one in figures[name].attributes.items()}
+        attributes = {
+            key: _preset_attribute(attribute) for key, attribute in figures[name].attributes.items()
+        }
         scores = replace(systems[name], attributes=attributes)
         systems[name] = replace(scores, slices=slices(scores, summary.dataset.mentions))
     comparisons = tuple(
-        replace(one, interpreteval=compare(*(figures[name] for name in one.systems)))
-        for one in summary.comparisons
+        replace(comparison, interpreteval=compare(*(figures[name] for name in comparison.systems)))
+        for comparison in summary.comparisons
     )
     off = tuple(switch.name for switch in fields(Departures) if not getattr(departures, switch.name))
     return replace(

@@ -126,8 +126,8 @@ def _mean_deviations(
         return deviations[0]
     return {
         name: (
-            np.mean([one[name][0] for one in deviations], axis=0),
-            np.any([one[name][1] for one in deviations], axis=0),
+            np.mean([deviation[name][0] for deviation in deviations], axis=0),
+            np.any([deviation[name][1] for deviation in deviations], axis=0),
         )
         for name in deviations[0]
     }
@@ -330,20 +330,20 @@ def _joint_blocks(
 
     With `looked_at` the arrays hold only those cells; rows are the same, so sums have the same bits.
     """
-    counts = [one.counts for one in tables]
+    counts = [table.counts for table in tables]
     cells, columns = len(counts[0].cells), len(counts[0].columns)
     if len(counts) == 1:
         distinct, times = np.arange(len(counts[0].rows), dtype=np.int32)[:, None], counts[0].times
     else:
         distinct, times = joint_numbers(counts)
     step = max(1, BLOCK // max(cells * columns * len(tables), 1))
-    held = [one.rows if looked_at is None else one.of_cells(looked_at).rows for one in counts]
+    held = [count.rows if looked_at is None else count.of_cells(looked_at).rows for count in counts]
     for at in range(0, max(len(distinct), 1), step):
         chosen = distinct[at : at + step]
         yield (
             [
-                rows[chosen[:, place]].astype(np.float64).reshape(len(chosen), -1, columns)
-                for place, rows in enumerate(held)
+                rows[chosen[:, index]].astype(np.float64).reshape(len(chosen), -1, columns)
+                for index, rows in enumerate(held)
             ],
             times[at : at + step],
         )

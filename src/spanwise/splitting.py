@@ -485,32 +485,32 @@ def divided(pool: Pool, target: Target, numbers: Sequence[Sequence[float]], orde
 
 def pooled(annotations: Sequence[Annotation]) -> Annotation:
     """All sentences of all annotations, one after the other; documents where all of them mark some."""
-    corpora = with_one_vocabulary([one.corpus for one in annotations])
-    sides = with_one_labelling([one.mentions for one in annotations])
+    corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
+    sides = with_one_labelling([annotation.mentions for annotation in annotations])
     first = corpora[0]
-    if any((one.unit, one.without_text) != (first.unit, first.without_text) for one in corpora):
+    if any((corpus.unit, corpus.without_text) != (first.unit, first.without_text) for corpus in corpora):
         raise InputError(
             "some files hold tokens and others text or positions, and cannot be divided together.\n"
             "Convert them to one format first."
         )
-    begins = offsets([len(one) for one in corpora])
+    begins = offsets([len(corpus) for corpus in corpora])
 
     def all_of(pick: Callable[[Corpus], Any]) -> Column | None:
-        columns = [pick(one) for one in corpora]
+        columns = [pick(corpus) for corpus in corpora]
         return None if any(column is None for column in columns) else np.concatenate(columns)
 
     def names_of(pick: Callable[[Corpus], Any]) -> tuple[str, ...] | None:
-        lists = [pick(one) for one in corpora]
+        lists = [pick(corpus) for corpus in corpora]
         return None if any(names is None for names in lists) else tuple(chain.from_iterable(lists))
 
     corpus = Corpus(
-        tokens=np.concatenate([one.tokens for one in corpora]),
+        tokens=np.concatenate([corpus.tokens for corpus in corpora]),
         vocabulary=first.vocabulary,
-        sentences=offsets(np.concatenate([one.lengths for one in corpora])),
+        sentences=offsets(np.concatenate([corpus.lengths for corpus in corpora])),
         documents=None
-        if any(one.documents is None for one in corpora)
+        if any(corpus.documents is None for corpus in corpora)
         else offsets(
-            np.concatenate([np.diff(one.documents) for one in corpora if one.documents is not None])
+            np.concatenate([np.diff(corpus.documents) for corpus in corpora if corpus.documents is not None])
         ),
         unit=first.unit,
         without_text=first.without_text,

@@ -304,8 +304,10 @@ def compact(matrix: Numbers) -> Numbers:
     """A matrix whose column sums are exact in any order: in single precision where that is enough."""
     step = max(1, BLOCK_BITS // 8 // max(len(matrix), 1))  # columns: copies of all of them would be large
     parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
-    most = max((float(np.abs(one).sum(axis=0, dtype=np.float64).max(initial=0)) for one in parts), default=0)
-    if most < 2**22 and all(_in_quarters(one) for one in parts):
+    most = max(
+        (float(np.abs(part).sum(axis=0, dtype=np.float64).max(initial=0)) for part in parts), default=0
+    )
+    if most < 2**22 and all(_in_quarters(part) for part in parts):
         return matrix.astype(np.float32, copy=False)
     return on_grid(matrix, most)
 
@@ -409,7 +411,7 @@ def stepped_down(
         correction: "maxt"; or "bh" over the uncorrected p-values.
     """
     swapping = Swapping.of_matrices(matrices)
-    scored = [hypotheses.scores(one[None].astype(np.float64))[0] for one in totals]
+    scored = [hypotheses.scores(total[None].astype(np.float64))[0] for total in totals]
     seen = np.stack([scored[one] - scored[other] for one, other in pairs])
     bound, number = np.abs(seen) - TIE, resampling.resamples
     square, reached = np.zeros(seen.shape), np.zeros(seen.shape, dtype=np.int64)

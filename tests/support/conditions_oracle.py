@@ -66,6 +66,7 @@ class DescribedMentions(Struct, frozen=True, eq=False):
         if name == TOUGHNESS and self.toughness is None:
             raise ChoiceError("only gold mentions are tough")
         if how == "=":
+            equal: Search
             if name == TOUGHNESS and self.toughness is not None:
                 equal = self.toughness.of
             elif name in self.words:

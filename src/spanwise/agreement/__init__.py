@@ -166,7 +166,7 @@ def agree(
         majority=majority_counts(presence, sums.votes, votes),
         notes=_notes(presence),
         sentences=tuple(
-            replace(one.shown, document=presence.documents[one.document]) for one in sums.examples
+            replace(example.shown, document=presence.documents[example.document]) for example in sums.examples
         ),
     )
 
@@ -244,7 +244,7 @@ def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) 
     """The mentions that most annotators marked, on the documents that two or more have."""
     parts = sums.majority
     begins = offsets([part.sentences for part in parts])
-    added = {one.row[3] for one in asked.decisions if one.accepted}
+    added = {decision.row[3] for decision in asked.decisions if decision.accepted}
     names = tuple(sorted({*sums.labels, *added}))
     mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
     reading = Reading(path="<majority>")
@@ -256,7 +256,7 @@ def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) 
         Annotation(part.corpus, part.mentions) for part in parts if part.corpus is not None and part.sentences
     ]
     corpus = joined_files(texts).corpus if texts else Corpus.of([])
-    called = [one.corpus.document_ids for one in texts]
+    called = [text.corpus.document_ids for text in texts]
     if called and all(own is not None for own in called):
         corpus = replace(corpus, document_ids=tuple(name for own in called for name in own or ()))
     return Annotation(corpus, mentions, reading)
@@ -398,7 +398,7 @@ def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> Agreem
     """The sums of consecutive blocks."""
     labels = tuple(sorted({label for part in parts for label in part.labels}))
     parts = [part.relabeled(labels, asked.tokens) for part in parts]
-    examples = [one for part in parts for one in part.examples]
+    examples = [example for part in parts for example in part.examples]
     return AgreementSums(
         labels=labels,
         mentions=ints(sum(part.mentions for part in parts)),

@@ -120,7 +120,7 @@ def _paths(given: Any, what: str) -> dict[str, str] | None:
         if not all(isinstance(one, str | os.PathLike) for one in listed):
             return None
         sources = named_annotators(listed, what)
-    if not all(isinstance(one, str | os.PathLike) for one in sources.values()):
+    if not all(isinstance(source, str | os.PathLike) for source in sources.values()):
         return None
     paths = {str(name): os.fspath(path) for name, path in sources.items()}
     apart = any(WHO in path or _of_several(path) for path in paths.values())
@@ -269,13 +269,13 @@ def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Seque
     total: list[tuple[int, int, int]] = []
     for file in files:
         columns = (file.sizes.tolist(), file.lengths.tolist(), file.texts)
-        for place, (size, length, text) in enumerate(zip(*columns, strict=True)):
-            if place == 0 and file.path in goes_on:
+        for index, (size, length, text) in enumerate(zip(*columns, strict=True)):
+            if index == 0 and file.path in goes_on:
                 begun = total[-1]
                 total[-1] = (begun[0] + size, begun[1] + length, _behind(begun[2], text, size))
                 continue
             total.append((size, length, text))
-            names += file.names[place : place + 1] if file.names is not None else ()
+            names += file.names[index : index + 1] if file.names is not None else ()
     sizes, lengths = (ints([own[column] for own in total]) for column in (0, 1))
     called = names if kind in ("names", "contents") and len(names) == len(total) else None
     if kind == "names":
@@ -354,10 +354,10 @@ class LakeGround(Struct, frozen=True, eq=False):
             annotations.append(joined_files([one for _, _, one in own]) if own else None)
             documents.append(ints(np.flatnonzero(present)))
             starts.append(offsets(sizes[present]))
-        some = next(one for one in annotations if one is not None)
+        some = next(annotation for annotation in annotations if annotation is not None)
         empty = Annotation(Corpus.of([]), some.mentions.take(slice(0, 0)))
         empty = replace(empty, corpus=replace(empty.corpus, unit=some.corpus.unit))
-        whole = [empty if one is None else one for one in annotations]
+        whole = [empty if annotation is None else annotation for annotation in annotations]
         corpora = with_one_vocabulary([one.corpus for one in whole])
         n = len(self.presence.annotators)
         first_of = self.present[:n, begin:end].argmax(axis=0).tolist()
@@ -462,10 +462,10 @@ def _cut(party: int, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
         new[1:] = (block[1:] != block[:-1]) | (number[1:] != number[:-1] + 1)
         runs = np.append(np.flatnonzero(new), len(number)).tolist()
         held = Held.of({"only": whole}, sentences=[int(edges[run]) - begin for run in runs[1:-1]])
-        for place, (low, high) in enumerate(pairwise(runs)):
+        for index, (low, high) in enumerate(pairwise(runs)):
             if block[low] < 0:
                 continue
-            part = read_piece(held, PartBytes(place))["only"]
+            part = read_piece(held, PartBytes(index))["only"]
             if whole.corpus.document_ids is None:
                 part = replace(part, corpus=replace(part.corpus, document_ids=None))
             if whole.corpus.ids is None:

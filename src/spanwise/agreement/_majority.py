@@ -179,8 +179,8 @@ def _table(own: Bools, majority: Bools, target: _Targets) -> Ints:
     """(annotators × [both, own, majority] × units that hold a mention)."""
     table = np.zeros((len(own), 3, target.units), dtype=np.int64)
     for row, (mine, theirs) in enumerate(zip(own, majority, strict=True)):
-        for place, mask in enumerate((mine & theirs, mine, theirs)):
-            table[row, place] = np.bincount(target.unit[mask], minlength=target.units)
+        for index, mask in enumerate((mine & theirs, mine, theirs)):
+            table[row, index] = np.bincount(target.unit[mask], minlength=target.units)
     return ints(table[:, :, table[:, 1:].any(axis=(0, 1))])
 
 
@@ -330,18 +330,18 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
 def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
     """The decisions about the sentences of a block, each of which must be inside its sentence."""
     corpus, here = ground.corpus, {}
-    for one in decisions:
-        sentence, start, end, label = one.row
+    for decision in decisions:
+        sentence, start, end, label = decision.row
         own = sentence - ground.sentence
         if not 0 <= own < len(corpus):
             continue
         size = int(corpus.lengths[own]) if corpus.texts is None else len(corpus.texts[own])
         if not 0 <= start < end or (end > size and not corpus.without_text):
             raise InputError(
-                f"{one.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
+                f"{decision.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
                 "Positions are half-open and count from 0."
             )
-        here[own, start, end, label] = one.accepted
+        here[own, start, end, label] = decision.accepted
     return here
 
 

@@ -142,8 +142,8 @@ def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[Ag
         documents = None
         if few:
             documents = {
-                presence.documents[place]: overlap(sums.both[place, number], *sums.sizes[place, [i, j]])
-                for place in np.flatnonzero(common).tolist()
+                presence.documents[index]: overlap(sums.both[index, number], *sums.sizes[index, [i, j]])
+                for index in np.flatnonzero(common).tolist()
             }
         result.append(
             AgreementPair(

@@ -124,10 +124,10 @@ def placed(
     known: dict[Key, int] = {}
     holder: list[tuple[int, int]] = []
     for party in range(len(annotators)):
-        for place, key in enumerate(keys[party]):
+        for index, key in enumerate(keys[party]):
             if key not in known:
                 known[key] = len(known)
-                holder.append((party, place))
+                holder.append((party, index))
     documents = tuple(ints([known.get(key, -1) for key in own]) for own in keys)
     present = np.zeros((len(keys), len(known)), dtype=bool)
     for party, own in enumerate(documents):
@@ -172,10 +172,10 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
     parties = {**annotators, **systems}
     check_parties(
         list(annotators),
-        [one.corpus.unit for one in parties.values()],
-        [one.reading.path for one in parties.values()],
+        [party.corpus.unit for party in parties.values()],
+        [party.reading.path for party in parties.values()],
     )
-    corpora = with_one_vocabulary([one.corpus for one in parties.values()])
+    corpora = with_one_vocabulary([party.corpus for party in parties.values()])
     keys, names, marked = _keys(corpora)
     where = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
     starts = [_starts(corpus, len(own)) for corpus, own in zip(corpora, keys, strict=True)]
@@ -198,8 +198,8 @@ def grounded(
     sizes = [int(starts[party][place + 1] - starts[party][place]) for party, place in holder]
     first = offsets(sizes)
     on_ground = [
-        _on_ground(one, own, begins, numbers, first, corpus)
-        for one, own, begins, numbers in zip(annotations, corpora, starts, documents, strict=True)
+        _on_ground(annotation, own, begins, numbers, first, corpus)
+        for annotation, own, begins, numbers in zip(annotations, corpora, starts, documents, strict=True)
     ]
     return corpus, first, tuple(with_one_labelling(on_ground))
 
@@ -283,7 +283,10 @@ class HeldGround(Struct, frozen=True, eq=False):
         mentions: Sequence[Mentions] = self.mentions
         if len(self.cuts) > 2:
             position = _size_before(corpus, begin)
-            corpus, mentions = _between(corpus, begin, end), [_rows(one, begin, end) for one in mentions]
+            corpus, mentions = (
+                _between(corpus, begin, end),
+                [_rows(mention, begin, end) for mention in mentions],
+            )
         return block_of(corpus, document, mentions, self.presence, numbers, sentence=begin, position=position)
 
 

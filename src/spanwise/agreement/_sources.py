@@ -74,7 +74,7 @@ def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annota
         match = shape.fullmatch(path.as_posix())
         if match is None or path.name.startswith("."):
             continue
-        rest = [text for place, text in enumerate(match.groups()) if place != shape.groupindex["who"] - 1]
+        rest = [text for index, text in enumerate(match.groups()) if index != shape.groupindex["who"] - 1]
         files.setdefault(match["who"], []).append(("/".join(rest), path))
     if not files:
         raise InputError(

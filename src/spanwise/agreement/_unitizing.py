@@ -63,10 +63,10 @@ class UnitSums(Struct, frozen=True, eq=False):
         observed = observed_sums(units, present, labels)
         single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
         documents = {
-            int(ground.numbers[place]): None
-            if unusable[place]
-            else _alpha(single[0][place], single[1][place])
-            for place in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
+            int(ground.numbers[index]): None
+            if unusable[index]
+            else _alpha(single[0][index], single[1][index])
+            for index in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
         }
         common = np.flatnonzero(present.all(axis=0))
         joined, length = _concatenated(units, common, whole)

@@ -376,7 +376,7 @@ class Tally(Struct, frozen=True, eq=False):
     def joined(cls, parts: Sequence[Tally], labels: Sequence[Ints] | None = None) -> Tally:
         """The sum of several, whose labels may have other numbers in it."""
         label = [
-            part.label if labels is None else labels[place][part.label] for place, part in enumerate(parts)
+            part.label if labels is None else labels[index][part.label] for index, part in enumerate(parts)
         ]
         return cls.of(
             ints(np.concatenate([part.item for part in parts])),
@@ -438,7 +438,7 @@ class LexiconSums(Struct, frozen=True, eq=False):
     def joined(cls, parts: Sequence[LexiconSums]) -> LexiconSums:
         """What several blocks answer."""
         labels = tuple(sorted({label for part in parts for label in part.labels}))
-        number = {label: place for place, label in enumerate(labels)}
+        number = {label: index for index, label in enumerate(labels)}
         table = [ints([number[label] for label in part.labels]) for part in parts]
         per_label = np.zeros(len(labels), dtype=np.int64)
         for part, code in zip(parts, table, strict=True):

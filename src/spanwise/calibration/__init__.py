@@ -321,7 +321,7 @@ class _Joined(Struct, frozen=True, eq=False):
     @property
     def from_tokens(self) -> bool:
         """Whether the scores of any system are made from those of tokens."""
-        return any(one.from_tokens for one in self.whole.systems.values())
+        return any(system.from_tokens for system in self.whole.systems.values())
 
 
 def _joined(opened: Opened, token_scores: TokenScores | None) -> _Joined:
@@ -500,13 +500,13 @@ class _System(Struct, frozen=True, eq=False):
     def buckets(self, bucketings: Mapping[str, Bucketing]) -> dict[str, dict[str, Scored]]:
         """The predictions in every bucket of every attribute, against the gold mentions in it."""
         cells: dict[str, dict[str, Scored]] = {}
-        for place, (name, bucketing) in enumerate(bucketings.items()):
-            here, there = self.gold.bucket[:, place], self.predicted.bucket[:, place]
+        for index, (name, bucketing) in enumerate(bucketings.items()):
+            here, there = self.gold.bucket[:, index], self.predicted.bucket[:, index]
             parts = {
                 bucket.name: self.part(np.asarray(here == code), np.asarray(there == code))
                 for code, bucket in enumerate(bucketing.buckets)
             }
-            cells[name] = {bucket: one for bucket, one in parts.items() if one.gold or len(one.score)}
+            cells[name] = {bucket: part for bucket, part in parts.items() if part.gold or len(part.score)}
         return cells
 
 
@@ -575,11 +575,11 @@ def _signature(test: _Joined, asked: Weighing, tokens: str | None, dev: bool) ->
 
 def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
     notes = []
-    for name, one in systems.items():
-        if one.missing:
-            notes.append(f"{name}: {many(one.missing, 'mention')} without a score got the lowest one.")
-        if one.overall.why is not UNSET and one.overall.predicted:
-            notes.append(f"{name}: {one.overall.why}, so calibration is not computed.")
+    for name, system in systems.items():
+        if system.missing:
+            notes.append(f"{name}: {many(system.missing, 'mention')} without a score got the lowest one.")
+        if system.overall.why is not UNSET and system.overall.predicted:
+            notes.append(f"{name}: {system.overall.why}, so calibration is not computed.")
     if draws.groups is not None and len(draws.weights):
         notes.append(
             f"The {test.whole.units:,} {test.unit}s were joined at random into {draws.groups:,} groups that "

@@ -125,8 +125,8 @@ def ap101(scored: Scored) -> float:
     correct = np.cumsum(scored.right[scored.order])
     precision = correct / np.arange(1, len(correct) + 1)
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
-    place = np.searchsorted(correct / scored.gold, RECALLS, side="left")
-    return float(np.append(envelope, 0.0)[place].sum() / len(RECALLS))
+    index = np.searchsorted(correct / scored.gold, RECALLS, side="left")
+    return float(np.append(envelope, 0.0)[index].sum() / len(RECALLS))
 
 
 def risk_area(curve: Curve) -> tuple[float, float]:
@@ -272,8 +272,10 @@ def _by_group(
 ) -> list[Floats]:
     key = owner * columns + column
     return [
-        np.bincount(key, weights=one, minlength=groups * columns).reshape(groups, columns).astype(np.float64)
-        for one in values
+        np.bincount(key, weights=value, minlength=groups * columns)
+        .reshape(groups, columns)
+        .astype(np.float64)
+        for value in values
     ]
 
 
@@ -331,9 +333,9 @@ def _curves(scored: Scored, owner: Ints, gold: Floats, weights: Floats) -> Resam
     tables = _by_group(owner, place, many, weights.shape[1], [None, scored.right])
     # Counts: their sums are exact in single precision.
     predicted, correct = (
-        np.cumsum(weights @ one.astype(np.float32), axis=1, dtype=np.float64) for one in tables
+        np.cumsum(weights @ table.astype(np.float32), axis=1, dtype=np.float64) for table in tables
     )
-    point = [np.cumsum(one.sum(axis=0, dtype=np.float64))[None] for one in tables]
+    point = [np.cumsum(table.sum(axis=0, dtype=np.float64))[None] for table in tables]
     return Resampled(predicted, correct, gold, Resampled(point[0], point[1], floats([scored.gold])))
 
 
@@ -463,7 +465,7 @@ def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
 
 def macro_of(cells: Mapping[str, ConfidenceCell]) -> Macro:
     """Means over labels."""
-    defined = [one for one in cells.values() if one.average_precision is not None]
+    defined = [cell for cell in cells.values() if cell.average_precision is not None]
     return Macro(
         average_precision=plain(ratio(sum(one.average_precision or 0.0 for one in defined), len(defined))),
         ap101=plain(ratio(sum(one.ap101 or 0.0 for one in defined), len(defined))),
@@ -480,7 +482,9 @@ def points_of(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
     columns = (curve.threshold, curve.predicted, curve.correct)
     return tuple(
         CurvePoint(threshold=threshold, predicted=predicted, correct=correct)
-        for threshold, predicted, correct in zip(*(one[chosen].tolist() for one in columns), strict=True)
+        for threshold, predicted, correct in zip(
+            *(column[chosen].tolist() for column in columns), strict=True
+        )
     ), thinned
 
 

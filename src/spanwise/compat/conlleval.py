@@ -55,7 +55,7 @@ def _tags(source: Any, reading: dict[str, Any]) -> list[list[str]]:
 
 def _raw(source: Any, columns: Sequence[Any], reading: dict[str, Any]) -> list[list[list[str]] | None]:
     """The tags of columns of a CoNLL file as they are written, None where the file has no such columns."""
-    wanted = {f"column {place}": column for place, column in enumerate(columns)}
+    wanted = {f"column {index}": column for index, column in enumerate(columns)}
     annotation = read(source, **{**reading, "columns": wanted})
     corpus = annotation.corpus
     borders = corpus.sentences.tolist()

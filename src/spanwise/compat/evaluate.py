@@ -197,7 +197,7 @@ def _accuracy(gold: list[list[str]], said: list[list[str]]) -> float:
     true = from_tags(gold)
     predicted = from_tags(said, prefer=true.reading.scheme)
     sides = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in (true, predicted)]
-    names = [np.array(one.names, dtype=object)[one.codes] for one in sides]
+    names = [np.array(side.names, dtype=object)[side.codes] for side in sides]
     return float(np.mean(names[0] == names[1])) if len(names[0]) else 0.0
 
 

@@ -87,7 +87,7 @@ def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
 def _borders(doc: object) -> tuple[dict[int, int], dict[int, int]]:
     """The token that begins at an offset, and the one after that which ends there; blank tokens aside."""
     begins, stops = _offsets(doc)
-    tokens = [(begin, stop, place) for place, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
+    tokens = [(begin, stop, index) for index, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
     solid = [token for token in tokens if token[0] < token[1]]
     return {begin: place for begin, _, place in solid}, {stop: place + 1 for _, stop, place in solid}
 

@@ -133,7 +133,9 @@ def _described(opened: Opened, most: int) -> Description:
         source.name,
         [one.part for one in tested],
         documents=source.documents,
-        zeta={key: facts.zeta[key] for key, one in facts.attributes.items() if one.kind == "numeric"},
+        zeta={
+            key: facts.zeta[key] for key, attribute in facts.attributes.items() if attribute.kind == "numeric"
+        },
         absent=opened.absent,
     )
     dataset["attributes"] = {key: _attribute(key, facts, tested) for key in facts.attributes}
@@ -225,9 +227,9 @@ def _pair(train: SupportsFloat, test: SupportsFloat) -> dict[str, float | None]:
 def _label_distance(shares: Mapping[str, Mapping[str, float | None]]) -> float | None:
     """Half the sum of the differences: the share of mentions that would need another label."""
     differences = [
-        abs(one["train"] - one["test"])
-        for one in shares.values()
-        if one["train"] is not None and one["test"] is not None
+        abs(share["train"] - share["test"])
+        for share in shares.values()
+        if share["train"] is not None and share["test"] is not None
     ]
     return fsum(differences) / 2 if differences else None
 

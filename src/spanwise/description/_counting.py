@@ -297,7 +297,7 @@ class UnitItems(Struct, frozen=True, eq=False):
         if len(parts) == 1:
             return parts[0]
         hashes, times, unit, several = (
-            np.concatenate([getattr(one, name) for one in parts]) for name in cls.__struct_fields__
+            np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__
         )
         first, item = numbered(np.ascontiguousarray(hashes))
         _, one, again = cls.counted(item, unit, len(first))

@@ -388,7 +388,7 @@ class Evaluation(Document, frozen=True, kw_only=True):
         return converted
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name}: F1 {_points(one)}" for name, one in self.systems.items())
+        scores = ", ".join(f"{name}: F1 {_points(system)}" for name, system in self.systems.items())
         return f"<spanwise.Result {self.dataset.name}: {scores}>"
 
     def _repr_html_(self) -> str:

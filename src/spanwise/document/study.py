@@ -364,8 +364,8 @@ class Study(Document, frozen=True, kw_only=True):
         return replace(
             self,
             datasets={
-                name: replace(one, units=UNSET, mentions=UNSET, sentences=UNSET)
-                for name, one in self.datasets.items()
+                name: replace(dataset, units=UNSET, mentions=UNSET, sentences=UNSET)
+                for name, dataset in self.datasets.items()
             },
         )
 

@@ -236,7 +236,9 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         from spanwise.formats.parts import pieces
 
         needed = (
-            {self.gold.file} if gold_only else {self.gold.file, *(one.file for one in self.layers.values())}
+            {self.gold.file}
+            if gold_only
+            else {self.gold.file, *(layer.file for layer in self.layers.values())}
         )
         numbers = sorted(needed)
         streams = [pieces(self.files[number]) for number in numbers]
@@ -256,7 +258,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
         found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
-        return {name: found[one.file][one.layer] for name, one in layers.items()}
+        return {name: found[layer.file][layer.layer] for name, layer in layers.items()}
 
     def only(self, systems: Mapping[str, str]) -> ManyBlocks:
         """The same blocks with some of the systems, each by its new name; files of others stay closed."""
@@ -268,8 +270,8 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         return [
             gold,
             *(
-                {**entry_of("predicted", self.files[one.file], one.layer, sums[name]), "system": name}
-                for name, one in self.layers.items()
+                {**entry_of("predicted", self.files[layer.file], layer.layer, sums[name]), "system": name}
+                for name, layer in self.layers.items()
             ),
         ]
 
@@ -597,7 +599,7 @@ class Questions(Struct, frozen=True, eq=False):
     def size(self) -> int:
         """About how many bytes the answers take that are sent to every block."""
         cases = [self.wanted, *([] if self.wanted.lowered is None else [self.wanted.lowered])]
-        return sum(WORD * len(one.words) + FORM * len(one.forms) for one in cases) + 16 * len(
+        return sum(WORD * len(case.words) + FORM * len(case.forms) for case in cases) + 16 * len(
             self.sentences.hashes
         )
 

@@ -235,8 +235,8 @@ def read_predicted(
     check_any(systems)
     annotations = together(
         [
-            partial(_read_all, named[place :: len(readers)], reader, prefer, extras)
-            for place, reader in enumerate(readers)
+            partial(_read_all, named[index :: len(readers)], reader, prefer, extras)
+            for index, reader in enumerate(readers)
         ]
     )
     every = {key: one for part in annotations for key, one in part.items()}

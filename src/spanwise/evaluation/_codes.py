@@ -70,8 +70,8 @@ class CodedMentions(Struct, frozen=True, eq=False):
             buckets=names,
             gold=gold,
             systems={
-                name: _coded_system(gold, coded(one.case.predicted, one.predicted_sides), one)
-                for name, one in systems.items()
+                name: _coded_system(gold, coded(system.case.predicted, system.predicted_sides), system)
+                for name, system in systems.items()
             },
         )
 
@@ -123,9 +123,9 @@ class CodedMentions(Struct, frozen=True, eq=False):
             buckets=buckets,
             gold=_only(first.gold, kept),
             systems={
-                name: replace(one, paired=_only(one.paired, kept), alone=_only(one.alone, kept))
+                name: replace(system, paired=_only(system.paired, kept), alone=_only(system.alone, kept))
                 for part in moved
-                for name, one in part.systems.items()
+                for name, system in part.systems.items()
             },
         )
 
@@ -146,30 +146,30 @@ class CodedMentions(Struct, frozen=True, eq=False):
             labels=tuple(labels),
             gold=moved(self.gold),
             systems={
-                name: replace(one, paired=moved(one.paired), alone=moved(one.alone))
-                for name, one in self.systems.items()
+                name: replace(system, paired=moved(system.paired), alone=moved(system.alone))
+                for name, system in self.systems.items()
             },
         )
 
     def named(self, names: Mapping[str, str]) -> CodedMentions:
         """The same with other names of the systems."""
-        return replace(self, systems={names[name]: one for name, one in self.systems.items()})
+        return replace(self, systems={names[name]: system for name, system in self.systems.items()})
 
     @property
     def number(self) -> int:
         """How many mentions gold and all systems have."""
         return len(self.gold["unit"]) + sum(
-            int((one.found == SAME).sum()) + len(one.paired["unit"]) + len(one.alone["unit"])
-            for one in self.systems.values()
+            int((system.found == SAME).sum()) + len(system.paired["unit"]) + len(system.alone["unit"])
+            for system in self.systems.values()
         )
 
 
 def used_labels(data: DatasetBlock, systems: Mapping[str, Evaluated]) -> tuple[str, ...]:
     """The labels that mentions carry, sorted."""
-    sides = [data.gold, *(one.case.predicted for one in systems.values())]
+    sides = [data.gold, *(system.case.predicted for system in systems.values())]
     return tuple(
         sorted(
-            {one.labels[code] for one in sides for code in np.flatnonzero(np.bincount(one.label)).tolist()}
+            {side.labels[code] for side in sides for code in np.flatnonzero(np.bincount(side.label)).tolist()}
         )
     )
 
@@ -183,8 +183,8 @@ def buckets_of(facts: Facts) -> dict[str, tuple[str, ...]]:
     """The names of the buckets of each attribute of mentions."""
     return {
         name: tuple(bucket.name for bucket in facts.bucketings[name].buckets)
-        for name, one in facts.attributes.items()
-        if one.unit == "mention"
+        for name, attribute in facts.attributes.items()
+        if attribute.unit == "mention"
     }
 
 
@@ -310,7 +310,7 @@ def packed_beside(
 
     There are none where a document has none, or has those of other systems.
     """
-    there = [one for one in codes if one is not UNSET]
+    there = [code for code in codes if code is not UNSET]
     if not there or len(there) < len(codes):
         return UNSET
     if any(set(one.systems) - set(renamed) for one, renamed in zip(there, names, strict=True)):
@@ -340,7 +340,7 @@ def _unpacked_system(codes: MentionCodes, columns: Sequence[PackedColumn], numbe
 
 
 def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Coded:
-    unpacked = {one.name: _unpacked(one) for one in columns}
+    unpacked = {column.name: _unpacked(column) for column in columns}
     unpacked["unit"] = np.cumsum(unpacked["unit"], dtype=np.uint32)
     limits = {
         "label": len(codes.labels),

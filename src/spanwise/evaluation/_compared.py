@@ -94,7 +94,7 @@ def compared(
     if not names:
         return ()
     aligned = _aligned([systems[name] for name in names])
-    questions = [one for one in _questions(aligned) if wanted is None or wanted(one)]
+    questions = [question for question in _questions(aligned) if wanted is None or wanted(question)]
     same = _identical(aligned, len(names))
     number = {name: same[at] for at, name in enumerate(names)}
     wholes = [(number[one], number[other]) for one, other in pairs]
@@ -123,7 +123,7 @@ def _aligned(systems: Sequence[Sequence[Sequence[Measure]]]) -> dict[MeasureKey,
     """The tested measures with the same cells for all runs of all systems that have them, a cell each."""
     by_measure: dict[MeasureKey, dict[int, list[Measure]]] = {}
     for number, runs in enumerate(systems):
-        by_key = [{one.key: one for one in measures if one.tested} for measures in runs]
+        by_key = [{measure.key: measure for measure in measures if measure.tested} for measures in runs]
         for key in by_key[0]:
             if all(key in run for run in by_key):
                 by_measure.setdefault(key, {})[number] = [run[key] for run in by_key]
@@ -142,21 +142,21 @@ def _aligned(systems: Sequence[Sequence[Sequence[Measure]]]) -> dict[MeasureKey,
 
 def same_cells(measures: Sequence[Measure]) -> list[Measure]:
     """The same measure of several systems or runs, with the cells of all of them in one order."""
-    if all(one.counts.cells == measures[0].counts.cells for one in measures):
+    if all(measure.counts.cells == measures[0].counts.cells for measure in measures):
         return list(measures)
     path_of: dict[str, Path] = {}
-    for one in measures:
-        added = len(one.paths) - len(one.counts.cells)  # such as the sum over labels, in front
-        for cell, path in zip(one.counts.cells, one.paths[added:], strict=True):
+    for measure in measures:
+        added = len(measure.paths) - len(measure.counts.cells)  # such as the sum over labels, in front
+        for cell, path in zip(measure.counts.cells, measure.paths[added:], strict=True):
             path_of.setdefault(cell, path)
     cells = tuple(path_of)
     return [
         replace(
-            one,
-            counts=one.counts.with_cells(cells),
-            paths=(*one.paths[: len(one.paths) - len(one.counts.cells)], *path_of.values()),
+            measure,
+            counts=measure.counts.with_cells(cells),
+            paths=(*measure.paths[: len(measure.paths) - len(measure.counts.cells)], *path_of.values()),
         )
-        for one in measures
+        for measure in measures
     ]
 
 
@@ -274,8 +274,8 @@ def _shuffled(
     p, corrected = np.full(shape, np.nan), np.full(shape, np.nan)
     distinct = [at for at, (one, other) in enumerate(pairs) if one != other]
     shuffles, undecided = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=bool)
-    first = [place for place, question in enumerate(questions) if question.path == primary]
-    others = [place for place, question in enumerate(questions) if question.path != primary]
+    first = [index for index, question in enumerate(questions) if question.path == primary]
+    others = [index for index, question in enumerate(questions) if question.path != primary]
     secondary = 0
     if distinct and first:
         tables, score = _scored_counts(aligned, questions[first[0]])
@@ -317,12 +317,12 @@ def _scored_counts(
     first = next(iter(measures.values()))
     if question.path[:-1] == MACRO:  # needs the counts of all labels
         shape = (len(first.counts.cells), len(first.counts.columns))
-        tables = {system: one.counts for system, one in measures.items()}
+        tables = {system: measure.counts for system, measure in measures.items()}
         return tables, lambda totals: first.score(totals.reshape(*totals.shape[:-1], *shape))[question.score][
             ..., 0
         ]
     form = fraction(first, question.score)
-    tables = {system: one.counts.of_cells([question.cell]) for system, one in measures.items()}
+    tables = {system: measure.counts.of_cells([question.cell]) for system, measure in measures.items()}
     return tables, lambda totals: ratio(*(_weighted(totals, one[:, 0]) for one in (form.above, form.below)))
 
 
@@ -554,7 +554,7 @@ def compared_runs(
     most = lcm(*(len(named) for named in runs.values())) if runs else 1
     pooled = {name: [_pooled(named, most)] for name, named in runs.items()}
     of_models = test(pooled, single)
-    comparisons |= dict(zip(single, (_once(one, most) for one in of_models), strict=True))
+    comparisons |= dict(zip(single, (_once(of_model, most) for of_model in of_models), strict=True))
     ordered = tuple(
         replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
     )

@@ -60,10 +60,10 @@ def chosen_sentences(data: DatasetBlock, systems: Mapping[str, Evaluated], polic
     if policy == "none":
         return np.zeros(0, dtype=np.int64)
     wrong = np.zeros(len(data.inputs.corpus), dtype=bool)
-    for one in systems.values():
-        gold, predicted = one.case.gold, one.case.predicted
-        wrong[gold.sentence[one.matching.gold_outcome != OUTCOME["TP"]]] = True
-        wrong[predicted.sentence[one.matching.predicted_outcome != OUTCOME["TP"]]] = True
+    for system in systems.values():
+        gold, predicted = system.case.gold, system.case.predicted
+        wrong[gold.sentence[system.matching.gold_outcome != OUTCOME["TP"]]] = True
+        wrong[predicted.sentence[system.matching.predicted_outcome != OUTCOME["TP"]]] = True
     first, rest = np.flatnonzero(wrong), np.flatnonzero(~wrong)
     return {"errors": first, "correct": rest, "all": np.concatenate([first, rest])}[policy]
 
@@ -82,7 +82,9 @@ class _Writer:
         self._data = data
         self._systems = systems
         self._redact = redact
-        self._attributes = [name for name, one in data.facts.attributes.items() if one.unit == "mention"]
+        self._attributes = [
+            name for name, attribute in data.facts.attributes.items() if attribute.unit == "mention"
+        ]
 
     def sentences(self, chosen: Sequence[int]) -> list[Sentence]:
         """The sentences of these numbers."""
@@ -90,7 +92,7 @@ class _Writer:
         wanted = np.zeros(len(corpus), dtype=bool)
         wanted[list(chosen)] = True
         gold = self._gold(wanted)
-        predicted = {name: self._predicted(one, wanted) for name, one in self._systems.items()}
+        predicted = {name: self._predicted(system, wanted) for name, system in self._systems.items()}
         return [
             Sentence(
                 **self._text(corpus, number),
@@ -131,10 +133,12 @@ class _Writer:
         spans = _spans(gold, chosen)
         buckets = self._buckets(chosen, data.gold_sides)
         inner = {
-            name: _within(one.case.predicted.sentence, one.matching.gold_partner[chosen])
-            for name, one in self._systems.items()
+            name: _within(system.case.predicted.sentence, system.matching.gold_partner[chosen])
+            for name, system in self._systems.items()
         }
-        outcomes = {name: one.matching.gold_outcome[chosen].tolist() for name, one in self._systems.items()}
+        outcomes = {
+            name: system.matching.gold_outcome[chosen].tolist() for name, system in self._systems.items()
+        }
         tough = None if data.toughness is None else data.toughness.member[chosen].tolist()
         rows = [
             GoldMention(
@@ -260,7 +264,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
     @property
     def counted(self) -> Mapping[str, Counted]:
         """The counts of every system."""
-        return {name: one.counted for name, one in self.systems.items()}
+        return {name: system.counted for name, system in self.systems.items()}
 
     @property
     def inputs(self) -> Inputs | None:
@@ -274,7 +278,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
     @property
     def mentions(self) -> int:
         """How many mentions gold and all systems have."""
-        return len(self.data.gold) + sum(len(one.case.predicted) for one in self.systems.values())
+        return len(self.data.gold) + sum(len(system.case.predicted) for system in self.systems.values())
 
     def codes(self, block: int) -> MentionCodes:
         """Every mention as numbers; `block` consecutive units are one."""
@@ -364,7 +368,7 @@ def fixed_alone(
 
     Their values are computed once for both.
     """
-    values = {name: values_of(one, gold) for name, one in shared.attributes.items()}
+    values = {name: values_of(attribute, gold) for name, attribute in shared.attributes.items()}
 
     def valued(attribute: Attribute, _: AttributeSide) -> Values:
         return values[attribute.name]

@@ -141,15 +141,18 @@ Valued = Callable[[Attribute, AttributeSide], Values]
 
 def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> dict[str, BucketedSide]:
     """The units of every attribute among the mentions of a side, whose values are `valued` so, in buckets."""
-    return {name: _side(valued(one, side), facts.bucketings[name]) for name, one in facts.attributes.items()}
+    return {
+        name: _side(valued(attribute, side), facts.bucketings[name])
+        for name, attribute in facts.attributes.items()
+    }
 
 
 def buckets_of(facts: Facts, side: AttributeSide) -> Column:
     """The bucket of each mention of a side (mentions × attributes); all attributes are of mentions."""
-    most = max((len(one) for one in facts.bucketings.values()), default=0)
+    most = max((len(bucketing) for bucketing in facts.bucketings.values()), default=0)
     buckets = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
-    for place, (name, attribute) in enumerate(facts.attributes.items()):
-        buckets[:, place] = facts.bucketings[name].assign(values_of(attribute, side))
+    for index, (name, attribute) in enumerate(facts.attributes.items()):
+        buckets[:, index] = facts.bucketings[name].assign(values_of(attribute, side))
     return frozen(buckets)
 
 
@@ -299,8 +302,11 @@ def fixed(
         categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
         again = replace(shared, attributes={**shared.attributes, **categories})
         return fixed(again, looking, absent, progress)
-    attributes = {name: _of_kind(one, looks) for name, one in shared.attributes.items()}
-    fitted = {name: Fitted.of(one, _values(one, looks), shared.choices) for name, one in attributes.items()}
+    attributes = {name: _of_kind(attribute, looks) for name, attribute in shared.attributes.items()}
+    fitted = {
+        name: Fitted.of(attribute, _values(attribute, looks), shared.choices)
+        for name, attribute in attributes.items()
+    }
     return replace(
         shared,
         attributes=attributes,
@@ -465,7 +471,11 @@ def opened_elsewhere(
     if opened is None:
         beside = given.systems
         if given.alone:  # training data are as large as the test set
-            files = [one for one in listed_sources(given.train) if isinstance(one, str | os.PathLike)]
+            files = [
+                listed_source
+                for listed_source in listed_sources(given.train)
+                if isinstance(listed_source, str | os.PathLike)
+            ]
             beside = dict(enumerate(files))
         bound, workers = parts_of(
             memory, workers, given.gold, beside, streamable=True, reading=reading,

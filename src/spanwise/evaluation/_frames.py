@@ -74,7 +74,7 @@ class Sums(Struct, frozen=True, eq=False):
             self.tokens + other.tokens,
             self.documents + other.documents,
             (self.digest + other.digest) % (1 << 256),  # in any order the same
-            {name: ints(one + other.situations[name]) for name, one in self.situations.items()},
+            {name: ints(situation + other.situations[name]) for name, situation in self.situations.items()},
         )
 
 

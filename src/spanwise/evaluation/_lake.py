@@ -517,7 +517,8 @@ def lake_blocks(
     first, contents = opened_lake(session, gold, choices.reading)
     prefer = first.reading.get("scheme")
     others = {
-        key: opened_lake(session, one, choices.reading, prefer) for key, one in named_sources(systems).items()
+        key: opened_lake(session, named_source, choices.reading, prefer)
+        for key, named_source in named_sources(systems).items()
     }
     for lake, _ in others.values():
         if lake.sentences != first.sentences:

@@ -50,7 +50,9 @@ class ReadGold(Struct, frozen=True, eq=False):
         prefer = self.gold.reading.scheme
         predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
         block = gathered(self.gold, predicted, align=self.align, name=self.name)
-        return ReadSystems(block.systems, tuple(one for one in block.entries if one["role"] == "predicted"))
+        return ReadSystems(
+            block.systems, tuple(entry for entry in block.entries if entry["role"] == "predicted")
+        )
 
     def prepared(self, **choices: Any) -> PreparedDataset:
         """Learn from the training data, look at gold, and fix what follows, by keywords of `evaluate`."""
@@ -92,7 +94,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     def result(self, systems: ReadSystems) -> Result:
         """Evaluate systems; what is said of one of them does not depend on those of other groups."""
         choices = self.known.choices
-        entries = (*self.block.entries, *(dict(one) for one in systems.entries))
+        entries = (*self.block.entries, *(dict(entry) for entry in systems.entries))
         block = replace(self.block, systems=systems.mentions, entries=entries)
         shared = replace(self.known, source=OneBlock(block))
         one = with_systems(self.gold, block, self.context.sides(list(systems.mentions.values())), shared)

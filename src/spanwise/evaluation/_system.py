@@ -124,7 +124,9 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
         tables[MeasureKey("tough")] = tough_outcomes(case, data.toughness)
     gold_sides, other_sides = data.gold_sides, sides_of(data.facts, predicted)
     # Attributes of tokens have the same units, so that the events of one are those of all.
-    tokens = next((name for name, one in data.facts.attributes.items() if one.unit == "token"), None)
+    tokens = next(
+        (name for name, attribute in data.facts.attributes.items() if attribute.unit == "token"), None
+    )
     by_token = None if tokens is None else token_events(case, gold_sides[tokens], other_sides[tokens])
     for name, bucketing in data.facts.bucketings.items():
         names = [bucket.name for bucket in bucketing.buckets]

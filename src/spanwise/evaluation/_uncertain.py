@@ -86,7 +86,7 @@ def _scored(
     for measure in measures:
         errors = every_error[measure.key] = jackknife(measure) if bounded else {}
         values = measure.values()
-        intervals = {name: one.interval(confidence) for name, one in errors.items()}
+        intervals = {name: error.interval(confidence) for name, error in errors.items()}
         for index, path in enumerate(measure.paths):
             cell = cells.setdefault(path, {"interval": {}})
             for name, array in values.items():
@@ -151,7 +151,9 @@ def weak_slices(
     Args:
         errors: the standard errors of the scores of every measure.
     """
-    by_cell = [one.cell_by_cell for one in measures if one.key.kind in ("exact", "tough", "attribute")]
+    by_cell = [
+        measure.cell_by_cell for measure in measures if measure.key.kind in ("exact", "tough", "attribute")
+    ]
     exact = next((one for one in by_cell if one.key.kind == "exact"), None)
     if exact is None:
         return {}

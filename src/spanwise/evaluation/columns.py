@@ -181,7 +181,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         right &= self._text_fits()
         if "gold.tough" in arrays:
             right &= _below(arrays["gold.tough"], number, 1 << len(head.subsets))
-        for side in ("gold", *(f"system{place}" for place in range(len(head.systems)))):
+        for side in ("gold", *(f"system{index}" for index in range(len(head.systems)))):
             size = len(self.column(side, "sentence"))
             limits = {"sentence": head.sentences, "label": len(head.labels)}
             limits |= {f"bucket.{name}": len(cut) for name, cut in head.buckets.items()}
@@ -272,7 +272,7 @@ def _strings(data: Column | None, at: Column | None) -> list[str]:
 
 
 def _packed_strings(strings: Sequence[str]) -> dict[str, Column]:
-    encoded = [one.encode("utf-8", "surrogatepass") for one in strings]
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return {"vocabulary": data, "vocabulary.at": offsets([len(one) for one in encoded])}
 
@@ -311,22 +311,22 @@ def mention_columns(result: Evaluation) -> MentionColumns:
         )
     data, facts = block.data, block.data.facts
     corpus, redacted = data.inputs.corpus, result.settings.redacted
-    names = [name for name, one in facts.attributes.items() if one.unit == "mention"]
-    lists = [data.gold.labels, *(one.case.labels for one in block.systems.values())]
+    names = [name for name, attribute in facts.attributes.items() if attribute.unit == "mention"]
+    lists = [data.gold.labels, *(system.case.labels for system in block.systems.values())]
     labels = tuple(dict.fromkeys(label for listed in lists for label in listed))
     shown = not redacted and not corpus.without_text
     arrays = _corpus_columns(corpus, data.units.of_sentence, shown=shown)
     arrays |= _side("gold", data.gold, labels, names, data.gold_sides)
     if data.toughness is not None:
         arrays["gold.tough"] = np.packbits(data.toughness.member, axis=1, bitorder="little")[:, 0]
-    for place, one in enumerate(block.systems.values()):
-        side = f"system{place}"
-        arrays |= _side(side, one.case.predicted, labels, names, one.predicted_sides)
-        partner = np.where(one.case.right, one.case.exact.gold_partner, -1)
+    for index, system in enumerate(block.systems.values()):
+        side = f"system{index}"
+        arrays |= _side(side, system.case.predicted, labels, names, system.predicted_sides)
+        partner = np.where(system.case.right, system.case.exact.gold_partner, -1)
         arrays |= {
-            f"{side}.outcome": one.matching.gold_outcome.astype(np.uint8),
+            f"{side}.outcome": system.matching.gold_outcome.astype(np.uint8),
             f"{side}.partner": partner.astype(np.int32),
-            f"{side}.found": one.matching.predicted_outcome.astype(np.uint8),
+            f"{side}.found": system.matching.predicted_outcome.astype(np.uint8),
         }
     gold = result.inputs[0]
     head = ColumnsHead(

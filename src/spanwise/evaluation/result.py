@@ -129,7 +129,9 @@ def summary_of(
     notes = (unmarked,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
     if size > 1:
         unit, units = "block", -(-units // size)
-    measures = {name: [measure.in_blocks(size) for measure in one.measures] for name, one in systems.items()}
+    measures = {
+        name: [measure.in_blocks(size) for measure in system.measures] for name, system in systems.items()
+    }
     scored, comparisons = tested(
         measures,
         choices.pairs_of(list(systems)),
@@ -141,10 +143,10 @@ def summary_of(
     )
     dataset = convert(described, DatasetFacts)
     scores = {
-        name: system_scores(facts, one, scored[name], choices.crosses, dataset.mentions)
-        for name, one in systems.items()
+        name: system_scores(facts, system, scored[name], choices.crosses, dataset.mentions)
+        for name, system in systems.items()
     }
-    ranking = {name: one.primary(choices.primary) for name, one in scores.items()}
+    ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
         inputs=convert(inputs, tuple[Input, ...]),
@@ -160,7 +162,7 @@ def summary_of(
         dataset=dataset,
         systems=scores,
         comparisons=with_lead_intervals(
-            with_leads(comparisons, {name: [one] for name, one in scores.items()}),
+            with_leads(comparisons, {name: [score] for name, score in scores.items()}),
             {name: [own] for name, own in measures.items()},
             units if choices.resamples else 0,
             choices.confidence,

@@ -145,7 +145,7 @@ def _training(given: Unopened, engine: SparkEngine) -> TrainingPlace | None:
         files = TrainingFiles.of(train, choices.reading, keep=False, documents=given.alone)
         return TrainingPlace(files, engine)
     reading = choices.reading if given.alone else {**choices.reading, "documents": "none"}
-    lakes = [opened_lake(engine.session, one, reading) for one in sources]
+    lakes = [opened_lake(engine.session, source, reading) for source in sources]
     contents = tuple(rows for _, rows in lakes)
     return TrainingPlace(
         LakeTraining(tuple(lake for lake, _ in lakes)), WhereFilesLie(engine.session.sparkContext, contents)
@@ -183,8 +183,8 @@ class LakeTraining(Struct, frozen=True, eq=False):
         """The number of a file's first sentence among those of all sources."""
         number, path, _ = reference
         lake = self.lakes[number]
-        place = [file.path for file in lake.files].index(path)
-        return lake.begins[place] + self._before(number)
+        index = [file.path for file in lake.files].index(path)
+        return lake.begins[index] + self._before(number)
 
     def _before(self, number: int) -> int:
         """The number of sentences of the sources before one."""

@@ -139,15 +139,19 @@ def gate(
         check_points("fail_under", fail_under)
         checks += [
             least_check(
-                one.name, _PLACES[score], one.overall(score, bound=floor_bound), fail_under, bound=floor_bound
+                system.name,
+                _PLACES[score],
+                system.overall(score, bound=floor_bound),
+                fail_under,
+                bound=floor_bound,
             )
-            for one in systems
+            for system in systems
         ]
     for place, least in _floors(floors):
         check_points(f"the floor of {place}", least)
         checks += [
-            least_check(one.name, place, one.held(place, bound=floor_bound), least, bound=floor_bound)
-            for one in systems
+            least_check(system.name, place, system.held(place, bound=floor_bound), least, bound=floor_bound)
+            for system in systems
         ]
     if file is not None:
         checks += _file_checks(document, read_gate(file), floor_bound=floor_bound)
@@ -210,7 +214,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _gated(document: Document) -> list[GatedSystem]:
     """The systems of an evaluation, or of every dataset of a study."""
     if isinstance(document, Evaluation):
-        return [GatedSystem(name, (one,)) for name, one in document.systems.items()]
+        return [GatedSystem(name, (system,)) for name, system in document.systems.items()]
     if not isinstance(document, Study):
         return []
     about = document.analyses.score or "f1"
@@ -463,7 +467,7 @@ def _of_study(study: Study, dataset: str, part: DatasetRuns) -> OverGold:
             gold, 0 if part.dataset is None else part.dataset.mentions, next(iter(units.values()), None)
         ),
         {system: tuple(runs.values()) for system, runs in part.runs.items() if runs},
-        {system: list(one.systems.values()) for system, one in units.items()},
+        {system: list(unit.systems.values()) for system, unit in units.items()},
         alone=len(study.datasets) == 1,
     )
 

@@ -67,7 +67,8 @@ def compare_documents(
     scores = {name: system.primary(primary) for name, system in merged.systems.items()}
     comparisons = with_lead_intervals(
         with_leads(
-            convert(tests, tuple[Comparison, ...]), {name: [one] for name, one in merged.systems.items()}
+            convert(tests, tuple[Comparison, ...]),
+            {name: [system] for name, system in merged.systems.items()},
         ),
         {name: [own] for name, own in measures.items()},
         _units(results[0]).number if resamples else 0,
@@ -214,7 +215,13 @@ class CountedGold(Struct, frozen=True):
 
 def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
     """Refuse documents that are not over the gold file of the first, or lack their counts per unit."""
-    check_gold([CountedGold(_gold(one), one.dataset.mentions, given(one.units)) for one in documents], names)
+    check_gold(
+        [
+            CountedGold(_gold(document), document.dataset.mentions, given(document.units))
+            for document in documents
+        ],
+        names,
+    )
 
 
 def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:

@@ -298,11 +298,11 @@ def relaxed_categories(outcomes: Column) -> Floats:
 def _table() -> Floats:
     """Outcomes × (schemes · categories)."""
     table = np.zeros((len(OUTCOMES), len(SCHEMES), len(CATEGORIES)))
-    for place, names in enumerate(SCHEMES.values()):
+    for index, names in enumerate(SCHEMES.values()):
         full = {**names, "FN": "missed", "FP": "spurious"}
         for row, outcome in enumerate(OUTCOMES):
             kind = "BE" if outcome.startswith("BE") else outcome
-            table[row, place, CATEGORIES.index(full[kind])] = 1
+            table[row, index, CATEGORIES.index(full[kind])] = 1
     return frozen(table.reshape(len(OUTCOMES), -1))
 
 

@@ -260,7 +260,7 @@ def document(gold: Annotation, given: Given, laid: LaidOut, choices: PlacementCh
         answers=_answer_counts(given, laid, choices),
         policies=policies,
         strings=strings["as-written"],
-        normalised={name: one for name, one in strings.items() if name != "as-written"},
+        normalised={name: string for name, string in strings.items() if name != "as-written"},
         presets=_presets(laid, strings, choices),
         ceilings=Ceilings(**ceilings),
         spread=(min(values), max(values)) if values else (None, None),

@@ -317,12 +317,12 @@ def has_answers(source: object, response: str | None = None, *, files: bool = Fa
         records = [record.value for record in _lines(path, read_text(path))[:_LOOKED_AT]]
     elif isinstance(source, list | tuple):
         records = list(source[:_LOOKED_AT])
-        if not files and not all(isinstance(one, Mapping) for one in records):
+        if not files and not all(isinstance(record, Mapping) for record in records):
             return False
     else:
         return False
     if response is not None:
-        return any(isinstance(one, Mapping) and response in one for one in records)
+        return any(isinstance(record, Mapping) and response in record for record in records)
     judged = [one for value in records if (one := _is_answering(value)) is not None]
     return judged[0] if judged else files and bool(records)
 
@@ -478,7 +478,7 @@ def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: s
         if given is None:
             raise InputError(at(path, record.line, "the record has no 'id', but others have one.\nAdd it."))
         if name not in own:
-            unknown = sum(one not in own for one in names)
+            unknown = sum(name not in own for name in names)
             raise InputError(
                 at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) has "
                    f"the id {name!r}{_and_others(unknown - 1)}.\n"

@@ -110,7 +110,7 @@ def _walk(
     """
     lengths = np.fromiter(map(len, patterns), np.int64, len(patterns))
     at = offsets(lengths)
-    flat = np.fromiter((symbol for one in patterns for symbol in one), np.int64, int(at[-1]))
+    flat = np.fromiter((symbol for pattern in patterns for symbol in pattern), np.int64, int(at[-1]))
     origin, place = np.arange(len(places)), np.asarray(places)
     node = np.zeros(len(places), dtype=np.int64)
     rest, own = np.arange(len(patterns)), np.zeros(len(patterns), dtype=np.int64)
@@ -131,7 +131,7 @@ def _walk(
         complete[own[ending]] = rest[ending]
         at_end = (complete[node] >= 0) & may_end[place]
         matches.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(place[at_end])))
-    pattern, begun, behind = (ints(np.concatenate([one[i] for one in matches])) for i in range(3))
+    pattern, begun, behind = (ints(np.concatenate([match[i] for match in matches])) for i in range(3))
     return pattern, begun, behind
 
 
@@ -220,7 +220,7 @@ def fuzzy_candidates(
         queries = _Queries(ints(unit[part]), some, ints(length), ints(edits))
         best = _best(text, queries, _possible(text, queries, threshold), threshold)
         runs.append(_Runs(ints(best.query + first), best.start, best.end))
-    columns = [[one.query for one in runs], [one.start for one in runs], [one.end for one in runs]]
+    columns = [[run.query for run in runs], [run.start for run in runs], [run.end for run in runs]]
     query, start, end = (ints(np.concatenate(column)) for column in columns)
     return query, start, end
 
@@ -302,7 +302,7 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
     """The same for units that are too long to be searched for every piece on its own."""
     numbers: dict[str, int] = {}
     of_piece = ints([numbers.setdefault(piece, len(numbers)) for _, _, piece in pieces])
-    query, offset = ints([one[0] for one in pieces]), ints([one[1] for one in pieces])
+    query, offset = ints([piece[0] for piece in pieces]), ints([piece[1] for piece in pieces])
     key = queries.unit[query] * len(numbers) + of_piece
     order = np.argsort(key, kind="stable")
     anchors: list[tuple[Ints, Ints]] = []
@@ -315,8 +315,8 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
         size = np.searchsorted(key[order], run_key, side="right") - first
         which = order[run_positions(first, size)]
         anchors.append((query[which], ints(np.repeat(place + low, size) - offset[which])))
-    return ints(np.concatenate([one[0] for one in anchors])), ints(
-        np.concatenate([one[1] for one in anchors])
+    return ints(np.concatenate([anchor[0] for anchor in anchors])), ints(
+        np.concatenate([anchor[1] for anchor in anchors])
     )
 
 
@@ -385,9 +385,9 @@ def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: I
     alphabet, code = np.unique(symbols, return_inverse=True)
     # One more column, all zero, for characters that no query has.
     masks = np.zeros((len(asked), len(alphabet) + 1), dtype=np.uint64)
-    for place in range(int(length.max(initial=0))):
-        long = np.flatnonzero(length > place)
-        masks[long, code[at[long] + place]] |= np.uint64(1 << place)
+    for index in range(int(length.max(initial=0))):
+        long = np.flatnonzero(length > index)
+        masks[long, code[at[long] + index]] |= np.uint64(1 << index)
     order = np.argsort(begin - end, kind="stable")  # the longest first
     row, begin, size = row[order], begin[order], (end - begin)[order]
     one = np.uint64(1)
@@ -423,8 +423,8 @@ def edit_distance(one: str, two: str) -> int:
     if not one or not two:
         return len(one) + len(two)
     masks: dict[str, int] = {}
-    for place, char in enumerate(one):
-        masks[char] = masks.get(char, 0) | 1 << place
+    for index, char in enumerate(one):
+        masks[char] = masks.get(char, 0) | 1 << index
     full, high = (1 << len(one)) - 1, 1 << (len(one) - 1)
     pv, mv, score = full, 0, len(one)
     for char in two:
@@ -444,10 +444,10 @@ def _ends_fit(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
     fits = np.zeros(len(runs.query), dtype=bool)
     first = zip(stream.begin[runs.start].tolist(), stream.end[runs.start].tolist(), strict=True)
     last = zip(stream.begin[runs.end - 1].tolist(), stream.end[runs.end - 1].tolist(), strict=True)
-    for place, (query, head, tail) in enumerate(zip(runs.query.tolist(), first, last, strict=True)):
+    for index, (query, head, tail) in enumerate(zip(runs.query.tolist(), first, last, strict=True)):
         words = queries.texts[query].split(" ")
         head_fits = _half_similar(string[slice(*head)], words)
-        fits[place] = head_fits and _half_similar(string[slice(*tail)], words)
+        fits[index] = head_fits and _half_similar(string[slice(*tail)], words)
     return fits
 
 
@@ -465,10 +465,10 @@ def _apart(runs: _Runs) -> _Runs:
     for _, group in groupby(order, key=query.__getitem__):
         taken: list[tuple[int, int]] = []  # disjoint, in order
         for row in group:
-            place = bisect(taken, (start[row], end[row]))
-            before_ends = place == 0 or taken[place - 1][1] <= start[row]
-            if before_ends and (place == len(taken) or end[row] <= taken[place][0]):
-                taken.insert(place, (start[row], end[row]))
+            index = bisect(taken, (start[row], end[row]))
+            before_ends = index == 0 or taken[index - 1][1] <= start[row]
+            if before_ends and (index == len(taken) or end[row] <= taken[index][0]):
+                taken.insert(index, (start[row], end[row]))
                 kept.append(row)
     return runs.take(ints(kept))
 
@@ -615,13 +615,13 @@ def _search(
     numbers: dict[tuple[int, ...], int] = {}
     spelled: dict[str, int] = {}
     pattern = np.full(len(rows), -1, dtype=np.int64)
-    for place, row in enumerate(rows.tolist()):
+    for index, row in enumerate(rows.tolist()):
         text = texts[row]
         if text not in spelled:
             symbols = tuple(search.spell(text))
             possible = symbols and -1 not in symbols
             spelled[text] = numbers.setdefault(symbols, len(numbers)) if possible else -1
-        pattern[place] = spelled[text]
+        pattern[index] = spelled[text]
     runs = find(search.stream, list(numbers), search.size)
     # A run belongs to every question of its unit with its pattern.
     asked = np.flatnonzero(pattern >= 0)

@@ -85,8 +85,13 @@ def _in_characters(parsed: Parsed) -> Parsed:
     if all(map(_is_text, parsed.answers)):
         return parsed
     whole = (
-        replace(one, text=_whole(one.text), label=_whole(one.label), pieces=tuple(map(_whole, one.pieces)))
-        for one in parsed.answers
+        replace(
+            answer,
+            text=_whole(answer.text),
+            label=_whole(answer.label),
+            pieces=tuple(map(_whole, answer.pieces)),
+        )
+        for answer in parsed.answers
     )
     return replace(parsed, answers=tuple(whole))
 
@@ -400,8 +405,8 @@ def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
     for begin, end in spans:
         marks.update(range(begin, end))
     counts = [0]
-    for place, char in enumerate(text):
-        counts.append(counts[-1] + (place not in marks and not char.isspace()))
+    for index, char in enumerate(text):
+        counts.append(counts[-1] + (index not in marks and not char.isspace()))
     return counts
 
 

@@ -224,8 +224,13 @@ def _chain(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]
     changes: list[list[tuple[int, int]]] = []
     rows = [
         [
-            (int(options.start[one]), int(options.end[one]), int(options.tokens[one]), one)
-            for one in candidates
+            (
+                int(options.start[candidate]),
+                int(options.end[candidate]),
+                int(options.tokens[candidate]),
+                candidate,
+            )
+            for candidate in candidates
         ]
         for candidates in listed
     ]
@@ -267,13 +272,13 @@ def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> l
     """The same as `_chain`, for all candidates of an answer at once."""
     made: dict[tuple[int, int, int], _Column] = {}
     columns = [_column(options, candidates, made) for candidates in listed]
-    most = sum(int(one.tokens.max(initial=0)) for one in columns)
+    most = sum(int(column.tokens.max(initial=0)) for column in columns)
     reach = np.full(most + 2, _NEVER, dtype=np.int64)
     reach[0] = -_NEVER
     changes: list[list[tuple[Column, Column]]] = []
-    for one in reversed(columns):
-        gain = reach.searchsorted(one.end, "right") + one.tokens
-        now = reach.searchsorted(one.start, "right")
+    for column in reversed(columns):
+        gain = reach.searchsorted(column.end, "right") + column.tokens
+        now = reach.searchsorted(column.start, "right")
         gain -= now
         changed: list[tuple[Column, Column]] = []
         rows = (gain > 0).nonzero()[0]
@@ -283,26 +288,26 @@ def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> l
             before = reach[value]
             changed.append((value, before))
             # Of candidates with one value the last begins last, and is the one that stays.
-            reach[value] = np.minimum(before, one.start[rows])
+            reach[value] = np.minimum(before, column.start[rows])
             now[rows] += 1
             gain[rows] -= 1
             rows = rows[gain[rows] > 0]
         changes.append(changed)
     chosen: list[int] = []
     position, left = 0, int(reach.searchsorted(0, "right")) - 1
-    for one in columns:
+    for column in columns:
         for value, before in reversed(changes.pop()):
             reach[value] = before
         chosen.append(-1)
-        late = int((-one.start).searchsorted(position))
-        end = one.end[late : late + 1] if one.alike else one.end[late:]
-        tokens = one.tokens[late : late + len(end)]
+        late = int((-column.start).searchsorted(position))
+        end = column.end[late : late + 1] if column.alike else column.end[late:]
+        tokens = column.tokens[late : late + len(end)]
         # Of candidates of one length the earliest leaves the most room, so that no other can do better.
         fits = (tokens + (reach.searchsorted(end, "right") - 1) == left).nonzero()[0]
         if len(fits):
             place = late + int(fits[0])
-            chosen[-1] = int(one.candidates[place])
-            position, left = -int(one.end[place]), left - int(one.tokens[place])
+            chosen[-1] = int(column.candidates[place])
+            position, left = -int(column.end[place]), left - int(column.tokens[place])
     return chosen
 
 
@@ -388,11 +393,11 @@ def _bounds_of_label(asked: Asked, rows: Sequence[int], gold: Ints) -> tuple[lis
     fixed = [row for row in rows if asked.fixed[row]]
     taken = {claimed[int(asked.question[row])][int(asked.occurrence[row]) - 1] for row in fixed}
     free = [row for row in rows if not asked.fixed[row]]
-    every = {key: [one for one in claims if one not in taken] for key, claims in claimed.items()}
-    listed = ints(sorted({one for claims in claimed.values() for one in claims}))
+    every = {key: [claim for claim in claims if claim not in taken] for key, claims in claimed.items()}
+    listed = ints(sorted({claim for claims in claimed.values() for claim in claims}))
     right = set(listed[among(listed, gold)].tolist())
-    on = {key: [one for one in claims if one in right] for key, claims in every.items()}
-    off = {key: [one for one in claims if one not in right] for key, claims in every.items()}
+    on = {key: [claim for claim in claims if claim in right] for key, claims in every.items()}
+    off = {key: [claim for claim in claims if claim not in right] for key, claims in every.items()}
     questions = [int(asked.question[row]) for row in free]
     matched = [row for row, is_placed in zip(free, _covered(questions, every), strict=True) if is_placed]
     most = sum(_covered(questions, on))

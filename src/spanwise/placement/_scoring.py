@@ -388,7 +388,7 @@ def string_counts(
         inside: the gold mentions that count; by default all.
     """
     number, asked, gold = texts.normalised(normalise), sheet.asked, sheet.gold
-    code = {name: place for place, name in enumerate(sheet.labels)}
+    code = {name: index for index, name in enumerate(sheet.labels)}
     gold_label = np.array([code[name] for name in gold.names()], dtype=np.int64)
     unit = np.append(sheet.units.of_sentence[gold.sentence], asked.unit).astype(np.int64)
     text = np.append(number[texts.gold], number[texts.given]).astype(np.int64)

@@ -149,7 +149,9 @@ def evaluation_shown(document: Evaluation) -> ShownDataset:
 def study_shown(study: Study) -> list[ShownDataset]:
     """The datasets of a study that have runs."""
     return [
-        _dataset_shown(study, name, one) for name, one in study.datasets.items() if one.runs and one.dataset
+        _dataset_shown(study, name, dataset)
+        for name, dataset in study.datasets.items()
+        if dataset.runs and dataset.dataset
     ]
 
 
@@ -181,8 +183,8 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
     sentences = _merged(dataset) if dataset.sentences else []
     score = study.analyses.score or "f1"
     counts = dataset.examples.values() if dataset.examples else ()
-    complete = bool(dataset.sentences) and all(one.shown == one.of for one in counts)
-    policy = next((one.policy for one in counts), "none")
+    complete = bool(dataset.sentences) and all(count.shown == count.of for count in counts)
+    policy = next((count.policy for count in counts), "none")
     return ShownDataset(
         name=name,
         document=document,
@@ -193,9 +195,9 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
         sentences=sentences,
         examples=ExampleCounts(
             policy=policy,
-            cap=max((one.cap for one in counts), default=0),
+            cap=max((count.cap for count in counts), default=0),
             shown=len(sentences),
-            of=len(sentences) if complete else max((one.of for one in counts), default=0),
+            of=len(sentences) if complete else max((count.of for count in counts), default=0),
         ),
         about=PRIMARY_OF.get(score, score),
     )

@@ -450,7 +450,7 @@ def to_text(errors: Sequence[Listed], *, width: int = 100, color: bool = False) 
         about = "".join(f"{say.visible(name)}: " for name in named if name)
         groups.setdefault((about, _heading(error)), []).append(error)
     pen = _Pen(max(width, 40), color)
-    order = {kind: place for place, kind in enumerate(KINDS)}
+    order = {kind: index for index, kind in enumerate(KINDS)}
     ranked = sorted(
         groups.items(),
         key=lambda group: (group[0][0], order[group[1][0].outcome], -len(group[1]), group[0][1]),
@@ -570,11 +570,11 @@ def _rows(
 def _broken(sizes: Sequence[int], first: int, last: int, room: int) -> list[tuple[int, int]]:
     rows: list[tuple[int, int]] = []
     begin, used = first, 0
-    for place in range(first, last):
-        if used + sizes[place] > room and place > begin:
-            rows.append((begin, place))
-            begin, used = place, 0
-        used += sizes[place]
+    for index in range(first, last):
+        if used + sizes[index] > room and index > begin:
+            rows.append((begin, index))
+            begin, used = index, 0
+        used += sizes[index]
     return [*rows, (begin, last)]
 
 
@@ -594,14 +594,14 @@ def _draw_row(
     for side, mention in drawn:
         marks = [False] * len(shown)
         for start, end in _pieces(mention):
-            for place in range(max(start, first), min(end, last)):
-                marks[place - first] = True
+            for index in range(max(start, first), min(end, last)):
+                marks[index - first] = True
         if not any(marks):
             continue
         line = " " * len(lead)
-        for place, unit in enumerate(shown):
-            line += (_MARKS[side] if marks[place] else " ") * cell_len(unit)
-            going_on = marks[place] and place + 1 < len(shown) and marks[place + 1]
+        for index, unit in enumerate(shown):
+            line += (_MARKS[side] if marks[index] else " ") * cell_len(unit)
+            going_on = marks[index] and index + 1 < len(shown) and marks[index + 1]
             line += (_MARKS[side] if going_on else " ") * len(joint)
         pen.line(("", "    "), (side, f"{line.rstrip()} {side} {say.visible(mention.label)}"))
 
@@ -639,7 +639,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
         if name not in ("label", TOUGHNESS, TEXT, SENTENCE) and name not in buckets:
             names = {*buckets, "label", TOUGHNESS, TEXT, SENTENCE}
             raise unknown("attribute of mentions in this result", name, names)
-    for value in (value for one in condition.comparisons(TOUGHNESS) for value in one.values):
+    for value in (value for comparison in condition.comparisons(TOUGHNESS) for value in comparison.values):
         if value not in subsets:
             raise unknown("tough subset", value, subsets)
 

@@ -69,7 +69,9 @@ def flat(document: DocumentLike) -> dict[str, float]:
     if len(typed.systems) == 1:
         return dict(_system_scalars(next(iter(typed.systems.values()))))
     return {
-        f"{name}/{key}": value for name, one in typed.systems.items() for key, value in _system_scalars(one)
+        f"{name}/{key}": value
+        for name, system in typed.systems.items()
+        for key, value in _system_scalars(system)
     }
 
 

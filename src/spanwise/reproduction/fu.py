@@ -188,5 +188,5 @@ def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
 def _keyed(figures: Figures, name: str) -> dict[str, float]:
     """The scores of an attribute by the place of the bucket, those of labels by the label."""
     rows = figures.attributes[name].buckets
-    keys = [row.name if name == "label" else str(place) for place, row in enumerate(rows)]
+    keys = [row.name if name == "label" else str(index) for index, row in enumerate(rows)]
     return dict(zip(keys, figures.scores(name), strict=True))

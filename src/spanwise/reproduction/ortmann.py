@@ -170,7 +170,7 @@ class _Row(Struct, frozen=True, eq=False):
         gold, false, missed, *outcomes = map(int, numbers[: 3 + len(OUTCOMES)])
         points = [float(number) for number in numbers[3 + len(OUTCOMES) :]]
         names = ("traditional", "fair", "weighted_eq7")
-        scores = {name: tuple(points[3 * place : 3 * place + 3]) for place, name in enumerate(names)}
+        scores = {name: tuple(points[3 * index : 3 * index + 3]) for index, name in enumerate(names)}
         return cls(label, gold, false, missed, np.array(outcomes, dtype=np.float64), scores)
 
     def computed(self) -> dict[str, dict[str, Floats]]:

@@ -98,9 +98,9 @@ def _means_by_place(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
     """Table 2 of Fu20 as the mean of six tables of Fu19, column by column from the left."""
     for model, row in fu20["2"]["rows"].items():
         for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
-            for place, (column, text) in enumerate(_pairs(cells_of)):
-                values = [_at(fu19[table], model, half, place) for table in _FU19_TABLES]
-                name = f"{model} {half} {column}, mean of column {place + 1}"
+            for index, (column, text) in enumerate(_pairs(cells_of)):
+                values = [_at(fu19[table], model, half, index) for table in _FU19_TABLES]
+                name = f"{model} {half} {column}, mean of column {index + 1}"
                 yield _printed("Fu20", "Table 2 by place", name, text, fmean(values))
 
 

@@ -203,7 +203,7 @@ def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
     ]
     tough = asked.over == "recall" and bool(case.rows.subsets)
     names = (*case.cuts, *((TOUGHNESS,) if tough else ()))
-    tested = [one.tested for one in systems.values()]
+    tested = [system.tested for system in systems.values()]
     return Slices(
         spanwise=__version__,
         kind="slices",
@@ -316,9 +316,9 @@ def tally(reference: object, counting: _Tallying) -> _Tallied:
     exact = MATCHERS.find("exact").function
     found = np.zeros((len(gold.mentions), len(others)), dtype=bool)
     predicted = {}
-    for place, (system, side) in enumerate(zip(block.systems, others, strict=True)):
+    for index, (system, side) in enumerate(zip(block.systems, others, strict=True)):
         matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
-        found[:, place] = matching.gold_partner >= 0
+        found[:, index] = matching.gold_partner >= 0
         if counting.over == "f1":
             right = np.asarray(matching.predicted_partner[:, None] >= 0)
             predicted[system] = MentionRows.of(side, units, right, facts)
@@ -392,8 +392,8 @@ class _Case(Struct, frozen=True, eq=False):
         if self.over == "f1":
             listed += [self.rows.predicted[system] for system in systems]
         facets = []
-        for place, (name, bucketing) in enumerate(self.cuts.items()):
-            code = np.concatenate([rows.bucket[:, place] for rows in listed])
+        for index, (name, bucketing) in enumerate(self.cuts.items()):
+            code = np.concatenate([rows.bucket[:, index] for rows in listed])
             facets.append(Facet.of_codes(name, [bucket.name for bucket in bucketing.buckets], ints(code)))
         tough = self.rows.gold.tough
         if tough is not None and self.over == "recall":
@@ -416,7 +416,9 @@ class _Case(Struct, frozen=True, eq=False):
             conditions.append(
                 SliceCondition(attribute=attribute, value=name, label=UNSET if label == name else label)
             )
-        return tuple(conditions), str(Condition.equal({one.attribute: one.value for one in conditions}))
+        return tuple(conditions), str(
+            Condition.equal({condition.attribute: condition.value for condition in conditions})
+        )
 
 
 def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[str, Any]) -> SystemSlices:
@@ -429,7 +431,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
 
     def weak(slices: Sequence[ListedSlice]) -> tuple[SearchedSlice, ...]:
         rows = []
-        for place, one in enumerate(slices):
+        for index, one in enumerate(slices):
             conditions, where = case.named(items, one.key)
             rows.append(
                 SearchedSlice(
@@ -439,7 +441,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
                     loss=plain(one.mean),
                     t=one.t,
                     p=one.p,
-                    after=0 if one.p is not None else place,
+                    after=0 if one.p is not None else index,
                     rest_units=one.rest_units,
                     rest_loss=plain(one.rest_mean),
                 )
@@ -470,7 +472,7 @@ def _one_pair(
 
     def different(slices: Sequence[ListedSlice]) -> tuple[DifferentSlice, ...]:
         rows = []
-        for place, one in enumerate(slices):
+        for index, one in enumerate(slices):
             conditions, where = case.named(items, one.key)
             # Over recall the weights are losses, over F1 they are contributions to the first one's lead.
             whole, rest = (one.mean, one.rest_mean) if recall else (
@@ -485,7 +487,7 @@ def _one_pair(
                     t=one.t,
                     p=one.p,
                     better=second if (one.t > 0) == recall else first,
-                    after=0 if one.p is not None else place,
+                    after=0 if one.p is not None else index,
                     rest_units=one.rest_units,
                     rest_difference=plain(rest),
                 )

@@ -84,7 +84,7 @@ class Items(Struct, frozen=True, eq=False):
             self,
             unit=ints(self.unit[rows]),
             weight=floats(self.weight[rows]),
-            facets=tuple(replace(one, atom=ints(one.atom[rows])) for one in self.facets),
+            facets=tuple(replace(facet, atom=ints(facet.atom[rows])) for facet in self.facets),
         )
 
     def mask(self, key: Key) -> Bools:
@@ -242,7 +242,7 @@ def _best(items: Items, depth: int, least: int, best: int) -> list[Key]:
 
 def possible(items: Items, depth: int) -> int:
     """How many conjunctions there are at most."""
-    sizes = [len(one.values) for one in items.facets]
+    sizes = [len(facet.values) for facet in items.facets]
     # The elementary symmetric polynomials of the numbers of values.
     number = [1] + [0] * depth
     for size in sizes:
@@ -280,7 +280,7 @@ def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
             enough = np.flatnonzero((sizes >= least) & (len(items) - sizes >= least))
             kept = []
             for place in enough.tolist():
-                sums = tuple(int(one[place]) for one in totals)
+                sums = tuple(int(total[place]) for total in totals)
                 if sums not in known:
                     known.add(sums)
                     kept.append(place)
@@ -364,8 +364,8 @@ def _stacked(parts: Sequence[Sliced]) -> Sliced:
 def _counted_keys(items: Items, keys: Sequence[Key]) -> Sliced:
     """The counts of given slices."""
     places: dict[tuple[int, ...], list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(tuple(facet for facet, _ in key), []).append(place)
+    for index, key in enumerate(keys):
+        places.setdefault(tuple(facet for facet, _ in key), []).append(index)
     number, weight = np.empty((len(keys), items.units)), np.empty((len(keys), items.units))
     for combination, listed in places.items():
         code, shape = _packed(items, combination)

@@ -270,7 +270,7 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def outcomes(self) -> Words:
         """The gold mentions of each outcome, row by row."""
-        return np.stack([packed(self.outcome == place) for place in range(len(OUTCOMES))])
+        return np.stack([packed(self.outcome == index) for index in range(len(OUTCOMES))])
 
     @cached_property
     def _alike(self) -> dict[str, bool]:
@@ -338,10 +338,10 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         inside = self.gold.mask(condition)
         number = ones(inside)
         counts = {}
-        for name, one in self.systems.items():
+        for name, system in self.systems.items():
             both = self.defined(condition)
-            right = one.found_in(self.gold, inside, condition) if both else inside & one.right
-            predicted = ones(one.predicted.mask(condition)) if both else None
+            right = system.found_in(self.gold, inside, condition) if both else inside & system.right
+            predicted = ones(system.predicted.mask(condition)) if both else None
             counts[name] = SliceCell(number, predicted, ones(right))
         return counts
 

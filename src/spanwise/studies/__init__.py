@@ -147,7 +147,7 @@ def of_runs(
     check_keywords({key: value for key, value in reading.items() if key != "align"})
     Choices.usual(**options, reading=reading)  # refuses what it does not know, before any file is opened
     named = _patterns(named_sources(systems))
-    files = [opened(_path(one, "training data")).path for one in listed_sources(train)]
+    files = [opened(_path(listed_source, "training data")).path for listed_source in listed_sources(train)]
     test = given if isinstance(given, Annotation) else opened(_path(given, "gold")).path
     title = name or stem_of(test if isinstance(test, str) else test.reading.path)
     read = manifest_of(
@@ -177,8 +177,8 @@ def _silent(text: str) -> None:
 def _patterns(systems: Mapping[str, object]) -> dict[str, str]:
     """The path of every system, each of which some file fits."""
     found = {}
-    for name, one in systems.items():
-        found[name] = _path(one, f"the predictions of {name!r}")
+    for name, system in systems.items():
+        found[name] = _path(system, f"the predictions of {name!r}")
         runs_of_pattern(found[name])
     return found
 
@@ -278,7 +278,9 @@ def _notes(
     if manifest.settings.get("unit") is not None:
         return UNSET
     settings = {task.dataset: cells[task.key].settings for task in tasks}
-    unmarked = [name for name, one in settings.items() if one.unit == "sentence" and one.resamples]
+    unmarked = [
+        name for name, setting in settings.items() if setting.unit == "sentence" and setting.resamples
+    ]
     ways = UNMARKED.format(
         documents="documents in a manifest, else --documents", unit='unit = "block:20", else --unit block:20'
     )
@@ -317,7 +319,9 @@ def _of_primary_scores(units: UnitCounts) -> UnitCounts:
     names = {path[0] for path in PRIMARY.values()}
     return replace(
         units,
-        systems={run: [one for one in counts if one.name in names] for run, counts in units.systems.items()},
+        systems={
+            run: [count for count in counts if count.name in names] for run, counts in units.systems.items()
+        },
     )
 
 

@@ -157,10 +157,10 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
         )
     contents = _Contents()
     wanted = [
-        one
+        training
         for system in systems
         for dataset in manifest.datasets
-        for one in _trainings(manifest, system, dataset, contents)
+        for training in _trainings(manifest, system, dataset, contents)
     ]
     missing = [one for one in wanted if not one.is_done()]
     if len(missing) < len(wanted):
@@ -273,12 +273,12 @@ def _train_in_process(trainings: list[TrainingRun], progress: Progress) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "jobs.json"
         jobs = []
-        for one in trainings:
-            make_folder(one.output.parent)
-            one.note.with_suffix(".failed").unlink(missing_ok=True)
-            place = {"output": str(one.output.absolute()), "key": one.key, "name": one.name}
-            paths = {role: str(Path(path).absolute()) for role, path in one.files.items()}
-            jobs.append({**one.job, **paths, **place})
+        for training in trainings:
+            make_folder(training.output.parent)
+            training.note.with_suffix(".failed").unlink(missing_ok=True)
+            place = {"output": str(training.output.absolute()), "key": training.key, "name": training.name}
+            paths = {role: str(Path(path).absolute()) for role, path in training.files.items()}
+            jobs.append({**training.job, **paths, **place})
         file.write_text(json.dumps(jobs), encoding="utf-8")
         command = [sys.executable, "-P", "-m", "spanwise.taggers", str(file)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:

@@ -126,7 +126,7 @@ def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:
 
 def _mean(runs: Runs, score: str) -> float | None:
     measures, name = _measures(runs, score)
-    values = [one.values()[name][0] for one in measures]
+    values = [measure.values()[name][0] for measure in measures]
     defined = [float(value) for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else None
 
@@ -160,7 +160,7 @@ def buckets_differ(
         }
         if not measures:
             continue
-        flat = iter(same_cells([one for runs in measures.values() for one in runs]))
+        flat = iter(same_cells([run for runs in measures.values() for run in runs]))
         rows: list[Floats] = []
         testable: list[Bools] = []
         for system, runs in measures.items():

@@ -196,9 +196,13 @@ def make_plan(manifest: Manifest) -> Plan:
 def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Plan:
     """The plan of a study whose files were opened."""
     return Plan(
-        test={one.dataset.name: one.test.file for one in datasets},
-        train={one.dataset.name: tuple(file.file for file in one.train) for one in datasets},
-        vocabulary={one.dataset.name: one.vocabulary.file for one in datasets if one.vocabulary is not None},
+        test={dataset.dataset.name: dataset.test.file for dataset in datasets},
+        train={dataset.dataset.name: tuple(file.file for file in dataset.train) for dataset in datasets},
+        vocabulary={
+            dataset.dataset.name: dataset.vocabulary.file
+            for dataset in datasets
+            if dataset.vocabulary is not None
+        },
         cells=tuple(cells),
     )
 

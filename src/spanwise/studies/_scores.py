@@ -99,7 +99,7 @@ class StudyScores(Struct, frozen=True):
         """The score of each bucket of one run; a category without gold units is not a bucket of a test."""
         buckets = scale_of(run, attribute)
         categories = is_categorical(buckets)
-        return {one.name: self.of_bucket(one) for one in buckets if one.gold or not categories}
+        return {bucket.name: self.of_bucket(bucket) for bucket in buckets if bucket.gold or not categories}
 
 
 def scale_of(run: SystemScores, attribute: str) -> list[BucketScores]:

@@ -330,8 +330,8 @@ def comparative(
     paired = [_paired(part, pair) for part, pair in zip(parts, pairs, strict=True)]
     attributes = scores.attributes()
     buckets = {
-        (place, attribute, name): test
-        for place, sides in enumerate(paired)
+        (index, attribute, name): test
+        for index, sides in enumerate(paired)
         for attribute in attributes
         for name, test in _bucket_tests(scores, sides, attribute).items()
     }
@@ -343,19 +343,19 @@ def comparative(
         PairDiagnosis(
             systems=(pair.first, pair.second),
             factor=pair.factor,
-            datasets={dataset: _leads(scores, pair, dataset) for dataset in parts[place].datasets},
+            datasets={dataset: _leads(scores, pair, dataset) for dataset in parts[index].datasets},
             wilcoxon={
                 attribute: {
-                    name: test for (at, of, name), test in tests.items() if (at, of) == (place, attribute)
+                    name: test for (at, of, name), test in tests.items() if (at, of) == (index, attribute)
                 }
                 for attribute in attributes
             },
-            overall=whole[place],
-            over_datasets=blocks[place],
-            gains=gains_of(parts[place], pair.first, pair.second),
-            pays=where_it_pays(parts[place], pair),
+            overall=whole[index],
+            over_datasets=blocks[index],
+            gains=gains_of(parts[index], pair.first, pair.second),
+            pays=where_it_pays(parts[index], pair),
         )
-        for place, pair in enumerate(pairs)
+        for index, pair in enumerate(pairs)
     )
 
 
@@ -369,10 +369,10 @@ def _by_dataset(scores: StudyScores, pair: Pair, primary: str) -> Blocks:
     """The mean scores of both systems on each dataset, and on how many the difference holds by itself."""
     first, second = (_means(scores, system, primary) for system in (pair.first, pair.second))
     rows = [
-        one.primary
+        comparison.primary
         for part in scores.datasets.values()
-        for one in part.comparisons
-        if set(one.systems) == {pair.first, pair.second}
+        for comparison in part.comparisons
+        if set(comparison.systems) == {pair.first, pair.second}
     ]
     return first, second, sum(row is not None and row.significant for row in rows)
 
@@ -382,11 +382,11 @@ P = TypeVar("P", bound=PairedTest)
 
 def _corrected(tests: Sequence[P], correction: str) -> list[P]:
     """The tests of one family, corrected; with a note where the correction puts the level out of reach."""
-    defined = {place: test.p for place, test in enumerate(tests) if test.p is not None}
+    defined = {index: test.p for index, test in enumerate(tests) if test.p is not None}
     corrected = dict(zip(defined, correct(list(defined.values()), correction).tolist(), strict=True))
     # Where every test shows the most it can, the correction leaves them at this (Holm) or untouched (BH).
     steps = len(defined) if correction == "holm" else 1
-    return [_with_correction(test, corrected.get(place), steps) for place, test in enumerate(tests)]
+    return [_with_correction(test, corrected.get(index), steps) for index, test in enumerate(tests)]
 
 
 def _with_correction(test: P, p: float | None, steps: int) -> P:

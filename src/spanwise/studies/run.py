@@ -77,7 +77,7 @@ class CellTask(Struct, frozen=True, eq=False):
     @property
     def size(self) -> int:
         """The bytes that are held of its files."""
-        return sum(len(one.data or b"") for one in self.runs.values())
+        return sum(len(run.data or b"") for run in self.runs.values())
 
     def without_data(self) -> CellTask:
         """The same once its files have been read."""
@@ -125,7 +125,7 @@ def can_be_kept(manifest: Manifest) -> bool:
     matcher = MATCHERS.find(manifest.settings.get("matcher", "fair"))
     if matcher.function.__module__ != "spanwise.matching":
         return False
-    return all(is_built_in(one) or is_given(one) for one in _attributes(manifest))
+    return all(is_built_in(attribute) or is_given(attribute) for attribute in _attributes(manifest))
 
 
 @lru_cache(maxsize=1)
@@ -263,11 +263,14 @@ def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
         dataset=result.dataset,
         runs=result.systems,
         # Processes hand over plain values: what would be made later is made now.
-        units=replace(result.units, systems={name: tuple(one) for name, one in result.units.systems.items()}),
+        units=replace(
+            result.units, systems={name: tuple(system) for name, system in result.units.systems.items()}
+        ),
         mentions=result.mentions.made(),
         examples=result.examples,
         sentences=tuple(
-            replace(one, source=one.source and one.source.removeprefix(gold)) for one in result.sentences
+            replace(sentence, source=sentence.source and sentence.source.removeprefix(gold))
+            for sentence in result.sentences
         ),
     )
     if task.cache is not None:
@@ -320,7 +323,7 @@ class HeldCells:
         self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, held: int
     ) -> None:
         self._engine, self._most = engine, held
-        self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
+        self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._texts: dict[str, DatasetText] = {}
         self._waiting: list[CellTask] = []
         self._held = 0
@@ -378,7 +381,7 @@ class PartedCells:
     ) -> None:
         self._engine = engine
         self._memory = max(memory // max(len(found), 1), LEAST_MEMORY)
-        self._options = {one.name: options_of(manifest, one) for one in manifest.datasets}
+        self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
         self.datasets = {one.dataset.name: one.opened(hold=False) for one in found}
@@ -398,7 +401,7 @@ class PartedCells:
         for name, tasks in self._by_dataset():
             dataset = self._opened.pop(name).fixed()
             for number, task in enumerate(tasks):
-                runs = {run: _column(number, place) for place, run in enumerate(task.runs)}
+                runs = {run: _column(number, index) for index, run in enumerate(task.runs)}
                 yield _cell_of(task, dataset.result(runs), dataset.path)
                 release_freed_memory()
 
@@ -418,7 +421,7 @@ class PartedCells:
         columns: dict[str, object] = {}
         for number, task in enumerate(tasks):
             runs = runs_of(task, reading, whole)
-            columns |= {_column(number, place): source for place, source in enumerate(runs.values())}
+            columns |= {_column(number, index): source for index, source in enumerate(runs.values())}
         return PartedDataset.of(
             opened.dataset.name, whole or gold, columns, [one.source(reading) for one in opened.train],
             memory=self._memory, engine=self._engine, reading=reading,
@@ -451,7 +454,7 @@ def run_cells(
         InputError: a file cannot be used; the first in the order of cells is reported, before any is
         computed.
     """
-    datasets = [found_dataset(manifest, one) for one in manifest.datasets]
+    datasets = [found_dataset(manifest, dataset) for dataset in manifest.datasets]
     every = found_cells(manifest)
     bound = _bound(manifest, every, memory)
     waiting: CellsToDo
@@ -496,7 +499,7 @@ def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -
     """The memory for parts in bytes: as asked for, or where some cell would not fit; else None."""
     if memory is not None:
         return memory
-    datasets = {one.name: one for one in manifest.datasets}
+    datasets = {dataset.name: dataset for dataset in manifest.datasets}
     for cell in cells:
         dataset = datasets[cell.dataset]
         streamable = dataset.gold is None and cell.answers is None
@@ -541,7 +544,7 @@ def _prepare(cache: Path | None, progress: Progress) -> None:
 
 def _spoken(result: CellResult, score: ScoreKind) -> str:
     values = [score.of_run(run) for run in result.runs.values()]
-    return f"{score.words} " + ", ".join("n/a" if one is None else f"{100 * one:.1f}" for one in values)
+    return f"{score.words} " + ", ".join("n/a" if value is None else f"{100 * value:.1f}" for value in values)
 
 
 class PairTask(Struct, frozen=True):

@@ -111,6 +111,7 @@ def suspects(
         reading: how to read the files, as `spanwise.read` takes it.
 
     Examples:
+        >>> from spanwise import read
         >>> tokens = [["Ada", "met", "Bo", "in", "Rome"]]
         >>> gold = read([[(0, 1, "PER"), (4, 5, "PER")]], tokens=tokens)
         >>> said = read([[(0, 1, "PER"), (4, 5, "LOC")]], tokens=tokens)
@@ -121,7 +122,11 @@ def suspects(
     check_top(top)
     runs = {name: _runs(source) for name, source in (systems or {}).items()}
     voters, flat = _numbered(runs)
-    more = [(role, one) for role, given in (("train", train), ("dev", dev)) for one in listed_sources(given)]
+    more = [
+        (role, listed_source)
+        for role, given in (("train", train), ("dev", dev))
+        for listed_source in listed_sources(given)
+    ]
     where, others = engine_of(engine), [one for _, one in more]
     if of_spark(gold) or read_by_spark(gold, flat, others, where):
         raise ChoiceError(
@@ -151,7 +156,7 @@ def _numbered(runs: Mapping[str, Sequence[object]]) -> tuple[Voters, dict[str, o
     flat: dict[str, object] = {}
     voters: dict[str, tuple[str, ...]] = {}
     for name, own in runs.items():
-        keys = [str(len(flat) + place) for place in range(len(own))]
+        keys = [str(len(flat) + index) for index in range(len(own))]
         flat.update(zip(keys, own, strict=True))
         voters[name] = tuple(keys)
     return voters, flat
@@ -179,10 +184,10 @@ def _opened(given: Unopened, *, memory: int | str | None, workers: int | None) -
         gold = reader.read(given.gold)
         scheme = gold.reading.scheme
         predicted = {
-            key: reader.read_predictions(one, prefer=scheme)
-            for key, one in named_sources(given.systems).items()
+            key: reader.read_predictions(named_source, prefer=scheme)
+            for key, named_source in named_sources(given.systems).items()
         }
-        others = [reader.read(one) for one in listed_sources(given.train)]
+        others = [reader.read(listed_source) for listed_source in listed_sources(given.train)]
         inputs = gathered(gold, predicted, others, align=given.choices.align, name=None)
         source, files = HeldVotes.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
     else:
@@ -241,8 +246,8 @@ def _document(
         found=number,
         kinds={kind: named[code] for code, kind in enumerate(KINDS)},
         suspects=tuple(
-            _suspect(case, row, int(rank[place]), int(tied[place]), evidence, place)
-            for place, row in enumerate(listed.tolist())
+            _suspect(case, row, int(rank[index]), int(tied[index]), evidence, index)
+            for index, row in enumerate(listed.tolist())
         ),
         effects=_effects(judged, first[:-1].tolist(), tuple(voters), settings.top),
         notes=_notes(case, len(listed), number, rank, tied),
@@ -303,7 +308,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
         pairs=tuple(sorted(pairs)),
     )
     source, more = opened.source, opened.more
-    references = (NumberedBlock(at, one) for at, one in enumerate(source.references()))
+    references = (NumberedBlock(at, reference) for at, reference in enumerate(source.references()))
     parts = [joined(opened.engine.map(show, references, asked))]
     if more is not None and asked.text and len(listed):
         parts.append(more.asked(show_elsewhere, asked))

@@ -48,7 +48,7 @@ class OpenedVotes(Block, frozen=True, eq=False, dict=True):
     @cached_property
     def placed(self) -> dict[str, Mentions]:
         """The predictions of every run that have a place on the text, with their scores."""
-        return {name: _placed(one, self.predicted.get(name)) for name, one in self.systems.items()}
+        return {name: _placed(system, self.predicted.get(name)) for name, system in self.systems.items()}
 
     def voting(self, voters: Voters) -> list[Mentions]:
         """What each voter predicts."""
@@ -207,7 +207,7 @@ class CandidateRows(Struct, frozen=True, eq=False):
 
 def _stacked(parts: Sequence[Candidates]) -> Candidates:
     names = Candidates.__struct_fields__
-    return Candidates(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+    return Candidates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 class Judged(Struct, frozen=True, eq=False):
@@ -236,11 +236,11 @@ def judge(reference: object, asked: VotesAsked) -> Judged:
     rows = _rows(block, box, count(box, everyone), number, table, None, asked)
     without = []
     if number > 2:  # a system does not vote on itself
-        for place in range(number):
+        for index in range(number):
             others = everyone.copy()
-            others[place] = False
+            others[index] = False
             counted = count(box, others)
-            without.append(_rows(block, box, counted, number - 1, table, by[place + 1], asked))
+            without.append(_rows(block, box, counted, number - 1, table, by[index + 1], asked))
     return Judged(
         len(block.corpus), rows, tuple(without), int(by[0].sum()), ints(by[1:].sum(axis=1)),
         ints((by[1:] & by[0]).sum(axis=1)),

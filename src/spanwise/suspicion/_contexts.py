@@ -149,7 +149,7 @@ class ContextCounts(Struct, frozen=True, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[ContextCounts]) -> ContextCounts:
         """Those of several blocks."""
-        columns = (np.concatenate([getattr(one, name) for one in parts]) for name in cls.__struct_fields__)
+        columns = (np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__)
         return parts[0] if len(parts) == 1 else cls.of(*columns)
 
     def varying(self) -> ContextCounts:

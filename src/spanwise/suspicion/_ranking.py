@@ -234,14 +234,14 @@ def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tup
 def text_of(annotations: Sequence[Annotation]) -> Text:
     """One line of tokens; all corpora have one vocabulary."""
     mark = len(annotations[0].corpus.vocabulary)
-    lengths = np.concatenate([one.corpus.lengths for one in annotations])
+    lengths = np.concatenate([annotation.corpus.lengths for annotation in annotations])
     origin = offsets(lengths + 1)[:-1] + 1
     tokens = np.full(int(lengths.sum() + len(lengths) + 1), mark, dtype=np.int64)
     inside = np.ones(len(tokens), dtype=bool)
     inside[0] = False
     inside[origin + lengths] = False
-    tokens[inside] = np.concatenate([one.corpus.tokens for one in annotations])
-    return Text(tokens, ints(origin), offsets([len(one.corpus) for one in annotations]))
+    tokens[inside] = np.concatenate([annotation.corpus.tokens for annotation in annotations])
+    return Text(tokens, ints(origin), offsets([len(annotation.corpus) for annotation in annotations]))
 
 
 def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:

@@ -32,7 +32,7 @@ def worksheet(document: Suspects) -> str:
     The proposal (`start`, `end`, `label`) may be changed before it is accepted; an empty one deletes the
     gold mention.
     """
-    return to_csv([COLUMNS, *(_line(one) for one in document.suspects)])
+    return to_csv([COLUMNS, *(_line(suspect) for suspect in document.suspects)])
 
 
 def _line(one: Suspect) -> tuple[object, ...]:
@@ -107,7 +107,7 @@ def apply_decisions(
 
 def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, Applied]:
     """The mentions of gold after the accepted changes."""
-    rows = {row: place for place, row in enumerate(gold.mentions.rows())}
+    rows = {row: index for index, row in enumerate(gold.mentions.rows())}
     removed: dict[Row, str] = {}
     added: dict[Row, str] = {}
     numbers = {True: 0, False: 0, None: 0}

@@ -25,7 +25,7 @@ def main() -> int:
         out = [json.dumps(names)]
         for line in source:
             tags = tagger.tag(json.loads(line))
-            sure = [tagger.marginal(tag, place) for place, tag in enumerate(tags)] if wanted else []
+            sure = [tagger.marginal(tag, index) for index, tag in enumerate(tags)] if wanted else []
             out.append(json.dumps([tags, sure]))
     except (ValueError, RuntimeError) as error:
         sys.stderr.write(str(error).partition("\n")[0][:200])

@@ -332,7 +332,7 @@ class _Prepared:
             "best_epoch": outcome.best + 1,
             "updates": outcome.updates,
             "windows": len(material.windows[0]),
-            "sentences_cut": sum(one.cut for one in material.windows),
+            "sentences_cut": sum(window.cut for window in material.windows),
             "mentions_cut": cut,
             "seconds": outcome.seconds,
             "f1": f1,
@@ -371,10 +371,10 @@ def _head(
     inputs = [
         {
             "role": role if role in {"training", "dev"} else "test",
-            "path": one.reading.path,
-            "sha256": one.reading.sha256,
+            "path": part.reading.path,
+            "sha256": part.reading.sha256,
         }
-        for role, one in parts.items()
+        for role, part in parts.items()
     ]
     return {
         "model": model.name,

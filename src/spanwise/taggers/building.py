@@ -113,14 +113,16 @@ def lay_out(
     settings, vocabulary = known.settings, known.vocabulary
     for annotation, role in zip(annotations, roles, strict=True):
         check_corpus(annotation, role)
-    corpora = with_one_vocabulary([one.corpus for one in annotations])
+    corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
     whole = _joined(corpora)
     splitter = Splitter(encoder_folder(settings)) if _tunes_encoder(known) else None
     columns: dict[str, Column] = columns_of(whole, vocabulary, splitter)
-    tags = [tag_codes(one, vocabulary.tags, vocabulary.scheme) for one in annotations]
+    tags = [tag_codes(annotation, vocabulary.tags, vocabulary.scheme) for annotation in annotations]
     columns["tag"] = np.concatenate([*tags, np.zeros(1, np.int64)])
     if _has_features(known):
-        vectors = [features_of(known.model.characters, one, settings, device) for one in annotations]
+        vectors = [
+            features_of(known.model.characters, annotation, settings, device) for annotation in annotations
+        ]
         columns["features"] = np.concatenate([*vectors, np.zeros_like(vectors[0][:1])])
     begins = offsets([len(corpus.tokens) for corpus in corpora])
     piece = ints(columns["piece"]) if splitter is not None else None
@@ -263,7 +265,11 @@ def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Kno
 
     vocabulary = known.vocabulary
     held = vocabulary.rows()
-    forms = [form for form in annotation.corpus.vocabulary if not any(one in held for one in spellings(form))]
+    forms = [
+        form
+        for form in annotation.corpus.vocabulary
+        if not any(spelling in held for spelling in spellings(form))
+    ]
     if not forms:
         return known, network
     vectors = read_vectors(known.model.words, forms, known.settings.vectors, none=True)

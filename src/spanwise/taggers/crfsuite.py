@@ -102,20 +102,20 @@ class Featurizer:
         far_left, left, right, far_right = self.near
         pairs = [self._pair(*two) for two in zip(pairwise(codes), pairwise(shapes), strict=True)]
         rows = []
-        for place, code in enumerate(codes):
+        for index, code in enumerate(codes):
             row = [
                 *self.own[code],
-                *far_left[around[place]],
-                *left[around[place + 1]],
-                *right[around[place + 3]],
-                *far_right[around[place + 4]],
+                *far_left[around[index]],
+                *left[around[index + 1]],
+                *right[around[index + 3]],
+                *far_right[around[index + 4]],
             ]
-            if place:
-                row += pairs[place - 1][:2]
-            if place < len(pairs):
-                row += pairs[place][2:]
-            if 0 < place < len(pairs):
-                key = (shapes[place - 1], shapes[place], shapes[place + 1])
+            if index:
+                row += pairs[index - 1][:2]
+            if index < len(pairs):
+                row += pairs[index][2:]
+            if 0 < index < len(pairs):
+                key = (shapes[index - 1], shapes[index], shapes[index + 1])
                 if key not in self.three:
                     self.three[key] = self.text(f"s-1|0|1={'|'.join(key)}")
                 row.append(self.three[key])

@@ -179,7 +179,7 @@ class Run:
         torch.nn.utils.clip_grad_norm_(self.parameters, self.settings.clip, foreach=True)
         self.optimiser.step()
         if self._average:
-            moved = torch._foreach_sub([one.detach() for one in self.parameters], self._average)
+            moved = torch._foreach_sub([parameter.detach() for parameter in self.parameters], self._average)
             torch._foreach_mul_(moved, self._weight)
             torch._foreach_add_(self._average, moved)
         self._loss += loss.detach()
@@ -189,7 +189,7 @@ class Run:
         if self._average:
             with torch.no_grad(), self._turned():
                 present = [parameter.detach().clone() for parameter in self.parameters]
-                torch._foreach_copy_([one.detach() for one in self.parameters], self._average)
+                torch._foreach_copy_([parameter.detach() for parameter in self.parameters], self._average)
                 torch._foreach_copy_(self._average, present)
 
     def _turn(self, shape: tuple[int, int]) -> None:

@@ -98,7 +98,7 @@ class Bench:
         """The gold of an address."""
         gold = self.store.gold(slug)
         if gold is None:
-            raise NotHere(str(unknown("gold", slug, [one.slug for one in self.store.golds()])))
+            raise NotHere(str(unknown("gold", slug, [gold.slug for gold in self.store.golds()])))
         return gold
 
     def result(self, text: str, gold: Gold | None = None) -> Result:
@@ -108,7 +108,7 @@ class Bench:
             for one in reversed(self.store.results(gold.slug)):
                 if one.system == name and not one.gone:
                     return one
-            names = {one.system for one in self.store.results(gold.slug)}
+            names = {result.system for result in self.store.results(gold.slug)}
             raise NotHere(str(unknown("system", name, names)))
         result = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
         if result is None or (gold is not None and result.gold != gold.slug):
@@ -127,7 +127,7 @@ class Bench:
 
     def latest(self, gold: Gold) -> list[Result]:
         """The latest result of every system, the best first."""
-        results = {one.system: one for one in self.store.results(gold.slug) if not one.gone}
+        results = {result.system: result for result in self.store.results(gold.slug) if not result.gone}
         score = self.score(gold)
         return sorted(results.values(), key=lambda one: (-(one.board.scores.get(score) or 0), one.system))
 
@@ -140,7 +140,7 @@ class Bench:
             if asked not in PRIMARY:
                 raise unknown("primary score", asked, PRIMARY)
             return asked
-        primaries = {one.board.primary for one in self.store.results(gold.slug) if not one.gone}
+        primaries = {result.board.primary for result in self.store.results(gold.slug) if not result.gone}
         return primaries.pop() if len(primaries) == 1 else "f1"
 
     def gold_changed(self, gold: Gold) -> bool:

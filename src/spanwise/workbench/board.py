@@ -61,9 +61,9 @@ class Axis(Struct, frozen=True):
         step = next((s for s in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if span / s <= number + 1), 1.0)
         first = -(-self.low // step)
         return [
-            round((first + place) * step, 6)
-            for place in range(number + 2)
-            if (first + place) * step <= self.high
+            round((first + index) * step, 6)
+            for index in range(number + 2)
+            if (first + index) * step <= self.high
         ]
 
 
@@ -114,7 +114,7 @@ def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
         tag=asked.get("tag", ""),
         label=label if label in gold.labels else "",
         each=asked.get("runs") == "each",
-        columns=tuple(dict.fromkeys(one for one in columns if one != score)),
+        columns=tuple(dict.fromkeys(column for column in columns if column != score)),
         known=known,
         after=int(after) if re.fullmatch(r"\d{1,9}", after) else 0,
     )
@@ -129,30 +129,30 @@ def board(
     and with `changes` every row against the result before it.
     """
     label, each, score, after = query.label, query.each, query.score, query.after
-    here = [one for one in bench.store.results(gold.slug) if not one.gone]
+    here = [result for result in bench.store.results(gold.slug) if not result.gone]
     every = [PooledRuns((one,)) for one in here] if each else pooled(here)
     newest = {pool.result.system: pool for pool in every}
     rows = list(reversed(every)) if each else list(newest.values())
-    rows = [one for one in rows if _is_asked_for(one, query)]
-    ranked = {one.id: _value(one, label, score) for one in rows}
+    rows = [row for row in rows if _is_asked_for(row, query)]
+    ranked = {row.id: _value(row, label, score) for row in rows}
     rows = _sorted(rows, ranked, query)
     number, best = len(rows), sorted(rows, key=lambda one: -(ranked[one.id] or 0))[:TESTED]
     rows = rows[after : after + most]
     tests = (
         bench.shelf.ties(gold, sorted(best, key=lambda one: one.id), score) if not label and not each else {}
     )
-    brackets = _brackets([one.id for one in rows], tests)
+    brackets = _brackets([row.id for row in rows], tests)
     shapes = shapes_of(bench, gold)
     bounds = [
-        (bench.shelf.interval(one, score) or (None, None)) if not label else (None, None) for one in rows
+        (bench.shelf.interval(row, score) or (None, None)) if not label else (None, None) for row in rows
     ]
-    axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[one.id] for one in rows)])
+    axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[row.id] for row in rows)])
     named = {one.id: one.result.system for one in (*rows, *best)}
     history_of: dict[str, list[PooledRuns]] = {}
     for one in every:
         history_of.setdefault(one.result.system, []).append(one)
     board_rows = []
-    for place, one in enumerate(rows):
+    for index, one in enumerate(rows):
         own = history_of[one.result.system]
         test = _test_of_change(bench, gold, one, own, score) if changes and not label else None
         tied = tuple(
@@ -167,10 +167,10 @@ def board(
                 deviation=one.deviation(score),
                 shape=shapes[one.result.system],
                 values={score: ranked[one.id]} if label else one.scores,
-                low=bounds[place][0],
-                high=bounds[place][1],
+                low=bounds[index][0],
+                high=bounds[index][1],
                 tied=tied,
-                brackets=tuple(column[place] for column in brackets),
+                brackets=tuple(column[index] for column in brackets),
                 line=_sparkline([other.score(score) for other in own]),
                 change=None if test is None else test.difference,
                 significant=test is not None and test.p is not None and test.p < LEVEL,
@@ -197,7 +197,7 @@ def _sorted(
         return sorted(rows, key=lambda one: one.result.system, reverse=falling)
     if key == "made_at":
         return sorted(rows, key=lambda one: one.id, reverse=falling)
-    by = ranked if key == query.score or query.label else {one.id: one.score(key) for one in rows}
+    by = ranked if key == query.score or query.label else {row.id: row.score(key) for row in rows}
     return sorted(
         rows, key=lambda one: (by[one.id] is None, -(by[one.id] or 0), one.result.system), reverse=not falling
     )
@@ -216,10 +216,10 @@ def _test_of_change(
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
     """The colour and shape of each system: the same on every page."""
-    names = dict.fromkeys(one.system for one in bench.store.results(gold.slug))
+    names = dict.fromkeys(result.system for result in bench.store.results(gold.slug))
     indexed = bench.shelf.indexed(gold)
     names |= dict.fromkeys(indexed.index.systems if indexed is not None else ())
-    return {name: place % SHAPES for place, name in enumerate(names)}
+    return {name: index % SHAPES for index, name in enumerate(names)}
 
 
 def is_tie(test: ScoreTest) -> bool:
@@ -258,7 +258,7 @@ def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) 
             runs.append((first, last))
     columns: list[list[str]] = []
     for first, last in runs[:6]:
-        column = next((one for one in columns if not any(one[first : last + 1])), None)
+        column = next((column for column in columns if not any(column[first : last + 1])), None)
         if column is None:
             column = [""] * len(order)
             columns.append(column)
@@ -273,8 +273,8 @@ def _sparkline(values: Sequence[float | None]) -> str:
     low, high = min(known), max(known)
     span = (high - low) or 1.0
     return " ".join(
-        f"{round(2 + 86 * place / (len(known) - 1), 1)},{round(20 - 16 * (value - low) / span, 1)}"
-        for place, value in enumerate(known)
+        f"{round(2 + 86 * index / (len(known) - 1), 1)},{round(20 - 16 * (value - low) / span, 1)}"
+        for index, value in enumerate(known)
     )
 
 
@@ -307,13 +307,13 @@ class Track(Struct, frozen=True):
     @property
     def path(self) -> str:
         """The corners of the line."""
-        return " ".join(f"{one.x},{one.y}" for one in self.points)
+        return " ".join(f"{point.x},{point.y}" for point in self.points)
 
     @property
     def band(self) -> str:
         """The corners of the band of the intervals."""
-        there = [f"{one.x},{one.high}" for one in self.points]
-        return " ".join([*there, *(f"{one.x},{one.low}" for one in reversed(self.points))])
+        there = [f"{point.x},{point.high}" for point in self.points]
+        return " ".join([*there, *(f"{point.x},{point.low}" for point in reversed(self.points))])
 
 
 def history(
@@ -342,13 +342,13 @@ def history(
             key=lambda one: names.index(_step(one.result, by)),
         )
         points: list[Point] = []
-        for place, one in enumerate(own):
+        for index, one in enumerate(own):
             value, interval = one.score(score), bench.shelf.interval(one, score)
             low, high = interval or (value, value)
             test = None
-            if place:
-                pair = (one.id, own[place - 1].id)
-                test = bench.shelf.tests(gold, [one, own[place - 1]], [pair], score).get(pair)
+            if index:
+                pair = (one.id, own[index - 1].id)
+                test = bench.shelf.tests(gold, [one, own[index - 1]], [pair], score).get(pair)
             fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
             x = 40 + 880 * (names.index(_step(one.result, by)) + 0.5) / max(len(names), 1)
             value_at, low_at, high_at = (
@@ -382,7 +382,7 @@ def _labelled(tracks: Sequence[Track]) -> list[Track]:
     for one in sorted(tracks, key=lambda track: track.label):
         x = one.points[-1].x
         place[one.system] = lowest[x] = max(one.label, lowest.get(x, -HEIGHT) + HEIGHT)
-    return [replace(one, label=round(place[one.system], 1)) for one in tracks]
+    return [replace(track, label=round(place[track.system], 1)) for track in tracks]
 
 
 def _step(one: Result, by: str) -> str:
@@ -445,7 +445,7 @@ def lead_steps(
         start = steps[-1].end if steps else 0.0
         name = _part_name(division, part.name, buckets)
         steps.append(LeadStep(name, part.contribution, start, start + part.contribution))
-    return steps, Axis.of([0.0, *(one.end for one in steps)])
+    return steps, Axis.of([0.0, *(step.end for step in steps)])
 
 
 def _part_name(division: str, name: str, buckets: Mapping[tuple[str, str], str]) -> str:

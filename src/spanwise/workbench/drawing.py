@@ -227,7 +227,7 @@ def chosen_rows(index: SliceIndex, view: View, notes: Sequence[Note] = ()) -> In
 
 
 def _by_outcome(index: SliceIndex, value: str) -> Bools:
-    rights = {name: unpacked_bits(one.right, index.gold.number) for name, one in index.systems.items()}
+    rights = {name: unpacked_bits(system.right, index.gold.number) for name, system in index.systems.items()}
     if value in (SPLIT, WRONG, RIGHT):
         every = np.stack(list(rights.values()))
         right = every.sum(axis=0)
@@ -236,7 +236,9 @@ def _by_outcome(index: SliceIndex, value: str) -> Bools:
         return np.asarray(right == (0 if value == WRONG else len(every)))
     name, _, state = value.rpartition(":")
     if name not in rights or state not in (WRONG, RIGHT):
-        raise unknown("choice of outcomes", value, [f"{one}:{s}" for one in rights for s in (WRONG, RIGHT)])
+        raise unknown(
+            "choice of outcomes", value, [f"{right}:{s}" for right in rights for s in (WRONG, RIGHT)]
+        )
     return rights[name] if state == RIGHT else ~rights[name]
 
 
@@ -249,15 +251,15 @@ def draw(
     words = columns.words(sentence)
     sides: list[tuple[str, MentionColumns, str, SystemBits | None]] = [("gold", columns, "gold", None)]
     sides += [
-        (name, one.columns, one.side, one)
-        for name, one in index.systems.items()
+        (name, system.columns, system.side, system)
+        for name, system in index.systems.items()
         if not systems or name in systems
     ]
     spans = {name: _spans(index, where, side, system, sentence) for name, where, side, system in sides}
     number = len(words) or max(
-        (end for rows in spans.values() for one in rows for _, end in one[0]), default=0
+        (end for rows in spans.values() for row in rows for _, end in row[0]), default=0
     )
-    cells = _cells(words or [f"·{place}" for place in range(number)], columns.head.positions, spans)
+    cells = _cells(words or [f"·{index}" for index in range(number)], columns.head.positions, spans)
     gold_rows, picks = _rows_of(columns, "gold", sentence), set(chosen)
     picked = [
         (int(columns.column("gold", "start")[r]), int(columns.column("gold", "end")[r])) for r in chosen
@@ -319,7 +321,7 @@ def _cells(
 ) -> list[tuple[int, int, str]]:
     """What a column shows: a token, or a word of a text, cut where a mention begins or ends."""
     if positions != "character":
-        return [(place, place + 1, word) for place, word in enumerate(words)]
+        return [(index, index + 1, word) for index, word in enumerate(words)]
     cuts = {0, len(words)}
     cuts |= {border for listed in spans.values() for one in listed for piece in one[0] for border in piece}
     cuts |= {p + 1 for p, letter in enumerate(words) if letter.isspace()}
@@ -331,11 +333,11 @@ def _breaks(cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
     """Where lines begin and end, by cell; a full stop alone does not begin one."""
     breaks, first, width = [], 0, 0
     left = sum(len(text) + 1 for _, _, text in cells)
-    for place, (_, _, text) in enumerate(cells):
+    for index, (_, _, text) in enumerate(cells):
         width += len(text) + 1
-        if width > LINE and place > first and left > WIDOW:
-            breaks.append((first, place))
-            first, width = place, len(text) + 1
+        if width > LINE and index > first and left > WIDOW:
+            breaks.append((first, index))
+            first, width = index, len(text) + 1
         left -= len(text) + 1
     return [*breaks, (first, len(cells))] if cells else []
 
@@ -400,7 +402,7 @@ def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool
         label=columns.head.labels[int(columns.column("gold", "label")[row])],
         text=between.join(words[max(start, 0) : max(end, 0)]),
         tough=tough,
-        outcomes={name: OUTCOMES[int(one.outcome[row])] for name, one in index.systems.items()},
+        outcomes={name: OUTCOMES[int(system.outcome[row])] for name, system in index.systems.items()},
         chosen=chosen,
     )
 
@@ -524,18 +526,18 @@ def token_columns(difference: TokenDifference) -> list[TokenColumn]:
     gold, predicted = difference.gold, difference.predicted
     columns: list[TokenColumn] = []
     for _, a, b, c, d in SequenceMatcher(None, gold, predicted, autojunk=False).get_opcodes():
-        for place in range(max(b - a, d - c)):
-            mine = a + place if a + place < b else None
+        for index in range(max(b - a, d - c)):
+            mine = a + index if a + index < b else None
             columns.append(
                 TokenColumn(
                     None if mine is None else difference.first + mine + 1,
                     None if mine is None else gold[mine],
-                    predicted[c + place] if c + place < d else None,
+                    predicted[c + index] if c + index < d else None,
                 )
             )
     # One side is cut off before the other: what has no counterpart at the end may have one in the sentence.
-    last = max((place for place, one in enumerate(columns) if not one.differs), default=-1)
-    first = next((place for place, one in enumerate(columns) if one.differs), 0)
+    last = max((index for index, column in enumerate(columns) if not column.differs), default=-1)
+    first = next((index for index, column in enumerate(columns) if column.differs), 0)
     return columns[: last + 1] if last > first else columns
 
 

@@ -46,7 +46,8 @@ def leaderboard_csv(bench: Bench, request: Request) -> Response:
     listed = [
         (
             row.result.system, row.values.get(query.score), row.low, row.high,
-            *(row.values.get(one) for one in columns), row.runs, "; ".join(row.tied), row.result.board.costs,
+            *(row.values.get(column) for column in columns), row.runs,
+            "; ".join(row.tied), row.result.board.costs,
             "; ".join(f"{name}={value}" for name, value in row.result.board.tags.items()),
             _written(row.result.board.made_at),
             row.result.id, row.result.path,

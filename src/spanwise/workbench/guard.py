@@ -97,7 +97,7 @@ class Door(Struct, frozen=True):
             return cls(port, token, (origin.partition("://")[2],), (origin,))
         names = dict.fromkeys(["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host])
         hosts = tuple(f"{name}:{port}" for name in names)
-        return cls(port, token, hosts, tuple(f"http://{one}" for one in hosts))
+        return cls(port, token, hosts, tuple(f"http://{host}" for host in hosts))
 
     @property
     def cookie(self) -> str:

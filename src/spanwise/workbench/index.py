@@ -93,7 +93,7 @@ class Indexed(Struct, frozen=True, eq=False):
     def bytes(self) -> int:
         """About what the columns and the bitmaps made of them take."""
         return sum(
-            one.nbytes + one.nbytes // 2 for part in self.parts.values() for one in part.arrays.values()
+            array.nbytes + array.nbytes // 2 for part in self.parts.values() for array in part.arrays.values()
         )
 
 
@@ -143,10 +143,10 @@ class Shelf:
         """By attribute and bucket of a result the words for what the bucket holds."""
         attributes = self.document(result).systems[result.system].attributes
         return {
-            (name, one.name): str(one.label)
+            (name, bucket.name): str(bucket.label)
             for name, table in attributes.items()
-            for one in table.buckets
-            if one.label is not UNSET and one.label
+            for bucket in table.buckets
+            if bucket.label is not UNSET and bucket.label
         }
 
     def report(self, result: Result) -> str:
@@ -168,7 +168,7 @@ class Shelf:
         files = self._columns(gold)
         if not files:
             return None
-        key = tuple((one.path, one.size, one.mtime_ns) for one in files)
+        key = tuple((file.path, file.size, file.mtime_ns) for file in files)
         before: Indexed | None = self.kept.look("index", gold.slug)
         if before is not None and before.files == key:
             return before
@@ -187,7 +187,7 @@ class Shelf:
     def _columns(self, gold: Gold) -> list[WatchedFile]:
         """The files of columns over a gold, the newest first."""
         columns = [
-            one for one in self.store.files().values() if one.kind == "columns" and one.gold == gold.slug
+            file for file in self.store.files().values() if file.kind == "columns" and file.gold == gold.slug
         ]
         return sorted(columns, key=lambda one: -one.mtime_ns)
 
@@ -208,9 +208,13 @@ class Shelf:
             except ChoiceError:
                 continue
             made_at = file.mtime_ns / 1e9
-            for name, one in answer.systems.items():
-                value = one.f1 if answer.score == "f1" else one.recall
-                weak = one.interval is not None and one.overall is not None and one.interval[1] < one.overall
+            for name, system in answer.systems.items():
+                value = system.f1 if answer.score == "f1" else system.recall
+                weak = (
+                    system.interval is not None
+                    and system.overall is not None
+                    and system.interval[1] < system.overall
+                )
                 later = made_at > saved_at
                 points.append(
                     SlicePoint(
@@ -219,8 +223,8 @@ class Shelf:
                         system=name,
                         score=answer.score,
                         value=value,
-                        interval=one.interval,
-                        overall=one.overall,
+                        interval=system.interval,
+                        overall=system.overall,
                         weak=weak,
                         later=later,
                         confirmed=weak and later,
@@ -274,7 +278,7 @@ class Shelf:
         """The paired tests of a score between pairs of systems with all their runs, corrected together."""
         if not pairs:
             return {}
-        runs = tuple(tuple(one.id for one in pool.runs) for pool in pools)
+        runs = tuple(tuple(run.id for run in pool.runs) for pool in pools)
         key = (runs, tuple(pairs), score)
         return self.kept.get("ties", key, lambda: self._test(gold, pools, pairs, score), _weight)
 
@@ -284,15 +288,15 @@ class Shelf:
             return pool.result.board.intervals.get(score)
 
         def made() -> Bounds | None:
-            measures = [self._counts(one, score) for one in pool.runs]
-            if len({one.counts.units for one in measures}) > 1:
+            measures = [self._counts(run, score) for run in pool.runs]
+            if len({measure.counts.units for measure in measures}) > 1:
                 return None
             if score == "macro":
-                measures = [msgspec.structs.replace(one, scorer="averages") for one in measures]
+                measures = [msgspec.structs.replace(measure, scorer="averages") for measure in measures]
             low, high = jackknife(*measures)[PRIMARY[score][-1]].interval()[0].tolist()
             return None if np.isnan(low) else (low, high)
 
-        return self.kept.get("bounds", (tuple(one.id for one in pool.runs), score), made, _weight)
+        return self.kept.get("bounds", (tuple(run.id for run in pool.runs), score), made, _weight)
 
     def _counts(self, result: Result, score: str) -> Measure:
         """The counts of a result that a score divides: of all labels together, or of each for their mean."""
@@ -304,7 +308,7 @@ class Shelf:
         self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
     ) -> dict[tuple[int, int], ScoreTest]:
         measures = {
-            str(pool.id): [[self._counts(one, score)] for one in pool.runs]
+            str(pool.id): [[self._counts(run, score)] for run in pool.runs]
             for pool in pools
             if _countable(pool, score)
         }
@@ -334,7 +338,7 @@ class Shelf:
 
 def _countable(pool: PooledRuns, score: str) -> bool:
     """Whether all runs came with the counts per unit that a score divides."""
-    return all(PRIMARY[score][0] in one.board.counted for one in pool.runs)
+    return all(PRIMARY[score][0] in run.board.counted for run in pool.runs)
 
 
 def _weight(answer: object) -> int:

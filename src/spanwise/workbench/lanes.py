@@ -75,11 +75,11 @@ class Kept:
             self._entries[kind, key] = KeptEntry(value, size)
             self._kinds[kind] += 1
             self.size += size
-            for place in list(self._entries):
+            for entry in list(self._entries):
                 if self.size <= self.budget:
                     break
-                if self._kinds[place[0]] > 1 and place != (kind, key):
-                    self._drop(place)
+                if self._kinds[entry[0]] > 1 and entry != (kind, key):
+                    self._drop(entry)
 
     def _found(self, place: tuple[str, Hashable]) -> Any:  # what `make` of its kind gave
         self._entries.move_to_end(place)

@@ -205,14 +205,14 @@ def home(bench: Bench, request: Request) -> Response:
     golds = bench.store.golds()
     if len(golds) == 1 and not bench.bundled:
         return RedirectResponse(f"/g/{golds[0].slug}", 303)
-    counts = {gold.slug: len({one.system for one in bench.store.results(gold.slug)}) for gold in golds}
+    counts = {gold.slug: len({result.system for result in bench.store.results(gold.slug)}) for gold in golds}
     return _render(bench, request, "home", None, counts=counts, unreadable=_unreadable(bench))
 
 
 def _unreadable(bench: Bench) -> dict[str, str]:
     """What cannot be read, and why."""
     files = bench.store.files().values()
-    return {one.path: one.why or "" for one in files if one.kind == "unreadable"} | bench.faults
+    return {file.path: file.why or "" for file in files if file.kind == "unreadable"} | bench.faults
 
 
 def leaderboard(bench: Bench, request: Request) -> Response:
@@ -252,7 +252,7 @@ def history_page(bench: Bench, request: Request) -> Response:
     gold, asked = bench.gold(request.path_params["gold"]), request.query_params
     score = bench.score(gold, asked.get("score", ""))
     best = [one.system for one in bench.latest(gold)]
-    known = set(best) | {one.system for one in bench.store.results(gold.slug)}
+    known = set(best) | {result.system for result in bench.store.results(gold.slug)}
     wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in known]
     wanted = list(dict.fromkeys(wanted))[:TRACKS] or _followed(bench, gold, best)
     by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
@@ -326,7 +326,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
 
 def _to_choose_from(bench: Bench, gold: Gold, *chosen: Result) -> list[Result]:
     """The latest results, the newest first, and those that are chosen."""
-    newest = [one for one in reversed(bench.store.results(gold.slug)) if not one.gone][:CHOICES]
+    newest = [result for result in reversed(bench.store.results(gold.slug)) if not result.gone][:CHOICES]
     return [*(one for one in chosen if one not in newest), *newest]
 
 
@@ -369,13 +369,13 @@ def slices_page(
     testable, test = len(order) > 1 and answer.mentions > 0, None
     if testable and bench.bundled:
         test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
-    bounds = [end for one in answer.systems.values() for end in (*(one.interval or ()), one.overall)]
+    bounds = [end for system in answer.systems.values() for end in (*(system.interval or ()), system.overall)]
     after = number_of(request, "after", -1, least=-1)
     drawn = _drawn_systems(bench, gold, indexed.index, request)
     points = [] if saved is None else bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
     page = f"/g/{gold.slug}/slices" if saved is None else f"/g/{gold.slug}/slices/{saved.slug}"
     own = view if saved is None else View(None, view.shown)
-    kinds = {name: _kinds(one.outcomes) for name, one in answer.systems.items()}
+    kinds = {name: _kinds(system.outcomes) for name, system in answer.systems.items()}
     return _render(
         bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
         order=order, testable=testable, test=test, looked=looked, points=points, axis=Axis.of(bounds),
@@ -568,8 +568,8 @@ def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float 
     )
     kept = np.fromiter((span not in flagged for span in spans), bool, index.gold.number)
     rows = []
-    for name, one in index.systems.items():
-        right = unpacked_bits(one.right, index.gold.number)
+    for name, system in index.systems.items():
+        right = unpacked_bits(system.right, index.gold.number)
         whole = index.counted(None)[name].score("recall")
         rest = float(right[kept].mean()) if kept.any() else None
         rows.append((name, whole, rest))
@@ -586,15 +586,15 @@ def gate_page(bench: Bench, request: Request) -> Response:
 def evaluate_page(bench: Bench, request: Request) -> Response:
     """Upload and evaluate."""
     gold = bench.gold(request.path_params["gold"])
-    jobs = [shown_job(one, gold) for one in bench.store.jobs() if one.gold == gold.slug]
-    states = Counter("needs you" if one.ways else one.state for one in jobs)
+    jobs = [shown_job(job, gold) for job in bench.store.jobs() if job.gold == gold.slug]
+    states = Counter("needs you" if job.ways else job.state for job in jobs)
     made = {
-        number[1]: one
-        for one in bench.store.results(gold.slug)
-        if not one.gone and (number := re.search(r"-(\d+)\.json$", one.path))
+        number[1]: result
+        for result in bench.store.results(gold.slug)
+        if not result.gone and (number := re.search(r"-(\d+)\.json$", result.path))
     }
-    done = {one.id: made[str(one.id)] for one in jobs if one.state == "done" and str(one.id) in made}
-    waiting = [one.id for one in reversed(jobs) if one.state == "waiting"]
+    done = {job.id: made[str(job.id)] for job in jobs if job.state == "done" and str(job.id) in made}
+    waiting = [job.id for job in reversed(jobs) if job.state == "waiting"]
     return _render(
         bench, request, "evaluate", gold, jobs=jobs, options=OPTIONS, states=states, done=done,
         waiting=waiting, score=bench.score(gold), token_columns=token_columns,

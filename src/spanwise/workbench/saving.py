@@ -83,7 +83,7 @@ def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -
 
 def _pages(bench: Bench, systems: Sequence[str]) -> Iterator[Saved]:
     golds = bench.store.golds()
-    names = {one.system for gold in golds for one in bench.store.results(gold.slug)}
+    names = {result.system for gold in golds for result in bench.store.results(gold.slug)}
     for name in systems:
         if name not in names:
             raise unknown("system", name, sorted(names))

@@ -144,7 +144,7 @@ class PooledRuns(Struct, frozen=True):
 
     def score(self, name: str) -> float | None:
         """The mean of a score."""
-        return self.mean([one.board.scores.get(name) for one in self.runs])
+        return self.mean([run.board.scores.get(name) for run in self.runs])
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -158,7 +158,7 @@ class PooledRuns(Struct, frozen=True):
 
     def deviation(self, score: str) -> float | None:
         """The standard deviation of a score over runs."""
-        known = [value for one in self.runs if (value := one.board.scores.get(score)) is not None]
+        known = [value for run in self.runs if (value := run.board.scores.get(score)) is not None]
         return stdev(known) if len(known) > 1 else None
 
 
@@ -168,13 +168,13 @@ def pooled(results: Sequence[Result]) -> list[PooledRuns]:
     A run that was made again counts once, with its newest result.
     """
     pools: dict[tuple[object, ...], dict[tuple[str, ...], Result]] = {}
-    for one in results:
-        run = tuple(one.board.tags[name] for name in RUN_TAGS if name in one.board.tags)
-        others = sorted((key, value) for key, value in one.board.tags.items() if key not in RUN_TAGS)
-        key = (one.system, one.gone, *others) if run else (one.id,)
+    for result in results:
+        run = tuple(result.board.tags[name] for name in RUN_TAGS if name in result.board.tags)
+        others = sorted((key, value) for key, value in result.board.tags.items() if key not in RUN_TAGS)
+        key = (result.system, result.gone, *others) if run else (result.id,)
         runs = pools.setdefault(key, {})
         runs.pop(run, None)
-        runs[run] = one
+        runs[run] = result
     pools_of_runs = [PooledRuns(tuple(runs.values())) for runs in pools.values()]
     return sorted(pools_of_runs, key=lambda one: one.id)
 
@@ -347,19 +347,19 @@ class Store:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
             self._results_changed += 1
             db.execute("UPDATE result SET gone=1 WHERE path=?", (file.path,))
-            for one in results:
+            for result in results:
                 db.execute(
                     "INSERT INTO result (path, system, gold, sha256, body) VALUES (?, ?, ?, ?, ?) "
                     "ON CONFLICT (path, system, sha256) DO UPDATE SET gone=0, body=excluded.body",
-                    (file.path, one.system, one.gold, one.sha256, _json(one.board)),
+                    (file.path, result.system, result.gold, result.sha256, _json(result.board)),
                 )
                 number = db.execute(
                     "SELECT id FROM result WHERE path=? AND system=? AND sha256=?",
-                    (file.path, one.system, one.sha256),
+                    (file.path, result.system, result.sha256),
                 ).fetchone()[0]
                 db.executemany(
                     "INSERT OR REPLACE INTO units VALUES (?, ?, ?)",
-                    [(number, name, text) for name, text in one.counts.items()],
+                    [(number, name, text) for name, text in result.counts.items()],
                 )
 
     def remove_file(self, path: str) -> None:

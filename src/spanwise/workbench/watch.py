@@ -240,7 +240,11 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
 def counts_of(document: Evaluation, name: str) -> dict[str, str]:
     """The counts per unit of one system that tests on the board are made of, packed."""
     entries = [] if document.units is UNSET else document.units.systems.get(name, ())
-    return {one.name: msgspec.json.encode([one]).decode() for one in entries if one.name in ("exact", "fair")}
+    return {
+        entry.name: msgspec.json.encode([entry]).decode()
+        for entry in entries
+        if entry.name in ("exact", "fair")
+    }
 
 
 def _costs(system: SystemScores) -> str | None:

@@ -132,11 +132,11 @@ LEFT, BOTTOM = 50.0, 48.0
 def confidence_drawings(document: Confidence, style: Style) -> list[Drawing]:
     """The charts of every system that have something to show."""
     charts: list[Drawing | None] = []
-    for place, (name, system) in enumerate(document.systems.items()):
+    for index, (name, system) in enumerate(document.systems.items()):
         charts += [
-            reliability(name, system, style, place),
-            precision_recall(name, system, style, place),
-            risk_coverage(name, system, style, place),
+            reliability(name, system, style, index),
+            precision_recall(name, system, style, index),
+            risk_coverage(name, system, style, index),
         ]
     return [chart for chart in charts if chart is not None]
 

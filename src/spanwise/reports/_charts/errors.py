@@ -215,17 +215,17 @@ def _confusion_cells(table: Confusion, labels: Sequence[str], step: float, style
 def confusions(tables: Mapping[str, Confusion], style: Style) -> Drawing:
     """The confusion matrices of several datasets side by side, each under its name."""
     sizes = [confusion(table, style, title=name) for name, table in tables.items()]
-    height = max(one.height for one in sizes)
+    height = max(size.height for size in sizes)
     begin = 0.0
     plots = []
-    for place, (name, table) in enumerate(tables.items()):
-        if place:
-            begin += sizes[place - 1].width + sizes[place - 1].right + sizes[place].left
+    for index, (name, table) in enumerate(tables.items()):
+        if index:
+            begin += sizes[index - 1].width + sizes[index - 1].right + sizes[index].left
         plots.append(confusion(table, style, title=name, begin=begin, height=height).plot)
     first, last = sizes[0], sizes[-1]
     return Drawing(
         "confusion", "Errors by gold and predicted label, by dataset", marks.apart(*plots),
-        begin + last.width, height, first.left, last.right, max(one.top for one in sizes), 6,
+        begin + last.width, height, first.left, last.right, max(size.top for size in sizes), 6,
     )  # fmt: skip
 
 

@@ -86,11 +86,11 @@ def score(document: Evaluation, style: Style) -> Drawing:
     at = split - height + 12
     x = marks.quantity("v", low, high, span=(0, plot), offset=at, grid=False, tickCount=4)
     layers: list[Layer] = []
-    for place, (name, system, value) in enumerate(zip(names, systems, values, strict=True)):
+    for index, (name, system, value) in enumerate(zip(names, systems, values, strict=True)):
         if value is None:
             continue
-        y, colour = top + step * (place + 0.5), palette.series(place)
-        pair = bounds[place]
+        y, colour = top + step * (index + 0.5), palette.series(index)
+        pair = bounds[index]
         if pair:
             band = {"v": pair[0], "hi": pair[1], "y": y}
             layers.append(
@@ -99,12 +99,12 @@ def score(document: Evaluation, style: Style) -> Drawing:
         within = words.interval(system.primary_ends(primary))
         said = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
         point = {"v": value, "y": y, "d": said + (f" ({within})" if within else "")}
-        fill = {"fill": palette["panel"]} if place == 1 else {}
-        layers.append(marks.dots([point], height, x, colour=colour, place=place, size=110, **fill))
+        fill = {"fill": palette["panel"]} if index == 1 else {}
+        layers.append(marks.dots([point], height, x, colour=colour, place=index, size=110, **fill))
     names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
     numbers = [
-        {"y": top + step * (p + 0.5), "t": words.points(one.primary(primary))}
-        for p, one in enumerate(systems)
+        {"y": top + step * (p + 0.5), "t": words.points(system.primary(primary))}
+        for p, system in enumerate(systems)
     ]
     layers.append(marks.texts(names_shown, height, at=-120, colour=palette["ink"], limit=116))
     layers.append(
@@ -139,8 +139,8 @@ def _difference_layers(
             [{"y": top - 8, "t": "difference"}], height, at=-120, colour=palette["muted"], fontSize=10.5
         ),
     ]
-    for place, ((other, test), pair, value) in enumerate(zip(tests, pairs, values, strict=True)):
-        y, colour = top + 18 + 30.0 * place, palette["s0"]
+    for index, ((other, test), pair, value) in enumerate(zip(tests, pairs, values, strict=True)):
+        y, colour = top + 18 + 30.0 * index, palette["s0"]
         text = (
             f"difference to {words.visible(other)}: {words.signed(test.difference)} {title} "
             f"({words.signed_interval(test.interval)}), p {words.p_value(test.p_corrected)}"

@@ -207,9 +207,9 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
             ).encode(**_place(centre, y))
         )
         room = 18.0
-    for place, (role, text) in enumerate(drawing.swatches):
+    for index, (role, text) in enumerate(drawing.swatches):
         y = drawing.height + drawing.bottom + room + 8
-        x = 6.0 - drawing.left + sum(width_of(one, 11) + 36 for _, one in drawing.swatches[:place])
+        x = 6.0 - drawing.left + sum(width_of(one, 11) + 36 for _, one in drawing.swatches[:index])
         square = alt.Chart(alt.InlineData(values=({},)))
         layers += [
             square.mark_point(

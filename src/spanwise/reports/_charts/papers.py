@@ -67,8 +67,8 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
             for at, (attribute, some) in enumerate(panel.groups):
                 x = left + STEP * (at + 0.5)
                 plain.append({"x": x, "y": top + TALL + 34, "t": shortened(attribute, 7)})
-                for place, bar in enumerate(some):
-                    aside = 0.0 if len(some) == 1 else (-8.0, 8.0)[place]
+                for index, bar in enumerate(some):
+                    aside = 0.0 if len(some) == 1 else (-8.0, 8.0)[index]
                     y = zero - TALL * bar.value / room
                     kind = GOOD if bar.good else BAD
                     bars[kind].append({"x": x + aside, "y": y, "y2": zero, "d": bar.told})
@@ -133,8 +133,8 @@ def shares(
     inside: list[dict[str, object]] = []
     for at, (title, traditional, fair) in enumerate(given):
         names.append({"y": step * at + 24, "t": shortened(title, 18)})
-        for place, (way, counts) in enumerate((("traditional", traditional), ("fair", fair))):
-            y = step * at + 14 + 24 * place
+        for index, (way, counts) in enumerate((("traditional", traditional), ("fair", fair))):
+            y = step * at + 14 + 24 * index
             ways.append({"y": y, "t": way})
             whole = sum(counts.values()) or 1
             start, last = 0.0, -100.0
@@ -197,7 +197,7 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
                 {"x": left + wide * (at + 0.5) / len(names), "y": top + tall + 10, "t": shortened(bucket, 5)}
             )
         for system, row in rows.items():
-            place = order.index(system)
+            index = order.index(system)
             points = [
                 {
                     "x": left + wide * (at + 0.5) / len(row), "y": top + tall * (high - value) / room,
@@ -206,16 +206,16 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
                 for at, (bucket, value) in enumerate(row)
                 if value is not None
             ]  # fmt: skip
-            lines.setdefault(place, []).append(points)
-            dots.setdefault(place, []).extend(points)
+            lines.setdefault(index, []).append(points)
+            dots.setdefault(index, []).extend(points)
     across = marks.pixels("x", width)
     layers: list[Layer] = []
-    for place in range(len(order)):
-        for points in lines.get(place, ()):
-            layers.append(_line(points, palette.series(place), width, height, place))
+    for index in range(len(order)):
+        for points in lines.get(index, ()):
+            layers.append(_line(points, palette.series(index), width, height, index))
         layers.append(
             marks.dots(
-                dots.get(place, []), height, across, colour=palette.series(place), place=place, size=22
+                dots.get(index, []), height, across, colour=palette.series(index), place=index, size=22
             )
         )
     layers += [
@@ -272,9 +272,9 @@ def pays(
     across = marks.pixels("x", width)
     rules = marks.bands(zeros, height, across, colour=palette["axis"], thick=1, opacity=1, strokeDash=[2, 2])
     layers: list[Layer] = [rules]
-    for place, name in enumerate(names):
-        colour = palette.series(place)
-        layers.append(marks.dots(dots[name], height, across, colour=colour, place=place, size=46))
+    for index, name in enumerate(names):
+        colour = palette.series(index)
+        layers.append(marks.dots(dots[name], height, across, colour=colour, place=index, size=46))
     layers += [
         marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
         marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
@@ -341,18 +341,18 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
         x = marks.quantity("v", low, high, span=(begin, begin + _PANEL), values=_ticks(low, high), grid=False)
         grid = [{"v": tick, "y": 16.0, "y2": height} for tick in _ticks(low, high)]
         layers: list[Layer] = [marks.lines(grid, height, x, colour=style.palette["grid"])]
-        for place, system in enumerate(table):
+        for index, system in enumerate(table):
             rows = []
             for row in _rows(table, system, dataset, attribute):
                 value = share(row.f1)
                 if value is None:
                     continue
                 told = f"{words.visible(system)} on {words.visible(dataset)}, {words.visible(row.name)}: "
-                rows.append({"v": value, "y": _height(names.index(row.name), place, len(table)),
+                rows.append({"v": value, "y": _height(names.index(row.name), index, len(table)),
                              "d": told + f"{score} {words.points(row.f1)}"})  # fmt: skip
             size = 46 if len(table) <= 6 else 26
             layers.append(
-                marks.dots(rows, height, x, colour=style.palette.series(place), place=place, size=size)
+                marks.dots(rows, height, x, colour=style.palette.series(index), place=index, size=size)
             )
         head = [{"v": (low + high) / 2, "y": 6.0, "t": shortened(dataset, 18)}]
         layers.append(marks.written(head, height, x, colour=style.palette["ink"], fontWeight="bold"))

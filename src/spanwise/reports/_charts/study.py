@@ -78,25 +78,25 @@ def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> 
     outlines: list[Layer] = []
     every = [cell.sigma for row in table.values() for cell in row.values()]
     highest = max((value for value in every if value is not None), default=0.0) or 1.0  # the rim of σ
-    for place, dataset in enumerate(document.datasets):
+    for index, dataset in enumerate(document.datasets):
         values = [_on_spoke(table[dataset].get(name), measure) for name in names]
         if measure == "sigma":
             values = [None if value is None else value / highest for value in values]
-        outlines += _outline(dataset, names, values, measure, place, middle, size, style)
+        outlines += _outline(dataset, names, values, measure, index, middle, size, style)
     rings = [_ring(len(names), level, middle, size) for level in (0.25, 0.5, 0.75, 1.0)]
     layers: list[Layer] = [_path(ring, style.palette["grid"], width, strokeWidth=1) for ring in rings]
     layers += [
         _path(
-            [(middle, middle), _at(place, len(names), 1.0, middle, size)],
+            [(middle, middle), _at(index, len(names), 1.0, middle, size)],
             style.palette["grid"],
             width,
             strokeWidth=1,
         )
-        for place in range(len(names))
+        for index in range(len(names))
     ]
     layers += outlines
-    for place, name in enumerate(names):
-        x, y = _at(place, len(names), 1.13, middle, size)
+    for index, name in enumerate(names):
+        x, y = _at(index, len(names), 1.13, middle, size)
         align = "center" if abs(x - middle) < 12 else "left" if x > middle else "right"
         text = [{"x": x, "y": y, "t": alias(name)}]
         layers.append(
@@ -123,7 +123,7 @@ def _at(place: int, count: int, level: float, middle: float, size: float) -> tup
 
 
 def _ring(count: int, level: float, middle: float, size: float) -> list[tuple[float, float]]:
-    return [_at(place % count, count, level, middle, size) for place in range(count + 1)]
+    return [_at(index % count, count, level, middle, size) for index in range(count + 1)]
 
 
 def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **options: Any) -> Layer:
@@ -221,10 +221,10 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
         ),
     )  # fmt: skip
     layers: list[Layer] = []
-    for place, (_, rows) in enumerate(series):
+    for index, (_, rows) in enumerate(series):
         base = alt.Chart(alt.InlineData(values=tuple(rows)))
-        colour = style.palette.series(place)
-        dash = DASHES[place % len(DASHES)]
+        colour = style.palette.series(index)
+        dash = DASHES[index % len(DASHES)]
         layers.append(
             base.mark_line(color=colour, strokeWidth=1.6, strokeDash=dash, aria=False).encode(
                 x=x, y=y, order=alt.Order("n:Q")
@@ -233,10 +233,10 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
         layers.append(
             base.mark_point(
                 color=colour,
-                filled=place != 1,
+                filled=index != 1,
                 size=50,
                 opacity=1,
-                shape=marks.shape(place),
+                shape=marks.shape(index),
             ).encode(x=x, y=y, description=alt.Description("d:N"))
         )
     title = f"Gain in {score} over the lowest {shortened(name, 30)}"

@@ -113,7 +113,7 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     # Below one, numbers are divided by a whole number: 3 / 10 is 0.3, 3 * 0.1 is not.
     times, over = (10.0**power * factor, 1.0) if power >= 0 else (1.0, 10.0**-power / factor)
     first, last = math.ceil(low * over / times - 1e-12), math.floor(high * over / times + 1e-12)
-    return [place * times / over for place in range(first, last + 1)]
+    return [index * times / over for index in range(first, last + 1)]
 
 
 def _marks(layer: MarkLayer, x: Quantity | Fixed) -> str:
@@ -238,7 +238,7 @@ def converted(drawings: Sequence[Drawing], palette: Palette) -> dict[str, str]:
     }
     root = ET.fromstring(vl_convert.vegalite_to_svg(column))
     groups = _groups(root)
-    return {drawing.name: _picture(drawing, groups[place]) for place, drawing in enumerate(drawings)}
+    return {drawing.name: _picture(drawing, groups[index]) for index, drawing in enumerate(drawings)}
 
 
 def _groups(root: ET.Element) -> dict[int, ET.Element]:

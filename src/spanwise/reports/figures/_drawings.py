@@ -266,11 +266,11 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
 def _size(buckets: Sequence[str], name: str) -> str:
     """S for the first bucket, L for the last, M for those between; categories keep their names."""
     if name not in buckets or not all(
-        one in ORDERED or (one[:1] == "B" and one[1:].isdigit()) for one in buckets
+        bucket in ORDERED or (bucket[:1] == "B" and bucket[1:].isdigit()) for bucket in buckets
     ):
         return _short(name)
-    place = list(buckets).index(name)
-    return "S" if place == 0 else "L" if place == len(buckets) - 1 else "M"
+    index = list(buckets).index(name)
+    return "S" if index == 0 else "L" if index == len(buckets) - 1 else "M"
 
 
 ORDERED = ("XS", "S", "L", "XL")
@@ -495,7 +495,7 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
             }
             for system, one in tables.items()
         }
-        charts = {name: errors.confusions(one, STYLE) for name, one in tables.items()}
+        charts = {name: errors.confusions(table, STYLE) for name, table in tables.items()}
         axis += ", runs added up"
     else:
         return []

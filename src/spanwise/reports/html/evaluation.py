@@ -88,11 +88,11 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
 
     groups = ties(document, list(order))
     rows = []
-    for place, (name, letter) in enumerate(order.items()):
+    for index, (name, letter) in enumerate(order.items()):
         pair, score = ends[name], shown.score(name)
         rows.append(
             Standing(
-                place=place,
+                place=index,
                 letter=letter,
                 name=name,
                 short=shortened(name, 30),
@@ -106,7 +106,7 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
                 band=None if pair is None else (at(pair[0]), at(pair[1])),
                 interval=shown.score_interval(name),
                 runs=[at(value) for value in runs[name] if value is not None] if shown.several(name) else [],
-                ties=[_bracket(place, group) for group in groups],
+                ties=[_bracket(index, group) for group in groups],
             )
         )
     return rows
@@ -355,14 +355,14 @@ def own_drawings(shown: ShownDataset) -> list[marks.Drawing]:
     style = Style(PAGE, linked=True)
     document = shown.document
     drawings = []
-    for place, name in enumerate(shown.order):
+    for index, name in enumerate(shown.order):
         alone = replace(document, systems={name: document.systems[name]}, comparisons=())
         of_run = f", {_said_run(shown, name)}" if shown.several(name) else ""
         for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
             drawing = make(alone, name, style)
             if drawing is not None:
                 titled_so = f"{drawing.title}{of_run}"
-                drawings.append(replace(drawing, name=f"{drawing.name}-{place}", title=titled_so))
+                drawings.append(replace(drawing, name=f"{drawing.name}-{index}", title=titled_so))
     return drawings
 
 
@@ -391,7 +391,7 @@ def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list
     """The charts of an evaluation."""
     style = Style(PAGE, linked=True)
     drawings: list[marks.Drawing | None] = [evaluation.score(document, style)]
-    for place, focus in enumerate(evaluation.shown(document)):
+    for index, focus in enumerate(evaluation.shown(document)):
         per_system = (
             errors.gains(document, focus, style),
             errors.shares(document, focus, style),
@@ -399,7 +399,7 @@ def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list
             evaluation.slices(document, focus, style),
             errors.diagnosis(document, focus, style),
         )
-        drawings += [replace(drawing, name=f"{drawing.name}-{place}") for drawing in per_system if drawing]
+        drawings += [replace(drawing, name=f"{drawing.name}-{index}") for drawing in per_system if drawing]
     drawings += [evaluation.attribute(document, name, style) for name in attributes]
     if label_order(document):
         drawings.append(evaluation.labels(document, style))
@@ -489,9 +489,9 @@ def _study_drawings(document: Study) -> list[marks.Drawing]:
             study.holistic(document, style), study.radar(document, "zeta", style),
             study.radar(document, "rho1", style), study.drivers(document, style),
         ]  # fmt: skip
-        for place, name in enumerate(document.analyses.factors):
+        for index, name in enumerate(document.analyses.factors):
             drawing = study.factor(document, name, style)
-            drawings.append(replace(drawing, name=f"factor-{place}") if drawing else None)
+            drawings.append(replace(drawing, name=f"factor-{index}") if drawing else None)
     return [drawing for drawing in drawings if drawing is not None]
 
 

@@ -67,7 +67,7 @@ def contents(shown: ShownDataset) -> dict[str, object]:
 
 def labels_of(document: Evaluation) -> list[str]:
     """The labels that some system has scores of, the most frequent gold ones first."""
-    known = dict.fromkeys(label for one in document.systems.values() for label in one.exact.labels)
+    known = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
     return list(dict.fromkeys([*(one for one in document.dataset.labels_in_order if one in known), *known]))
 
 
@@ -150,17 +150,17 @@ def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[obj
         rows = known.setdefault(key, [[0, None, 0] for _ in names])
         rows[place] = [cell.mentions, None, cell.correct, *(cell.ends("recall") or ())]
 
-    for place, (name, run) in enumerate(shown.run_names.values()):
+    for index, (name, run) in enumerate(shown.run_names.values()):
         system: SystemScores = shown.runs[name][run]
-        add("", place, system.exact.overall)
+        add("", index, system.exact.overall)
         for label, cell in system.exact.labels.items():
-            add(f"gold\n{label}", place, cell)
+            add(f"gold\n{label}", index, cell)
         for subset, table in system.tough.items():
-            add_subset(f"tough\n{subset}", place, table.overall)
+            add_subset(f"tough\n{subset}", index, table.overall)
         for attribute, buckets in system.attributes.items():
             if buckets.unit == "mention":
                 for bucket in buckets.buckets:
-                    add(f"bucket\n{attribute}\n{bucket.name}", place, bucket)
+                    add(f"bucket\n{attribute}\n{bucket.name}", index, bucket)
     return known
 
 
@@ -288,7 +288,7 @@ def _text(row: Sentence) -> tuple[object, Where, list[int]]:
     mentions: list[Mention] = [*row.gold, *(one for rows in row.systems.values() for one in rows)]
     if row.text is UNSET:
         # Redacted: as many blanks as there were tokens.
-        length = row.length or max((one.end for one in mentions), default=0)
+        length = row.length or max((mention.end for mention in mentions), default=0)
         return int(length), _span, []
     return _pieces(row.text, mentions)
 
@@ -299,8 +299,8 @@ def _span(start: int, end: int) -> tuple[int, int]:
 
 def _pieces(text: str, mentions: Sequence[Mention]) -> tuple[list[str], Where, list[int]]:
     """Words and signs of a text, cut wherever a mention begins or ends, so that spans fall on pieces."""
-    cuts = {end for one in mentions for end in (one.start, one.end)}
-    cuts |= {end for one in mentions for part in one.parts or () for end in part}
+    cuts = {end for mention in mentions for end in (mention.start, mention.end)}
+    cuts |= {end for mention in mentions for part in mention.parts or () for end in part}
     pieces: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         inner = sorted({match.start(), match.end(), *(c for c in cuts if match.start() < c < match.end())})

@@ -378,7 +378,7 @@ def _gains() -> Group:
 def _tough(systems: Sequence[SystemScores]) -> Group:
     rows = []
     for subset, title in words.TOUGH.items():
-        cell = next((row for one in systems for key, row in one.tough.items() if key == subset), None)
+        cell = next((row for system in systems for key, row in system.tough.items() if key == subset), None)
         if cell is not None:
             rows.append(
                 Measured(
@@ -401,7 +401,7 @@ def _labels(document: Evaluation) -> Group:
 
 
 def _attributes(systems: Sequence[SystemScores]) -> list[Group]:
-    tables = {name: table for one in reversed(systems) for name, table in one.attributes.items()}
+    tables = {name: table for system in reversed(systems) for name, table in system.attributes.items()}
     return [
         Group(
             titled(name),

@@ -97,8 +97,8 @@ def holistic(document: Evaluation) -> Table | None:
     systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
     columns = [
         [
-            replace(points(one.primary(primary)), letters=letters.get(name) or "")
-            for name, one in systems.items()
+            replace(points(system.primary(primary)), letters=letters.get(name) or "")
+            for name, system in systems.items()
         ],
         *([points(system.primary(name)) for system in systems.values()] for name in others),
     ]
@@ -182,7 +182,7 @@ def fair_labels(document: Evaluation) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         labels = system.fair.labels
-        for label in dict.fromkeys([*(one for one in _labels(document) if one in labels), *labels]):
+        for label in dict.fromkeys([*(label for label in _labels(document) if label in labels), *labels]):
             scores = labels[label]
             rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
     caption = (
@@ -373,7 +373,7 @@ def confusion(document: Evaluation) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for name, system in systems.items():
         table = system.confusion
-        at = {label: place for place, label in enumerate(table.labels)}
+        at = {label: index for index, label in enumerate(table.labels)}
         for label in table.labels:
             counts = table.counts[at[label]]
             cells = [count(counts[at[other]]) if other in at else count(0) for other in names]
@@ -444,13 +444,13 @@ def matrix(document: Agreement) -> Table | None:
     f1 = {frozenset(pair.annotators): pair.overall.f1 for pair in document.pairs}
     rows = [
         (
-            one,
+            annotator,
             *(
-                "" if one == other else points(f1.get(frozenset((one, other))))
+                "" if annotator == other else points(f1.get(frozenset((annotator, other))))
                 for other in document.annotators
             ),
         )
-        for one in document.annotators
+        for annotator in document.annotators
     ]
     caption = "Pairwise F1 of annotators (exact span and label) over the documents that both have."
     return Table("matrix", caption, ("annotator", *document.annotators), tuple(rows))
@@ -461,12 +461,12 @@ def pairs(document: Agreement) -> Table | None:
     kappa = {pair.annotators: pair.kappa for pair in document.tokens.cohen}
     rows: list[tuple[Cell, ...]] = [
         (
-            *one.annotators, count(one.shared), count(one.overall.first), count(one.overall.second),
-            count(one.overall.both), points(one.overall.f1), points(one.spans.f1), points(one.fair),
-            points(one.on_equal_spans.share), decimal(one.on_equal_spans.kappa),
-            decimal(kappa.get(one.annotators)),
+            *pair.annotators, count(pair.shared), count(pair.overall.first), count(pair.overall.second),
+            count(pair.overall.both), points(pair.overall.f1), points(pair.spans.f1), points(pair.fair),
+            points(pair.on_equal_spans.share), decimal(pair.on_equal_spans.kappa),
+            decimal(kappa.get(pair.annotators)),
         )
-        for one in document.pairs
+        for pair in document.pairs
     ]  # fmt: skip
     header = (
         "first", "second", "documents", "mentions of first", "of second", "of both", "F1", "span F1",
@@ -608,10 +608,10 @@ def suspects(document: Suspects) -> Table | None:
     """The places that are worth a second look."""
     rows: list[tuple[Cell, ...]] = [
         (
-            count(one.rank), decimal(one.score), one.kind, one.source, _mention(one.gold),
-            _mention(one.proposal), "; ".join(one.evidence.words),
+            count(suspect.rank), decimal(suspect.score), suspect.kind, suspect.source, _mention(suspect.gold),
+            _mention(suspect.proposal), "; ".join(suspect.evidence.words),
         )
-        for one in document.suspects
+        for suspect in document.suspects
     ]  # fmt: skip
     header = ("rank", "score", "kind", "where", "gold", "proposal", "evidence")
     return Table(

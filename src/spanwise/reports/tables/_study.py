@@ -300,7 +300,9 @@ def tough(document: Study, *, short: bool = False) -> Table | None:
             rows.append((dataset, "ALL", mentions(gold), *ranged(cells, gold)))
         for subset in inner_keys(parts):
             spreads = [part.get(subset) for part in parts.values()]
-            sizes = [one.mentions for one in spreads if one is not None and one.mentions is not UNSET]
+            sizes = [
+                spread.mentions for spread in spreads if spread is not None and spread.mentions is not UNSET
+            ]
             gold = max(sizes, default=None)
             cells = [over_runs(spread) for spread in spreads]
             rows.append((dataset, subset, mentions(gold), *ranged(cells, gold)))

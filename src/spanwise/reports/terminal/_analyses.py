@@ -54,8 +54,8 @@ def confidence_lines(document: Confidence, width: int) -> list[ScreenLine]:
     """All sections, system by system."""
     inputs = [replace(row, role="dev") if row.role.startswith("dev") else row for row in document.inputs]
     result = [*banner(document, None), *files(inputs, width, notes=document.notes)]
-    for name, one in document.systems.items():
-        result += _scored_system(name, one, document, width)
+    for name, system in document.systems.items():
+        result += _scored_system(name, system, document, width)
     return [*result, *_pairs(document, width)]
 
 
@@ -254,8 +254,8 @@ def _scores(one: ReliabilityBin) -> str:
 def slices_lines(document: Slices, width: int) -> list[ScreenLine]:
     """All sections: one for each system and one for each pair."""
     result = [*banner(document, None), *files(document.inputs, width, notes=document.notes)]
-    for name, one in document.systems.items():
-        result += _sliced_system(name, one, document, width)
+    for name, system in document.systems.items():
+        result += _sliced_system(name, system, document, width)
     for pair in document.comparison:
         result += _pair(pair, document, width)
     return [*result, *_next(document, width)]
@@ -297,7 +297,7 @@ def _weak(
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
     cells: list[list[ScreenCell]] = [
         [
-            text(f"{place}"),
+            text(f"{index}"),
             text(_conditions(row.conditions)),
             say.count(row.units),
             [(say.points(None if row.loss is None else 1 - row.loss), "strong")],
@@ -305,7 +305,7 @@ def _weak(
             say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
             bar((row.rest_loss or 0.0) / top, style="bad"),
         ]
-        for place, row in enumerate(rows, start=1)
+        for index, row in enumerate(rows, start=1)
     ]
     columns = [
         Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
@@ -331,7 +331,7 @@ def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
 def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = True) -> list[ScreenLine]:
     cells: list[list[ScreenCell]] = [
         [
-            text(f"{place}"),
+            text(f"{index}"),
             text(_conditions(row.conditions)),
             say.count(row.units),
             text(row.better, "strong"),
@@ -339,7 +339,7 @@ def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = Tr
             f"{row.t:.1f}",
             say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
         ]
-        for place, row in enumerate(rows, start=1)
+        for index, row in enumerate(rows, start=1)
     ]
     columns = [
         Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
@@ -355,7 +355,7 @@ def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> l
 
 
 def _conditions(conditions: tuple[SliceCondition, ...]) -> str:
-    return " & ".join(_condition(one) for one in conditions)
+    return " & ".join(_condition(condition) for condition in conditions)
 
 
 def _condition(one: SliceCondition) -> str:
@@ -365,7 +365,7 @@ def _condition(one: SliceCondition) -> str:
 
 def _next(document: Slices, width: int) -> list[ScreenLine]:
     """The command that lists the errors of the first slice."""
-    slices = [(name, one.slices[0]) for name, one in document.systems.items() if one.slices]
+    slices = [(name, system.slices[0]) for name, system in document.systems.items() if system.slices]
     paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
     gold = next((row.path for row in document.inputs if row.role == "gold"), None)
     if not document.settings.command or not slices or gold is None:
@@ -519,9 +519,9 @@ def explanation_lines(document: Explanation, width: int) -> list[ScreenLine]:
     """The rows in points; `change` is F1 less that of the first row."""
     name = max(len(row.name) for row in document.rows)
     screen = [f"{'convention':<{name}}      P      R     F1  change", ""]
-    for place, row in enumerate(document.rows):
+    for index, row in enumerate(document.rows):
         numbers = " ".join(f"{_points(value):>6}" for value in (row.precision, row.recall, row.f1))
-        change = _points(row.difference, signed=True) if place else ""
+        change = _points(row.difference, signed=True) if index else ""
         screen.append(f"{row.name:<{name}} {numbers} {change:>7}".rstrip())
         screen += [f"    {line}" for line in wrap(f"{row.tools}: {row.why}.", width - 4)]
     if document.spread is not None and document.spread[0] is not None:

@@ -300,7 +300,7 @@ def _overview(document: Agreement, width: int) -> list[ScreenLine]:
     ]
     shares = [pair.on_equal_spans for pair in document.pairs if pair.on_equal_spans.share is not None]
     if shares:
-        equal, spans = sum(one.equal for one in shares), sum(one.spans for one in shares)
+        equal, spans = sum(share.equal for share in shares), sum(share.spans for share in shares)
         rows.append([f"the same label on {say.plural(spans, 'equal span')} of all pairs",
                      say.points(equal / spans) if spans else say.UNDEFINED])  # fmt: skip
     note = f"mean ± standard deviation over {say.plural(mean.overall.pairs, 'pair')}"
@@ -341,8 +341,8 @@ def _ceiling(document: Agreement, width: int) -> list[ScreenLine]:
         ]
     ]
     rows += [
-        [text(name), say.points(one.f1), _interval(one.interval.get("f1"))]
-        for name, one in document.systems.items()
+        [text(name), say.points(system.f1), _interval(system.interval.get("f1"))]
+        for name, system in document.systems.items()
     ]
     note = "against the majority of the others, systems as well"
     columns = [Column(), Column("F1", right=True), Column("95 %")]
@@ -534,16 +534,16 @@ def _listed(document: Suspects, width: int) -> list[ScreenLine]:
     if not document.suspects:
         return []
     result = heading("Suspects", "score 0 to 1; suspects of one rank are tied", width)
-    for one in document.suspects[:_MOST]:
-        shared = f" (shared by {one.tied:,})" if one.tied > 1 else ""
+    for suspect in document.suspects[:_MOST]:
+        shared = f" (shared by {suspect.tied:,})" if suspect.tied > 1 else ""
         head = [
-            text(f"rank {one.rank:,}{shared}", "strong"),
-            text(f"{one.score:.2f}", "score"),
-            text(one.kind, "mark"),
-            text(one.source, "faint"),
+            text(f"rank {suspect.rank:,}{shared}", "strong"),
+            text(f"{suspect.score:.2f}", "score"),
+            text(suspect.kind, "mark"),
+            text(suspect.source, "faint"),
         ]
-        result += [*flow(head, width, indent=2), _drawn(one)]
-        result += sentence("; ".join(one.evidence.words), width, indent=4, style="faint")
+        result += [*flow(head, width, indent=2), _drawn(suspect)]
+        result += sentence("; ".join(suspect.evidence.words), width, indent=4, style="faint")
         result.append([])
     return [*result[:-1], *and_more(len(document.suspects) - _MOST, width, "suspects")]
 

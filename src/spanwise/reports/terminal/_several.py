@@ -150,7 +150,7 @@ def _credited(system: SystemScores, credit: str) -> str:
 
 
 def _reach(systems: Iterable[SystemScores], primary: str) -> list[float]:
-    both = ((one.primary(primary), *(one.primary_ends(primary) or ())) for one in systems)
+    both = ((system.primary(primary), *(system.primary_ends(primary) or ())) for system in systems)
     return [value for values in both for value in values if value is not None]
 
 
