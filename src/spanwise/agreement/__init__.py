@@ -46,10 +46,9 @@ from spanwise.document.dataset import (
     DisagreementMention,
     RankedAnnotator,
 )
-from spanwise.engines import Engine, InProcess, engine_of
+from spanwise.engines import Engine, InProcess, Joining, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._blocks import Joining
 from spanwise.evaluation._dataset import of_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
 from spanwise.formats import write_atomically

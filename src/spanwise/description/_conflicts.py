@@ -15,8 +15,8 @@ from spanwise.columns import Words
 from spanwise.composition import sentence_hashes
 from spanwise.corpus import Annotation
 from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, opened_gold
-from spanwise.engines import Engine
-from spanwise.evaluation._blocks import BlockSource, Joining, TrainingPlace, TrainingSource
+from spanwise.engines import Engine, Joining
+from spanwise.evaluation._blocks import BlockSource, TrainingPlace, TrainingSource
 from spanwise.hashing import find_hashes, numbered, ordered_hashes, word_hashes
 from spanwise.suspicion._contexts import (
     BlockText,

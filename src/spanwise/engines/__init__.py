@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
-__all__ = ["Engine", "InProcess", "Processes", "engine_of", "local_engine"]
+__all__ = ["Engine", "InProcess", "Joining", "Processes", "engine_of", "joined", "local_engine"]
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -347,3 +347,52 @@ def _die_with_parent() -> None:
 def _can_fork() -> bool:
     """Whether a process may be forked: the system can, and no other thread would be cut in two."""
     return hasattr(os, "fork") and threading.active_count() == 1
+
+
+# ---- what engines give back, joined --------------------------------------------------------------
+JOINED_TOGETHER = 8  # results that are joined at once
+
+
+class Joining(Generic[T]):
+    """Results of blocks, joined some at a time in order: that keeps memory and merging time bounded."""
+
+    def __init__(self, join: Callable[[Sequence[T]], T]) -> None:
+        self._join = join
+        self._levels: list[list[T]] = []  # later levels are made of more and older blocks
+
+    def add(self, one: T) -> None:
+        """Take the result of the next block."""
+        for level in self._levels:
+            level.append(one)
+            if len(level) < JOINED_TOGETHER:
+                return
+            one = self._join(level)
+            level.clear()
+        self._levels.append([one])
+
+    def total(self) -> T:
+        """All blocks together."""
+        return self._join([one for level in reversed(self._levels) for one in level])
+
+
+class Addend(Protocol):
+    """What a block gives, if it can be joined with what others give."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Any]) -> Any:
+        """What several blocks give."""
+        ...
+
+
+Addable = TypeVar("Addable", bound=Addend)
+
+
+def joined(parts: Iterable[Addable]) -> Addable:
+    """What all blocks give, of which there is at least one, joined."""
+    rest = iter(parts)
+    first = next(rest)
+    total: Joining[Addable] = Joining(type(first).joined)
+    total.add(first)
+    for part in rest:
+        total.add(part)
+    return total.total()

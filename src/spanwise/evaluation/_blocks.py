@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -17,7 +17,7 @@ from spanwise.attributes import Lexicon, LexiconSums, SummedLexicon, Wanted, wan
 from spanwise.columns import Ints, ints
 from spanwise.composition import KnownSentences, content_of, input_entry, reading_entry
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
-from spanwise.engines import Engine, together
+from spanwise.engines import Addable, Engine, Joining, joined, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, with_text
 from spanwise.formats import Reader, listed_sources, stem_of
@@ -33,9 +33,6 @@ LEAST_TOKENS = 10_000
 KEPT_SHARE = 4  # a quarter of the memory may hold the rows of files, which are then parsed only once
 NO_EXTRAS = ("columns", "fields")
 
-TOGETHER = 8  # sums of blocks that are added up at once
-
-T = TypeVar("T")
 Shared = TypeVar("Shared")
 Of = TypeVar("Of")
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
@@ -85,51 +82,6 @@ class BlockSums(Struct, frozen=True):
             self.labels | other.labels,
             alignment,
         )
-
-
-class Joining(Generic[T]):
-    """Results of blocks, joined some at a time in order: that keeps memory and merging time bounded."""
-
-    def __init__(self, join: Callable[[Sequence[T]], T]) -> None:
-        self._join = join
-        self._levels: list[list[T]] = []  # later levels are made of more and older blocks
-
-    def add(self, one: T) -> None:
-        """Take the result of the next block."""
-        for level in self._levels:
-            level.append(one)
-            if len(level) < TOGETHER:
-                return
-            one = self._join(level)
-            level.clear()
-        self._levels.append([one])
-
-    def total(self) -> T:
-        """All blocks together."""
-        return self._join([one for level in reversed(self._levels) for one in level])
-
-
-class Addend(Protocol):
-    """What a block gives, if it can be joined with what others give."""
-
-    @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Any:
-        """What several blocks give."""
-        ...
-
-
-A = TypeVar("A", bound=Addend)
-
-
-def joined(parts: Iterable[A]) -> A:
-    """What all blocks give, of which there is at least one, joined."""
-    rest = iter(parts)
-    first = next(rest)
-    total: Joining[A] = Joining(type(first).joined)
-    total.add(first)
-    for part in rest:
-        total.add(part)
-    return total.total()
 
 
 class BlockSource(Protocol):
@@ -492,7 +444,7 @@ class TrainingPlace(Struct, frozen=True, eq=False):
     engine: Engine
     free: Callable[[], None] = nothing  # lets executors forget the blocks
 
-    def asked(self, function: Callable[[Any, Shared], A], shared: Shared) -> A:
+    def asked(self, function: Callable[[Any, Shared], Addable], shared: Shared) -> Addable:
         """What a function answers to all blocks, joined."""
         return joined(self.engine.map(function, self.source.references(), shared))
 

@@ -27,8 +27,8 @@ from spanwise.document.evaluation import (
     Sentence,
 )
 from spanwise.document.scores import Outcome, Subset
-from spanwise.engines import MOST_THREADS, Engine, together
-from spanwise.evaluation._blocks import BlockSums, Joining, Progress
+from spanwise.engines import MOST_THREADS, Engine, Joining, together
+from spanwise.evaluation._blocks import BlockSums, Progress
 from spanwise.evaluation._choices import Block, Choices, Inputs, ResampledUnits
 from spanwise.evaluation._codes import (
     MOST_MENTIONS,

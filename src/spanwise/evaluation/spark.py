@@ -11,17 +11,9 @@ from msgspec.structs import replace
 
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus
-from spanwise.engines import engine_of, most_shared
+from spanwise.engines import Joining, engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
-from spanwise.evaluation._blocks import (
-    BlockSums,
-    Joining,
-    Progress,
-    TrainingFiles,
-    TrainingPlace,
-    learnt,
-    units_of,
-)
+from spanwise.evaluation._blocks import BlockSums, Progress, TrainingFiles, TrainingPlace, learnt, units_of
 from spanwise.evaluation._dataset import Opened, Unopened, opened_with
 from spanwise.evaluation._frames import (
     FrameBlocks,

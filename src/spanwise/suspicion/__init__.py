@@ -26,16 +26,9 @@ from spanwise.document.dataset import (
     SuspectSettings,
     SuspectVotes,
 )
-from spanwise.engines import Engine, engine_of, local_engine
+from spanwise.engines import Engine, engine_of, joined, local_engine
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._blocks import (
-    BlockSource,
-    OneBlock,
-    TrainingFiles,
-    TrainingPlace,
-    joined,
-    many_blocks,
-)
+from spanwise.evaluation._blocks import BlockSource, OneBlock, TrainingFiles, TrainingPlace, many_blocks
 from spanwise.evaluation._choices import (
     Choices,
     Inputs,
