@@ -17,6 +17,8 @@ Column: TypeAlias = npt.NDArray[Any]
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
+_TOGETHER = 1 << 20  # numbers that are looked at together
+
 D = TypeVar("D", bound=np.generic)
 
 
@@ -80,6 +82,25 @@ def on_grid(values: object, most: float) -> Floats:
         return np.asarray(values, np.float64)
     grid = 2.0 ** (np.ceil(np.log2(most)) - 52)
     return np.asarray(np.rint(np.asarray(values, np.float64) / grid) * grid)
+
+
+def compact(matrix: Column) -> Column:
+    """A matrix whose column sums are exact in any order: in single precision where that is enough."""
+    step = max(1, _TOGETHER // max(len(matrix), 1))  # columns: copies of all of them would be large
+    parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
+    if all(map(is_exact_in_single, parts)):
+        return matrix.astype(np.float32, copy=False)
+    return on_grid(matrix, max(map(_largest_sum, parts)))
+
+
+def is_exact_in_single(values: Column) -> bool:
+    """Whether values, and sums of any of them along the first axis, are exact in single precision."""
+    quarters = 4 * values
+    return _largest_sum(values) < 2**22 and bool((quarters == np.rint(quarters)).all())
+
+
+def _largest_sum(values: Column) -> float:
+    return float(np.abs(values).sum(axis=0, dtype=np.float64).max(initial=0))
 
 
 def plain(value: SupportsFloat) -> float | None:

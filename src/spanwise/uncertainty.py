@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, ints, on_grid, ratio
-from spanwise.counts import Counts, Matrix, distinct_rows, joint_numbers
+from spanwise.columns import Bools, Floats, Ints, compact, ints, on_grid, ratio
+from spanwise.counts import Counts, Matrix, distinct_rows, grouped, joint_numbers
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.statistics import LEVEL, correct, levels
 
@@ -27,10 +27,8 @@ __all__ = [
     "Randomised",
     "Resampling",
     "bernoulli_sums",
-    "compact",
     "drawn_numbers",
     "drawn_weights",
-    "grouped",
     "halves",
     "interval",
     "joined_units",
@@ -263,21 +261,25 @@ class Swapping(Struct, frozen=True, eq=False):
     @classmethod
     def of_matrices(cls, matrices: Sequence[Numbers]) -> Swapping:
         """The differences of counts per unit (units × columns) from those of the first system."""
-        width = matrices[0].shape[1]
-        # Distinct columns system by system, so that only distinct ones are ever held.
-        known: list[Numbers] = [np.zeros(len(matrices[0]), matrices[0].dtype)]
-        number = {_digest(known[0]): 0}
-        place = np.zeros((len(matrices), width), dtype=np.int64)
-        for at, matrix in enumerate(matrices[1:], start=1):
-            for column in range(width):
-                difference = np.ascontiguousarray(matrix[:, column] - matrices[0][:, column])
-                key = _digest(difference)
+        first, *others = matrices
+        dtype = np.result_type(*matrices)
+        number = {blake2b(np.zeros(len(first), dtype).tobytes()).digest(): 0}
+        distinct: list[tuple[Numbers, int]] = []  # the matrix and the column of each difference but 0
+        place = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
+        differs = np.zeros(len(first), dtype=bool)
+        for at, matrix in enumerate(others, start=1):
+            for column in range(first.shape[1]):
+                difference = np.subtract(matrix[:, column], first[:, column], dtype=dtype)
+                key = blake2b(difference.tobytes()).digest()
                 if key not in number:
-                    number[key] = len(known)
-                    known.append(difference)
+                    number[key] = len(number)
+                    distinct.append((matrix, column))
+                    differs |= difference != 0
                 place[at, column] = number[key]
-        whole = np.stack(known)
-        return cls(compact(whole[:, whole.any(axis=0)].T), place)
+        whole = np.zeros((len(number), int(differs.sum())), dtype)
+        for row, (matrix, column) in zip(whole[1:], distinct, strict=True):
+            row[:] = (matrix[:, column] - first[:, column])[differs]
+        return cls(compact(whole.T), place)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
@@ -300,27 +302,6 @@ class Swapping(Struct, frozen=True, eq=False):
         return np.asarray(moved[:, self.place[second]] - moved[:, self.place[first]])
 
 
-def compact(matrix: Numbers) -> Numbers:
-    """A matrix whose column sums are exact in any order: in single precision where that is enough."""
-    step = max(1, BLOCK_BITS // 8 // max(len(matrix), 1))  # columns: copies of all of them would be large
-    parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
-    most = max(
-        (float(np.abs(part).sum(axis=0, dtype=np.float64).max(initial=0)) for part in parts), default=0
-    )
-    if most < 2**22 and all(_in_quarters(part) for part in parts):
-        return matrix.astype(np.float32, copy=False)
-    return on_grid(matrix, most)
-
-
-def _in_quarters(matrix: Numbers) -> bool:
-    quarters = 4 * matrix
-    return bool((quarters == np.rint(quarters)).all())
-
-
-def _digest(column: Numbers) -> bytes:
-    return blake2b(column.tobytes(), digest_size=16).digest()
-
-
 def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
     """Counts per unit, or per group of consecutive units where there would be too many."""
     units, width = tables[0].units, tables[0].rows.shape[1] * len(tables)
@@ -328,24 +309,6 @@ def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
     if units <= groups:
         return [table.matrix() for table in tables]
     return [grouped(table, groups) for table in tables]
-
-
-def grouped(table: Counts, groups: int) -> Matrix:
-    """The counts of this many groups of consecutive units, added up without a matrix of all units.
-
-    Examples:
-        >>> table = Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3], [4], [5]]))
-        >>> grouped(table, 2).tolist()
-        [[3], [12]]
-    """
-    starts = np.arange(groups, dtype=np.int64) * table.units // groups
-    size = np.diff(starts, append=table.units)
-    whole = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
-    for at in range(int(size.min())):  # the unit at this place of every group
-        whole += table.rows[table.row[starts + at]]
-    larger = size > size.min()  # by one unit
-    whole[larger] += table.rows[table.row[(starts + size - 1)[larger]]]
-    return whole
 
 
 class Hypotheses(Struct, frozen=True, eq=False):

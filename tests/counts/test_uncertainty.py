@@ -9,8 +9,8 @@ import pytest
 
 import spanwise.uncertainty as swaps
 from spanwise.columns import Floats
-from spanwise.counts import Counts
-from spanwise.uncertainty import Flips, Hypotheses, Resampling, grouped, randomised, stepped_down
+from spanwise.counts import Counts, grouped
+from spanwise.uncertainty import Flips, Hypotheses, Resampling, randomised, stepped_down
 
 PAIR = [(0, 1)]
 

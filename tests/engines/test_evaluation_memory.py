@@ -61,7 +61,7 @@ def test_json_lines_are_read_in_parts_only_where_they_do_not_fit(sized: Any) -> 
 
 
 def test_what_cannot_be_read_in_parts_is_not(sized: Any) -> None:
-    for reading in ({"format": "flair"}, {"encoding": "latin-1"}):
+    for reading in ({"format": "xmi"}, {"encoding": "latin-1"}):
         assert sized(200 * MB, workers=None, reading=reading) == (None, 1)
         assert sized(200 * MB, have=1 << 30, reading=reading) == (None, 1)
     assert sized(200 * MB, workers=None, streamable=False) == (None, 1)

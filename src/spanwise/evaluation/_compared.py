@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Column, Floats, Ints, frozen, plain, ratio
-from spanwise.counts import Counts
+from spanwise.columns import Bools, Column, Floats, Ints, compact, frozen, is_exact_in_single, plain, ratio
+from spanwise.counts import Counts, grouped
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.engines import release_freed_memory
@@ -26,8 +26,6 @@ from spanwise.uncertainty import (
     Hypotheses,
     Pairs,
     Resampling,
-    compact,
-    grouped,
     randomised,
     stepped_down,
 )
@@ -386,7 +384,8 @@ def _fractions(
 ) -> tuple[Floats, Floats]:
     """Numerators, then denominators of one system, per unit or group of units, and their totals."""
     number = min(units, groups)
-    matrix = np.zeros((2 * len(places), number))
+    matrix: Column = np.zeros((2 * len(places), number), dtype=np.float32)
+    totals = np.zeros(2 * len(places))
     for key in dict.fromkeys(place[0] for place in places):  # one table at a time: all of them are large
         if system not in aligned[key]:
             continue
@@ -394,11 +393,14 @@ def _fractions(
         rows = counts.matrix() if units <= groups else grouped(counts, groups)
         table = rows.reshape(number, len(counts.cells), len(counts.columns))
         for at, (owner, _, cell, above, below) in enumerate(places):
-            if owner == key:
-                matrix[at] = _weighted(table[:, cell], above)
-                matrix[len(places) + at] = _weighted(table[:, cell], below)
-    # Added up one unit after the other, which is exact for counts and has the same bits for other weights.
-    return compact(matrix.T), np.array([np.cumsum(one)[-1] for one in matrix])
+            for index, weights in ((at, above), (len(places) + at, below)) if owner == key else ():
+                weighted = _weighted(table[:, cell], weights)
+                # Added up one unit after the other: exact for counts, the same bits for other weights.
+                totals[index] = np.cumsum(weighted)[-1]
+                if matrix.dtype == np.float32 and not is_exact_in_single(weighted):
+                    matrix = matrix.astype(np.float64)
+                matrix[index] = weighted
+    return compact(matrix.T), totals
 
 
 def _weighted(columns: Column, weights: Floats) -> Floats:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from spanwise.buckets import UNPLACED
 from spanwise.columns import Column, Floats, Ints, codes, ints, plain, ratio
-from spanwise.counts import Counts, Matrix, distinct_rows
+from spanwise.counts import Counts, Matrix, distinct_rows, grouped
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
@@ -33,7 +33,7 @@ from spanwise.intervals import (
 )
 from spanwise.scores import SCORERS, Measure, MeasureKey
 from spanwise.statistics import ExpectedLosses
-from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, grouped, ratio_or_zero
+from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, ratio_or_zero
 
 Path = tuple[str, ...]
 Cell = dict[str, Any]

@@ -287,8 +287,12 @@ def is_source(given: object) -> bool:
     """
     if isinstance(given, str | os.PathLike | Annotation):
         return True
-    plain = isinstance(given, list | tuple) and {*map(type, given)} <= {list, tuple, str}
-    return not (plain and not is_records(given)) and _format_of_object(given) is not None
+    if isinstance(given, list | tuple):
+        if given and isinstance(given[0], str):  # tags or paths; a sentence can be as long as a book
+            return False
+        if {*map(type, given)} <= {list, tuple, str} and not is_records(given):
+            return False
+    return _format_of_object(given) is not None
 
 
 def _format_of_object(source: object) -> Format | None:

@@ -123,8 +123,7 @@ def is_records(given: object) -> bool:
         return False
     if all(isinstance(item, Mapping) for item in given) or all(map(_is_pair, given)):
         return True
-    spans = [span for item in given if is_spans(item) for span in item]
-    return all(map(is_spans, given)) and any(map(_is_of_pipeline, spans))
+    return all(map(is_spans, given)) and any(_is_of_pipeline(span) for item in given for span in item)
 
 
 def _is_pair(item: object) -> bool:

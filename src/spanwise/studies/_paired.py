@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from spanwise.columns import Bools, Floats, plain, ratio
+from spanwise.counts import grouped
 from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
@@ -17,7 +18,7 @@ from spanwise.evaluation import T_TEST, compared_runs, same_cells, unpacked, wit
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import excess_losses
-from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, grouped
+from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling
 
 ONE_RUN = "of these models; training seeds not considered"
 
