@@ -1,4 +1,4 @@
-"""Corpora and mentions as columns: interned tokens, sentence and document starts, labeled spans."""
+"""Corpora and mentions stored as columns: interned tokens, sentence and document offsets, labeled spans."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from spanwise.columns import (
 from spanwise.errors import InputError
 
 Unit = Literal["token", "character"]
-Pieces = tuple[tuple[int, int], ...]  # where the tokens of one mention are: (start, end), half-open
+Pieces = tuple[tuple[int, int], ...]  # the pieces of one mention, each a half-open (start, end)
 
 
 class Source(Struct, frozen=True, eq=False):
-    """Where a corpus came from, so that every sentence and token can be named by its place."""
+    """Where a corpus came from, so that messages can point to any sentence or token."""
 
     path: str = "<memory>"
-    lines: Ints | None = None  # line of the first token of each sentence, from 1
-    token_lines: Ints | None = None  # line of every token, only where tokens skip lines
-    before: int = 0  # sentences of the first document that stand before a part of a file
+    lines: Ints | None = None  # the line of each sentence's first token, from 1
+    token_lines: Ints | None = None  # the line of each token; only set where tokens skip lines
+    before: int = 0  # for a part of a file: sentences of its first document that come before the part
 
     def line(self, sentence: int, token: int = 0, *, first_token: int = 0) -> int | None:
-        """The line of a token of a sentence; `first_token` is where the sentence begins."""
+        """The line of a token, or None if unknown; `first_token` is where its sentence begins."""
         if self.token_lines is not None and first_token + token < len(self.token_lines):
             return int(self.token_lines[first_token + token])
         return None if self.lines is None else int(self.lines[sentence]) + token
 
 
 class Corpus(Struct, frozen=True, eq=False, dict=True):
-    """Sentences of interned tokens, some of them gathered in documents.
+    """Sentences of interned tokens, optionally grouped into documents.
 
     `tokens[sentences[i]:sentences[i + 1]]` are the codes of sentence `i`, and
-    `vocabulary[code]` is the string. `documents`, where the data mark them, are
-    offsets into the sentences in the same way. Span files hold positions only:
-    their corpus has sentences `without_text` and no tokens.
-    With unit "character" a sentence is a text, mentions count characters of
-    it, and its tokens are at `token_start` … `token_end`.
+    `vocabulary[code]` is the string of a code. `documents`, if the data mark them,
+    are offsets into the sentences in the same way. Some span files hold only
+    positions: their corpus is `without_text` and has no tokens.
+    With unit "character", each sentence is a text, the positions of mentions count
+    its characters, and its tokens lie at `token_start` to `token_end`.
     """
 
     tokens: Codes
@@ -85,7 +85,7 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         documents: Sequence[int] | None = None,
         source: Source = Source(),
     ) -> Corpus:
-        """A corpus of lists of tokens; `documents` gives the number of sentences of each document.
+        """Build a corpus from lists of tokens; `documents` is the number of sentences in each document.
 
         Examples:
             >>> corpus = Corpus.of([["New", "York"], ["York"]])
@@ -111,12 +111,12 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def lengths(self) -> Ints:
-        """The number of tokens of each sentence."""
+        """The number of tokens in each sentence."""
         return ints(np.diff(self.sentences))
 
     @cached_property
     def document_of_sentence(self) -> Ints | None:
-        """The number of the document that each sentence belongs to, where documents are marked."""
+        """The number of the document that each sentence belongs to, or None without documents."""
         if self.documents is None:
             return None
         return ints(np.repeat(np.arange(len(self.documents) - 1), np.diff(self.documents)))
@@ -127,16 +127,17 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         return [self.vocabulary[code] for code in self.tokens[begin:end].tolist()]
 
     def place(self, sentence: int, token: int = 0) -> str:
-        """`file:line` of a token; without lines `file: document:N`, or the file alone.
+        """The location of a token: `file:line`, else `file: document:N`, else the file alone.
 
-        N is the line of the text where a document is one text, else the number of the sentence in it.
+        N is the line within the text if the corpus has texts, otherwise the number of the
+        sentence within its document.
         """
         first = int(self.sentences[sentence])
         line = self.source.line(sentence, token, first_token=first)
         if line is not None:
             return f"{self.source.path}:{line}"
         if self.documents is None or not isinstance(self.document_ids, tuple):
-            return self.source.path  # the data name no documents; those of a part may have numbers
+            return self.source.path  # the data do not name documents, though a part may number them
         document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
         inside = sentence - int(self.documents[document]) + 1 + (self.source.before if document == 0 else 0)
         if self.texts is not None and self.token_start is not None and first + token < len(self.tokens):
@@ -144,14 +145,14 @@ class Corpus(Struct, frozen=True, eq=False, dict=True):
         return f"{self.source.path}: {self.document_ids[document]}:{inside}"
 
     def recoded(self, table: Codes | None, strings: Sequence[str]) -> Corpus:
-        """The same corpus with the codes `table[code]` into `strings`; without a table they stay."""
+        """A copy with another vocabulary: each code becomes `table[code]`, or stays if there is no table."""
         return replace(self, tokens=self.tokens if table is None else table[self.tokens], vocabulary=strings)
 
 
 def with_one_vocabulary(corpora: Sequence[Corpus]) -> list[Corpus]:
-    """The same corpora with codes from one vocabulary, so that equal strings have equal codes.
+    """Copies of the corpora that share one vocabulary, so that equal strings have equal codes.
 
-    The words of the first corpus keep their codes, and so do those of others that begin like it.
+    The first corpus keeps its codes, as does any other whose vocabulary is a prefix of the shared one.
     """
     if all(corpus.vocabulary is corpora[0].vocabulary for corpus in corpora):
         return list(corpora)
@@ -178,7 +179,7 @@ class Parts(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, mentions: Sequence[Sequence[tuple[int, int]]]) -> Parts:
-        """The pieces of lists of (start, end), one list per mention."""
+        """Build the pieces from one list of (start, end) per mention."""
         flat = [piece for pieces in mentions for piece in pieces]
         return cls(
             offsets([len(pieces) for pieces in mentions]),
@@ -188,7 +189,7 @@ class Parts(Struct, frozen=True, eq=False):
 
 
 def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
-    """The pieces in ascending order, those that touch or overlap made one: the same tokens, the same pieces.
+    """Sort the pieces and merge those that touch or overlap, so that the same tokens give the same pieces.
 
     Examples:
         >>> joined_pieces([(4, 6), (0, 2), (2, 3)])
@@ -204,13 +205,13 @@ def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
 
 
 class Mentions(Struct, frozen=True, eq=False, dict=True):
-    """Labeled spans, half-open within their sentence, in the order of the input within a sentence.
+    """Labeled spans, half-open within their sentence, in input order within each sentence.
 
-    Rows are grouped by ascending sentence. Mentions may nest and cross. A mention
+    Rows are in order of their sentences. Mentions may nest and cross. A mention
     that could not be placed on the gold text has start and end -1.
-    `parts` is there only when some mention is discontinuous; then
-    every mention has at least one piece, and start and end are its outer borders.
-    `score` is there only where the data say how confident a system is; NaN marks a missing score.
+    `parts` is set only if some mention is discontinuous; every mention then
+    has at least one piece, and start and end are its outer borders.
+    `score` is set only if the data contain confidence scores; NaN marks a missing score.
     """
 
     sentence: Ints
@@ -242,7 +243,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         labels: Sequence[str] | None = None,
         score: Sequence[float] | None = None,
     ) -> Mentions:
-        """Mentions of rows (sentence, start, end, label), in any order of sentences.
+        """Build mentions from (sentence, start, end, label) rows, with sentences in any order.
 
         Examples:
             >>> Mentions.of([(0, 1, 3, "PER"), (1, 0, 1, "LOC")]).labels
@@ -273,7 +274,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def placed(self) -> Bools:
-        """Which mentions are placed on the gold text."""
+        """Which mentions could be placed on the gold text."""
         return np.asarray(self.start >= 0)
 
     def names(self) -> list[str]:
@@ -293,7 +294,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         )
 
     def pieces(self) -> list[Pieces]:
-        """The pieces of each mention; one where it has no gap."""
+        """The pieces of each mention; a mention without gaps has one."""
         if self.parts is None:
             borders = zip(self.start.tolist(), self.end.tolist(), strict=True)
             return [((start, end),) for start, end in borders]
@@ -301,7 +302,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         return [tuple(spans[first:last]) for first, last in pairwise(self.parts.at.tolist())]
 
     def take(self, which: Any) -> Mentions:
-        """The mentions chosen by a mask or by row numbers, which must leave sentences in order."""
+        """The mentions selected by a mask or by row numbers, which must keep sentences in order."""
         rows = np.arange(len(self))[which]
         parts = self.parts
         if parts is not None:
@@ -320,7 +321,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         )
 
     def relabeled(self, labels: Sequence[str]) -> Mentions:
-        """The same mentions with codes from another list of labels that holds all of theirs."""
+        """A copy with codes from another list of labels, which must contain every label in use."""
         if tuple(labels) == tuple(self.labels):
             return self
         code = {name: number for number, name in enumerate(labels)}
@@ -332,7 +333,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def repeated(self) -> Bools:
-        """Which mentions repeat an earlier one: the same span (and pieces) and label in one sentence."""
+        """Which mentions repeat an earlier one: same sentence, span (and pieces) and label."""
         columns = [self.sentence, self.start, self.end, self.label.astype(np.int64)]
         repeated = np.zeros(len(self), dtype=bool)
         if _all_differ(columns):
@@ -350,7 +351,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
     def sole(
         self, *, duplicates: Literal["error", "drop"], place: Callable[[int], str] | None = None
     ) -> Mentions:
-        """The mentions without repetitions; under "error" the first one is named by `place(row)`."""
+        """The mentions without duplicates; with "error", raise for the first one, located by `place(row)`."""
         if not self.repeated.any():
             return self
         if duplicates == "drop":
@@ -365,23 +366,26 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
 
 
 def _all_differ(columns: Sequence[Ints]) -> bool:
-    """Whether no two rows are the same, if a fast check can tell: by one number per row, if it fits."""
-    key, room = np.zeros(len(columns[0]), dtype=np.int64), 1
+    """Whether a fast check shows that no two rows are equal.
+
+    The check packs each row into one integer; it gives up, with False, if that would overflow.
+    """
+    key, combinations = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         low = int(column.min(initial=0))
         width = int(column.max(initial=0)) - low + 1
-        room *= width
-        if room >= 2**62:
+        combinations *= width
+        if combinations >= 2**62:
             return False
         key = key * width + (column - low)
-    if (key[1:] > key[:-1]).all():  # in order, as most files are
+    if (key[1:] > key[:-1]).all():  # already sorted, as in most files
         return True
-    key = np.sort(key, kind="stable")  # which is fast where there is some order, as in most files
+    key = np.sort(key, kind="stable")  # fast on nearly sorted keys, as in most files
     return bool((key[1:] != key[:-1]).all())
 
 
 def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
-    """The same mentions with codes from one sorted list of all labels that occur."""
+    """Copies of the mentions that share one sorted list of all labels in use."""
     used: set[str] = set()
     for side in mentions:
         present = np.flatnonzero(np.bincount(side.label, minlength=len(side.labels)))
@@ -391,7 +395,7 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
 
 
 def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -> Mentions:
-    """The mentions of parts that follow each other, whose first sentences have these numbers in the whole.
+    """Join the mentions of consecutive parts; `sentences` are the numbers of their first sentences.
 
     Examples:
         >>> parts = [Mentions.of([(0, 1, 3, "PER")]), Mentions.of([(0, 0, 1, "LOC")])]
@@ -401,11 +405,11 @@ def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -
     some = with_one_labelling(some)
     parts = None
     if any(part.parts is not None for part in some):
-        every = [part.parts or Parts(ints(np.arange(len(part) + 1)), part.start, part.end) for part in some]
+        pieces = [part.parts or Parts(ints(np.arange(len(part) + 1)), part.start, part.end) for part in some]
         parts = Parts(
-            offsets(np.concatenate([np.diff(part.at) for part in every])),
-            ints(np.concatenate([part.start for part in every])),
-            ints(np.concatenate([part.end for part in every])),
+            offsets(np.concatenate([np.diff(part.at) for part in pieces])),
+            ints(np.concatenate([part.start for part in pieces])),
+            ints(np.concatenate([part.end for part in pieces])),
         )
     shifted = [part.sentence + first for part, first in zip(some, sentences, strict=True)]
     return Mentions(
@@ -419,17 +423,17 @@ def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -
 
 
 class Reading(Struct, frozen=True, eq=False):
-    """What was recognised in a file and what was repaired on reading."""
+    """What was recognised in a file, and what was repaired while reading it."""
 
     path: str = "<memory>"
     sha256: str | None = None
     format: str = "memory"
     scheme: str | None = None
-    evidence: str = ""  # why this format and scheme, in words
+    evidence: str = ""  # why this format and scheme were recognised, in words
     repair: str | None = None
     repairs: int = 0
-    notes: tuple[str, ...] = ()  # notes for the user, such as on labels that differ by a no-break space
-    tags_fit: tuple[str, ...] = ()  # schemes without an impossible tag
+    notes: tuple[str, ...] = ()  # for the user, such as about labels that differ by a no-break space
+    tags_fit: tuple[str, ...] = ()  # the schemes in which no tag is impossible
 
 
 class Annotation(Struct, frozen=True, eq=False):
@@ -440,7 +444,7 @@ class Annotation(Struct, frozen=True, eq=False):
     reading: Reading = Reading()
 
     def __repr__(self) -> str:
-        # The columns would fill a notebook; their sizes are what people look for.
+        # Printing the columns would flood a notebook; the sizes are what people look for.
         return (
             f"<spanwise.Annotation {self.reading.path}: {len(self.corpus):,} sentences, "
             f"{len(self.mentions):,} mentions>"

@@ -1,4 +1,4 @@
-"""Tag schemes: from tags to mentions and back, recognised, checked and repaired."""
+"""Tag schemes: convert tags to mentions and back, recognise the scheme, check and repair tags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# What a letter before the hyphen says, whatever the scheme: where in its mention the token is.
+# The position of a token within its mention, which the letter before the hyphen gives in every scheme.
 OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
 KINDS = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE, "W": SINGLE}
 LETTERS = "O" + "".join(KINDS)
@@ -32,8 +32,8 @@ class Scheme(Struct, frozen=True):
     """A way to write mentions as tags.
 
     `begin`, `inside`, `end` and `single` are the letters for the tokens of a
-    mention; the same letter may serve for several. Schemes that mark a border only
-    between neighbours of one label (IOB1, IOE1) name its letter in `between`.
+    mention; one letter may have several of these roles. `between` is the letter of
+    schemes that only mark borders between adjacent mentions of one label (IOB1, IOE1).
     """
 
     name: str
@@ -46,23 +46,23 @@ class Scheme(Struct, frozen=True):
 
     @property
     def letters(self) -> frozenset[str]:
-        """All letters that the scheme uses."""
+        """All letters the scheme uses."""
         return frozenset({self.begin, self.inside, self.end, self.single, self.between or self.begin})
 
 
 SCHEMES: Registry[Scheme] = Registry("scheme")
-# Name, other names, letters (begin, inside, end, single, between) and summary, in the
-# order in which ties are broken when a scheme is recognised.
+# Name, aliases, letters (begin, inside, end, single), `between` and summary. When several schemes
+# fit equally well, the first one listed is recognised.
 _KNOWN = (
-    ("IOB2", ("BIO",), "BIIB", None, "every mention begins with B-, I- goes on"),
-    ("BIOES", ("IOBES",), "BIES", None, "B- begins, I- goes on, E- ends, S- is a mention of one token"),
-    ("BILOU", ("BILUO",), "BILU", None, "B- begins, I- goes on, L- ends, U- is a mention of one token"),
-    ("BMES", ("BMESO",), "BMES", None, "B- begins, M- goes on, E- ends, S- is a mention of one token"),
+    ("IOB2", ("BIO",), "BIIB", None, "every mention begins with B- and continues with I-"),
+    ("BIOES", ("IOBES",), "BIES", None, "B- begins, I- continues, E- ends, S- is a mention of one token"),
+    ("BILOU", ("BILUO",), "BILU", None, "B- begins, I- continues, L- ends, U- is a mention of one token"),
+    ("BMES", ("BMESO",), "BMES", None, "B- begins, M- continues, E- ends, S- is a mention of one token"),
     ("IOB1", ("IOB",), "IIII", "B", "I- throughout; B- begins only right after a mention of the same label"),
     ("IO", (), "IIII", None, "I- throughout; neighbours of one label cannot be told apart"),
     ("IOE1", (), "IIII", "E", "I- throughout; E- ends only right before a mention of the same label"),
-    ("IOE2", ("IOE",), "IIEE", None, "every mention ends with E-, I- goes before"),
-    ("BMEWO", (), "BMEW", None, "B- begins, M- goes on, E- ends, W- is a mention of one token"),
+    ("IOE2", ("IOE",), "IIEE", None, "every mention ends with E-, preceded by I-"),
+    ("BMEWO", (), "BMEW", None, "B- begins, M- continues, E- ends, W- is a mention of one token"),
 )
 for _name, _others, _marks, _between, _summary in _KNOWN:
     _spellings = {name.lower(): None for name in (_name, *_others)}
@@ -70,7 +70,7 @@ for _name, _others, _marks, _between, _summary in _KNOWN:
     _scheme = Scheme(_name, _summary, _begin, _inside, _end, _single, between=_between)
     SCHEMES.add(_scheme, aliases=(*_others, *_spellings))
 
-# Tags of tasks without labeled mentions, named in place of a scheme: what each tag is read as.
+# Ways to read the tags of tasks without labeled mentions; they are given in place of a scheme.
 SPELLINGS = {
     "bare": "letters without a label, as in word segmentation; all mentions have the label WORD",
     "token": "every tag but O is the label of a mention of one token, as in part-of-speech tagging",
@@ -78,7 +78,7 @@ SPELLINGS = {
 
 
 def spelled(tag: str, spelling: str | None) -> str:
-    """A tag as the schemes write it.
+    """Rewrite a tag of another spelling as a tag of the schemes.
 
     Examples:
         >>> spelled("B", "bare"), spelled("NN", "token"), spelled("B-PER", None), spelled("O", "token")
@@ -90,7 +90,7 @@ def spelled(tag: str, spelling: str | None) -> str:
 
 
 def malformed(tag: str) -> str | None:
-    """Why `tag` is not a tag of any scheme, and what to do; None where it is one.
+    """Why `tag` is not valid in any scheme, and what to do about it; None if it is valid.
 
     Examples:
         >>> malformed("B-LOC-geo") is None
@@ -109,7 +109,7 @@ def malformed(tag: str) -> str | None:
         return "'0' (the digit) is not a tag; outside mentions it is 'O', the letter."
     bare = "".join(tag.split())
     if bare != tag and malformed(bare) is None:
-        return f"{tag!r} holds white space that is part of it; write {bare!r}."
+        return f"{tag!r} contains white space; write {bare!r}."
     if not tag:
         return "the tag is empty; outside mentions it is 'O'."
     if not hyphen:
@@ -117,25 +117,25 @@ def malformed(tag: str) -> str | None:
         if near in KINDS:
             return (
                 f"{tag!r} has no label; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
-                'If the task has no labels, name scheme="bare".'
+                'If the task has no labels, pass scheme="bare".'
             )
         return (
             f"{tag!r} is not a tag; a tag is 'O' or a letter, a hyphen and a label, such as 'B-PER'. "
-            'Is this the tag column? If every token has a tag of its own, name scheme="token".'
+            'Is this the tag column? If every token has a tag of its own, pass scheme="token".'
         )
     if not label:
         return f"{tag!r} has no label after the hyphen; write 'O', or name the label, such as 'B-PER'."
     if letter.upper() in KINDS:
-        return f"{tag!r} has a small letter in front; write {letter.upper() + '-' + label!r}."
-    known = ", ".join(KINDS)
-    return f"{tag!r} begins with {letter!r}, which no scheme knows; the letters are {known}, and 'O' alone."
+        return f"{tag!r} begins with a lower-case letter; write {letter.upper() + '-' + label!r}."
+    letters = ", ".join(KINDS)
+    return f"{tag!r} begins with {letter!r}, which no scheme uses; the letters are {letters}, and 'O' alone."
 
 
 Repair = Literal["conlleval", "discard", "none"]
 
 
 class _Numbers(dict[str, int]):
-    """A number for each string, in the order in which they are first asked for."""
+    """Numbers for strings, assigned in the order in which the strings are first looked up."""
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
@@ -147,7 +147,7 @@ class _Numbers(dict[str, int]):
 
 
 class Tags(Struct, frozen=True, eq=False, dict=True):
-    """Columns of tags: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
+    """Tags as columns: `names[codes[i]]` is the tag of token `i`; `sentences` are offsets into the tokens."""
 
     codes: Codes
     names: Sequence[str]
@@ -155,7 +155,7 @@ class Tags(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]]) -> Tags:
-        """Tags of lists of strings.
+        """Build tags from lists of strings, one list per sentence.
 
         Examples:
             >>> Tags.of([["B-PER", "O"], ["O"]]).codes.tolist()
@@ -187,37 +187,37 @@ class _Marked(Struct, frozen=True, eq=False):
     """
 
     position: Ints
-    letter: Small  # place in LETTERS
+    letter: Small  # index in LETTERS
     label: Codes
     labels: tuple[str, ...]
     starts: Bools
     ends: Bools
-    same_before: Bools  # the token before carries the same label
+    same_before: Bools  # the previous token has the same label
     same_after: Bools
 
     @classmethod
     def of(cls, tags: Tags) -> _Marked:
         letters, labels, names = _parsed(tags.names)
         outside = np.flatnonzero(letters == 0)
-        # One comparison per token is several times as fast as looking each up.
+        # Comparing codes is several times as fast as looking each of them up.
         marked = tags.codes != outside[0] if len(outside) == 1 else (letters != 0)[tags.codes]
         position = np.flatnonzero(marked)
         tag = tags.codes[position]
         letter, label = letters[tag], labels[tag]
         first = np.zeros(len(tags.codes) + 1, dtype=bool)
         first[tags.sentences] = True
-        touches = np.zeros(len(position) + 1, dtype=bool)  # touches[i]: i - 1 and i are adjacent
+        touches = np.zeros(len(position) + 1, dtype=bool)  # touches[i]: tokens i - 1 and i are adjacent
         touches[1:-1] = (position[1:] - position[:-1] == 1) & ~first[position[1:]]
         same = np.zeros(len(position) + 1, dtype=bool)
         same[1:-1] = touches[1:-1] & (label[1:] == label[:-1])
         kind = KIND_OF_LETTER[letter]
-        closed = np.ones(len(position) + 1, dtype=bool)  # closed[i]: a border lies between i - 1 and i
+        closed = np.ones(len(position) + 1, dtype=bool)  # closed[i]: there is a border between i - 1 and i
         closed[1:-1] = ~same[1:-1] | (kind[:-1] >= END) | (kind[1:] == BEGIN) | (kind[1:] == SINGLE)
         return cls(ints(position), letter, label, names, closed[:-1], closed[1:], same[:-1], same[1:])
 
 
 def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
-    """Letter and label of each distinct tag; O has letter 0 and label -1."""
+    """The letter and label codes of each distinct tag, and the sorted labels; O has letter 0 and label -1."""
     letters = np.zeros(len(names), dtype=np.int8)
     codes: dict[str, int] = {}
     label_of = np.full(len(names), -1, dtype=np.int32)
@@ -225,19 +225,19 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
         if name == "O":
             continue
         if malformed(name):
-            continue  # `checked` ensures that no token carries it
+            continue  # `checked` has made sure that no token has this tag
         letter, label = name.split("-", 1)
         letters[i] = LETTERS.index(letter)
         label_of[i] = codes.setdefault(label, len(codes))
     names_sorted = tuple(sorted(codes))
     order = np.array([names_sorted.index(label) for label in codes], dtype=np.int32)
-    known = label_of >= 0
-    label_of[known] = order[label_of[known]]
+    labeled = label_of >= 0
+    label_of[labeled] = order[label_of[labeled]]
     return letters, label_of, names_sorted
 
 
 def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Tags:
-    """The same tags; a token whose tag belongs to no scheme is an error that names its place."""
+    """Return the tags unchanged, or raise an error that locates the first tag valid in no scheme."""
     troubles = {code: trouble for code, name in enumerate(tags.names) if (trouble := malformed(name))}
     if not troubles:
         return tags
@@ -250,7 +250,7 @@ def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Ta
 
 
 def wrong_tags(where: str, trouble: str, number: int) -> InputError:
-    """The error for tokens whose tags belong to no scheme: the first one's place, and how many they are."""
+    """The error for `number` tokens whose tags are valid in no scheme; `where` locates the first."""
     more = f" {many(number - 1, 'more token')} with such tags." if number > 1 else ""
     return InputError(at(where, None, trouble + more))
 
@@ -264,7 +264,7 @@ def _own_letters(scheme: Scheme) -> Bools:
 
 
 def _forbidden(scheme: Scheme, marked: _Marked) -> dict[str, Bools]:
-    """For each reason which marked tokens carry a tag that `scheme` cannot have written there."""
+    """For each reason, which of the marked tokens have a tag that is impossible in `scheme`."""
     kind = KIND_OF_LETTER[marked.letter]
     foreign = ~_own_letters(scheme)[marked.letter]
     reasons = {f"{scheme.name} has no such letter": foreign}
@@ -283,7 +283,7 @@ def _forbidden(scheme: Scheme, marked: _Marked) -> dict[str, Bools]:
 
 
 def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
-    """Which marked tokens carry an impossible tag."""
+    """Which of the marked tokens have an impossible tag."""
     result = np.zeros(len(marked.position), dtype=bool)
     for reason in _forbidden(scheme, marked).values():
         result |= reason
@@ -291,14 +291,14 @@ def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
 
 
 def _situation_kinds() -> _Marked:
-    """Every combination of letter and neighbourhood, in the order of `situations`."""
-    every = np.arange(len(LETTERS) << 4)
-    flags = [((every >> shift) & 1).astype(bool) for shift in range(4)]
-    return _Marked(ints(every), (every >> 4).astype(np.int8), codes(every), (), *flags)
+    """One token for each combination of letter and neighbours, in the order of `situations`."""
+    combination = np.arange(len(LETTERS) << 4)
+    flags = [((combination >> shift) & 1).astype(bool) for shift in range(4)]
+    return _Marked(ints(combination), (combination >> 4).astype(np.int8), codes(combination), (), *flags)
 
 
 class Recognised(Struct, frozen=True):
-    """The scheme a file seems to be written in, why, and the impossible tags it would have in each scheme."""
+    """The most likely scheme of a file, the evidence, and the number of impossible tags in each scheme."""
 
     scheme: str
     evidence: str
@@ -311,10 +311,10 @@ class Recognised(Struct, frozen=True):
 
 
 def recognise(tags: Tags, *, prefer: str | None = None) -> Recognised:
-    """The scheme with the fewest impossible tags; the first of SCHEMES where several have as few.
+    """The scheme with the fewest impossible tags; ties go to the first in SCHEMES.
 
-    `prefer` is the scheme of the gold file: predictions are taken to be written in it,
-    unless all their tags fit another scheme and not that one.
+    `prefer` is the scheme of the gold file: predictions are assumed to use it,
+    unless all their tags fit another scheme but not that one.
 
     Examples:
         >>> recognise(Tags.of([["I-PER", "I-PER", "O", "I-LOC"]])).evidence
@@ -324,7 +324,7 @@ def recognise(tags: Tags, *, prefer: str | None = None) -> Recognised:
 
 
 def situations(tags: Tags) -> Ints:
-    """How often each combination of a tag's letter and its neighbourhood occurs; counts of parts add up."""
+    """How often each combination of a tag's letter and neighbours occurs; the counts of parts add up."""
     marked = tags._marked
     packed = marked.letter.astype(np.int16) << 4
     for shift, flag in enumerate((marked.starts, marked.ends, marked.same_before, marked.same_after)):
@@ -333,14 +333,14 @@ def situations(tags: Tags) -> Ints:
 
 
 def recognise_situations(number: Ints, *, prefer: str | None = None) -> Recognised:
-    """The scheme of tags of which only the `situations` are known, as `recognise` finds it."""
+    """Like `recognise`, but from the counts of `situations` instead of the tags."""
     kinds = _situation_kinds()
     counts = {scheme.name: int(number[_impossible(scheme, kinds)].sum()) for scheme in SCHEMES}
-    best = min(counts, key=counts.__getitem__)  # the first of equals
+    best = min(counts, key=counts.__getitem__)  # the first if several tie
     if prefer is not None:
-        wanted = SCHEMES.find(prefer).name
-        if counts[wanted] == 0 or counts[best] > 0:
-            return Recognised(wanted, f"{wanted}, the scheme of the gold file", counts)
+        preferred = SCHEMES.find(prefer).name
+        if counts[preferred] == 0 or counts[best] > 0:
+            return Recognised(preferred, f"{preferred}, the scheme of the gold file", counts)
     return Recognised(best, _evidence(best, counts, number, kinds), counts)
 
 
@@ -349,7 +349,7 @@ def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -
     scheme = SCHEMES.find(name)
     mentions = int(number[kinds.starts].sum())
     if not mentions:
-        return f"{name}, because there is no mention to tell the scheme"
+        return f"{name}, because there are no mentions to go by"
 
     def having(letters: str, border: Bools) -> int:
         mask = np.array([LETTERS[letter] in letters for letter in kinds.letter.tolist()])
@@ -371,7 +371,7 @@ def _some(number: int, noun: str, verb: str) -> str:
 
 
 class Decoded(Struct, frozen=True, eq=False):
-    """The mentions that tags stand for, and how many impossible tags were repaired to find them."""
+    """The mentions decoded from tags, and the number of impossible tags that were repaired."""
 
     mentions: Mentions
     repairs: int
@@ -384,14 +384,14 @@ def decode(
     repair: Repair = "conlleval",
     place: Callable[[int, int], str] | None = None,
 ) -> Decoded:
-    """The mentions that the tags stand for.
+    """Decode tags into mentions.
 
-    A tag is impossible where the scheme cannot have written it beside its neighbours.
-    Under `repair="conlleval"` a mention opens and closes there as conlleval reads
-    it. Under `"discard"` a tag that cannot belong to a well-begun mention becomes O: a
-    letter that the scheme does not have, an I- that nothing began, a B- of IOB1 after no mention
-    of its label; and a mention that lacks its end is dropped whole. Under
-    `"none"` an impossible tag is an error that names its place, by `place(sentence, token)`.
+    A tag is impossible if the scheme would never write it next to its neighbours.
+    With `repair="conlleval"`, mentions start and end at such tags as they do in conlleval.
+    With `"discard"`, a tag that cannot belong to a properly started mention becomes O: a
+    letter that the scheme does not have, an I- without a start, a B- in IOB1 that does not
+    follow a mention of its label; a mention without its end is dropped altogether. With
+    `"none"`, an impossible tag is an error, located by `place(sentence, token)`.
 
     Examples:
         >>> tags = Tags.of([["I-PER", "O", "B-LOC", "I-LOC"]])
@@ -414,14 +414,14 @@ def decode(
 
 
 def _mentions(tags: Tags, marked: _Marked, *, dropped: Bools | None = None) -> Mentions:
-    """The mentions between the borders; those that hold a `dropped` token are left out."""
+    """The mentions between the borders, except those that contain a `dropped` token."""
     first, last = np.flatnonzero(marked.starts), np.flatnonzero(marked.ends)
     if dropped is not None:
         before = np.concatenate([[0], np.cumsum(dropped)])
         clean = before[last + 1] == before[first]
         first, last = first[clean], last[clean]
     begin = marked.position[first]
-    # Sentences are fewer than mentions, or not many more: look for their borders among the beginnings.
+    # There are rarely many more sentences than mentions, so look up the sentences, not the mentions.
     sentence = np.repeat(np.arange(len(tags.sentences) - 1), np.diff(np.searchsorted(begin, tags.sentences)))
     offset = tags.sentences[sentence]
     return Mentions(
@@ -434,7 +434,7 @@ def _mentions(tags: Tags, marked: _Marked, *, dropped: Bools | None = None) -> M
 
 
 def _discarding(tags: Tags, scheme: Scheme) -> Mentions:
-    """The mentions that remain when impossible tags become O."""
+    """The mentions that remain after discarding impossible tags."""
     marked = tags._marked
     foreign = ~_own_letters(scheme)[marked.letter]
     if foreign.any():
@@ -448,7 +448,7 @@ def _discarding(tags: Tags, scheme: Scheme) -> Mentions:
 
 
 def _with_outside(tags: Tags, position: Ints) -> Tags:
-    """The same tags with O at the given positions."""
+    """A copy of the tags with O at the given positions."""
     names = tags.names if "O" in tags.names else (*tags.names, "O")
     coded = tags.codes.copy()
     coded[position] = list(names).index("O")
@@ -458,7 +458,7 @@ def _with_outside(tags: Tags, position: Ints) -> Tags:
 def _first_impossible(
     tags: Tags, scheme: Scheme, wrong: Bools, place: Callable[[int, int], str] | None
 ) -> str:
-    """The error text for the first impossible tag, with the number of the others."""
+    """The error message for the first impossible tag, with the number of others."""
     sentence, token, tag, reason = impossible(tags, scheme, most=1)[0]
     others = int(np.count_nonzero(wrong)) - 1
     more = f" {many(others, 'more tag')} like it." if others else ""
@@ -473,7 +473,7 @@ def _first_impossible(
 def impossible(
     tags: Tags, scheme: str | Scheme, *, most: int | None = None
 ) -> list[tuple[int, int, str, str]]:
-    """Every impossible tag (or the first `most`) as (sentence, token, tag, reason).
+    """The impossible tags (at most the first `most`) as (sentence, token, tag, reason).
 
     Examples:
         >>> impossible(Tags.of([["O", "I-PER"]]), "IOB2")
@@ -495,10 +495,10 @@ def impossible(
 
 
 def encode(mentions: Mentions, lengths: Ints, scheme: str | Scheme) -> Tags:
-    """The tags of sentences of the given lengths; reading them back gives the same mentions.
+    """Encode mentions as tags of sentences of the given lengths; decoding gives the same mentions.
 
-    Mentions that overlap, are discontinuous or were not placed cannot be written as tags,
-    nor can neighbours of one label in the scheme IO: each is an error.
+    Tags cannot express mentions that overlap, are discontinuous or have no position, nor, in the
+    scheme IO, adjacent mentions of one label: each of these is an error.
 
     Examples:
         >>> encode(Mentions.of([(0, 0, 2, "PER")]), [3], "BIOES").lists()
@@ -531,7 +531,7 @@ def encode(mentions: Mentions, lengths: Ints, scheme: str | Scheme) -> Tags:
 
 
 def _trimmed(tags: Tags) -> Tags:
-    """The same tags without names that nothing carries."""
+    """A copy of the tags without the names that no token has."""
     used = np.bincount(tags.codes, minlength=len(tags.names)) > 0
     used[0] = True
     table = (np.cumsum(used) - 1).astype(np.int32)
@@ -540,16 +540,16 @@ def _trimmed(tags: Tags) -> Tags:
 
 
 def _check_flat(mentions: Mentions, begin: Ints, end: Ints, sentences: Ints, scheme: Scheme) -> None:
-    """Raise where sorted mentions cannot be written as tags."""
+    """Raise an error if the sorted mentions cannot be written as tags."""
     keeps_spans = "Write a format that keeps spans, such as jsonl."
-    behind = end > sentences[mentions.sentence + 1]
+    beyond = end > sentences[mentions.sentence + 1]
     pieces = np.ones(len(mentions)) if mentions.parts is None else np.diff(mentions.parts.at)
     touching, overlapping, alike = (np.zeros(len(mentions), dtype=bool) for _ in range(3))
     overlapping[1:] = end[:-1] > begin[1:]
     touching[1:] = (end[:-1] == begin[1:]) & (mentions.sentence[1:] == mentions.sentence[:-1])
     alike[1:] = mentions.label[1:] == mentions.label[:-1]
     for refused, what, advice in (
-        ((mentions.start < 0) | behind, "has no position in the text of its sentence", "Align it first."),
+        ((mentions.start < 0) | beyond, "has no position in the text of its sentence", "Align it first."),
         (pieces > 1, "is discontinuous, which tags cannot express", keeps_spans),
         (end <= begin, "is empty", "A mention has at least one token."),
         (overlapping, "overlaps the one before it, which tags cannot express", keeps_spans),

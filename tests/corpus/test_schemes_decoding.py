@@ -243,9 +243,9 @@ def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None
         ("B", "'B' has no label"),
         ("PER", "Is this the tag column?"),
         ("b-PER", "write 'B-PER'"),
-        ("X-PER", "which no scheme knows"),
+        ("X-PER", "which no scheme uses"),
         ("O\xa0", "write 'O'"),
-        ("O-PER", "begins with 'O', which no scheme knows"),
+        ("O-PER", "begins with 'O', which no scheme uses"),
     ],
 )
 def test_what_is_no_tag_is_said_with_its_place(tag: str, said: str) -> None:
@@ -305,7 +305,7 @@ def test_the_scheme_with_the_fewest_impossible_tags_is_recognised() -> None:
         (["I-X", "E-X", "E-X"], "IOE2, because 2 mentions end with E-"),
         (["W-X", "B-X", "E-X"], "BMEWO, because 2 mentions end with E- or W-"),
         (["I-X", "E-X", "I-X"], "IOE1, because 2 mentions start with I-"),
-        (["O"], "IOB2, because there is no mention to tell the scheme"),
+        (["O"], "IOB2, because there are no mentions to go by"),
         (
             ["B-X", "O", "B-X", "O", "I-X"],
             "IOB2, because 2 mentions start with B-; 1 tag impossible in it, "
