@@ -1,4 +1,4 @@
-"""Files and lists become annotations and back, one module per format; `read` says what it recognised."""
+"""Read annotations from files and from objects in memory, with one module per format."""
 
 from __future__ import annotations
 
@@ -103,27 +103,28 @@ def read(
     name: str | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> Annotation:
-    """The annotation in a file, or in lists of tags or of spans.
+    """Read an annotation from a file, or from lists of tags or spans.
 
     Args:
-        source: A path (also packed as .gz, .xz or .zst; "-" is standard input), lists of tags or spans,
-            records as in lines of JSON, output of a Hugging Face pipeline, or a frame, table or dataset.
-        format: The name of the format; recognised from the content without it.
+        source: A path (.gz, .xz and .zst files are unpacked; "-" is standard input), lists of tags or spans,
+            records as in JSON lines, the output of a Hugging Face pipeline, or a frame, table or dataset.
+        format: The name of the format; by default it is recognised from the content.
         token_column, tag_column: Columns of a CoNLL file, by number from 0 (-1 is the last) or by name.
-        separator: "tab" or "blank", unless it is to be recognised.
-        scheme: The tag scheme; recognised without it.
-        prefer: The scheme of the gold file, for predictions.
-        repair: What becomes of impossible tags: "conlleval", "discard", or "none" for an error.
-        comments: Lines that begin with this are left out.
+        separator: "tab" or "blank"; recognised by default.
+        scheme: The tag scheme; recognised by default.
+        prefer: For predictions, the scheme of the gold file.
+        repair: How to treat impossible tags: "conlleval", "discard", or "none" to raise an error.
+        comments: Skip lines that begin with this string.
         duplicates: What to do with a mention that occurs twice: "error" or "drop".
-        labels: The tags that numbers stand for, in order.
-        documents: "none" to disregard marks of documents, or the field that names a sentence's document.
-        annotator: Whose annotation to read, where several people annotated the same texts.
-        columns, fields: More columns (one value per token) or fields (one value per sentence) to keep, by
-        name. encoding: The encoding of the text, UTF-8 without it.
-        tokens: The tokens that lists of tags or spans belong to.
+        labels: The tags that numeric tags stand for, in order.
+        documents: "none" to ignore document boundaries, or the field that names each sentence's document.
+        annotator: Whose annotation to read if several people annotated the same texts.
+        columns, fields: Extra columns (one value per token) or fields (one value per sentence) to keep,
+            by name.
+        encoding: The encoding of the text; UTF-8 by default.
+        tokens: The tokens to which lists of tags or spans refer.
         name: What to call a source that is not a file.
-        limits: Higher bounds for odd files: "labels", "nested", "unpacked" (bytes) and "values".
+        limits: Higher limits for unusual files: "labels", "nested", "unpacked" (bytes) and "values".
     """
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
@@ -148,17 +149,17 @@ def _read(
         return read_by(format_of(file, format), file, options, words)
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple} and not is_records(source):
         return from_lists(source, options, tokens, name)
-    known = _format_of_object(source)
-    return from_lists(source, options, tokens, name) if known is None else known.read(source, options)
+    chosen = _format_of_object(source)
+    return from_lists(source, options, tokens, name) if chosen is None else chosen.read(source, options)
 
 
 def side_by_side(
     source: object, gold: str | None, systems: Any, **options: Any
 ) -> tuple[object, object] | None:
-    """Gold and predictions that one object in memory holds: columns of a frame or records, or Examples.
+    """Split an object in memory that holds both gold and predictions: a frame, records, or spaCy Examples.
 
     Returns:
-        Gold and the predictions by system, or None where the object holds only gold.
+        Gold and the predictions by system, or None if the object holds only gold.
     """
     if isinstance(source, str | os.PathLike | Annotation) or not is_source(source):
         return None
@@ -166,33 +167,33 @@ def side_by_side(
 
 
 def read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The annotation of a file, or an error of ours: no file content should cause any other."""
+    """Read a file in a given format; whatever the file contains, only spanwise's own errors are raised."""
     with _of_the_file(known, file):
-        read_in = known.read(file, options, words) if known.interning else known.read(file, options)
-        return options.limits.check(read_in)
+        annotation = known.read(file, options, words) if known.interning else known.read(file, options)
+        return options.limits.check(annotation)
 
 
 @contextmanager
-def _of_the_file(known: Format, file: File) -> Iterator[None]:
-    """Within this, any exception is due to the file, and the error says so."""
+def _of_the_file(format: Format, file: File) -> Iterator[None]:
+    """Report any exception raised in this context as an error in the file."""
     try:
         yield
     except (SpanwiseError, OSError, MemoryError):
         raise
     except RecursionError:
         raise InputError(f"{file.path}: the file is nested too deeply.\nIs it the right file?") from None
-    except Exception as error:  # last resort: parsers of other packages raise their own errors
-        said = str(error).partition("\n")[0][:200]
+    except Exception as error:  # last resort: third-party parsers raise their own errors
+        message = str(error).partition("\n")[0][:200]
         raise InputError(
-            f"{file.path}: the file cannot be read as {known.name} ({type(error).__name__}: {said}).\n"
+            f"{file.path}: the file cannot be read as {format.name} ({type(error).__name__}: {message}).\n"
             "Is it complete, and is this its format?"
         ) from error
 
 
 class Reader:
-    """Reads sources one after the other by the same keywords of `read`.
+    """Reads several sources with the same `read` keywords.
 
-    It goes on numbering words from file to file, so that those it has met cost little in the next.
+    The word codes are shared between files, so words seen in earlier files are cheap to read again.
     """
 
     def __init__(
@@ -208,13 +209,13 @@ class Reader:
         self._words = Interner()
 
     def read(self, source: object, *, extras: bool = True, prefer: str | None = None) -> Annotation:
-        """The annotation of a source, with more columns and fields than its text only with `extras`."""
+        """Read a source; the extra columns and fields are read only with `extras`."""
         options = self._options if extras else replace(self._options, columns={}, fields={})
         options = options if prefer is None else replace(options, prefer=prefer)
         return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
 
     def read_predictions(self, source: Any, *, prefer: str | None = None, extras: bool = False) -> Annotation:
-        """The annotation of a system: as `read`, but of spaCy's Examples what they hold as predicted."""
+        """Read a system's annotation: like `read`, but takes the predicted side of spaCy Examples."""
         if not isinstance(source, str | os.PathLike | Annotation):
             layers = layers_of(source, self._options)
             if layers is not None:
@@ -222,12 +223,12 @@ class Reader:
         return self.read(source, extras=extras, prefer=prefer)
 
     def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:
-        """The gold and the predicted annotation of one merged file."""
+        """Read the gold and the predicted annotation from one merged file."""
         return _read_layers(source, self._format, self._options, self._words)
 
 
 def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Options:
-    """The keywords of `read` in the form that formats take; None counts as not given."""
+    """The keywords of `read` as `Options`; keywords that are None keep their defaults."""
     given = {key: value for key, value in options.items() if value is not None}
     return Options(**given, limits=Limits.of(limits or {}))
 
@@ -235,7 +236,7 @@ def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Op
 def opened(
     source: str | os.PathLike[str], *, encoding: str | None = None, limits: Mapping[str, int] | None = None
 ) -> File:
-    """The file at a path; one that is open already stays the same, and is recognised only once."""
+    """The file at a path; an open `File` is returned as it is, so its format is recognised only once."""
     if isinstance(source, File):
         return source
     return File(source, encoding=encoding, unpacked=Limits.of(limits or {}).unpacked)
@@ -249,7 +250,7 @@ def held(
     encoding: str | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> File:
-    """A file whose bytes were read and hashed before: it is not opened again."""
+    """A file whose bytes have already been read and hashed, so that it is not opened again."""
     unpacked = Limits.of(limits or {}).unpacked
     return File.of_bytes(path, data, sha256=sha256, encoding=encoding, unpacked=unpacked)
 
@@ -261,7 +262,7 @@ def _opened(source: str | os.PathLike[str], options: Options) -> File:
 
 
 def listed_sources(given: Any) -> list[Any]:
-    """What `read` takes, one source or several, as a list; lists of tags or spans are one source.
+    """One or several sources for `read`, as a list; nested lists of tags or spans are one source.
 
     Examples:
         >>> listed_sources("a.conll"), listed_sources(["a.conll", "b.conll"]), listed_sources([["B-PER"]])
@@ -276,10 +277,10 @@ def listed_sources(given: Any) -> list[Any]:
 
 
 def is_source(given: object) -> bool:
-    """Whether this is one source by itself: a path, an annotation, or an object that some format reads.
+    """Whether this is certainly a single source: a path, an annotation, or an object that a format reads.
 
-    Such objects are frames, tables, datasets, and documents of spaCy or lists of them. Other lists are
-    sources too, of tags or spans, but may as well be lists of sources.
+    Such objects are frames, tables, datasets, and spaCy documents or lists of them. Other lists are
+    ambiguous: they may hold tags or spans, or be lists of sources.
 
     Examples:
         >>> is_source("a.conll"), is_source(["a.conll"]), is_source([["B-PER"]])
@@ -288,7 +289,7 @@ def is_source(given: object) -> bool:
     if isinstance(given, str | os.PathLike | Annotation):
         return True
     if isinstance(given, list | tuple):
-        if given and isinstance(given[0], str):  # tags or paths; a sentence can be as long as a book
+        if given and isinstance(given[0], str):  # tags or paths; scanning a long list is slow
             return False
         if {*map(type, given)} <= {list, tuple, str} and not is_records(given):
             return False
@@ -296,11 +297,11 @@ def is_source(given: object) -> bool:
 
 
 def _format_of_object(source: object) -> Format | None:
-    return next((known for known in FORMATS if known.accepts is not None and known.accepts(source)), None)
+    return next((form for form in FORMATS if form.accepts is not None and form.accepts(source)), None)
 
 
 class Validation(Struct, frozen=True, eq=False):
-    """The problems of a file, and what was read from it despite them, if anything."""
+    """The problems in a file, and the annotation that could be read despite them, if any."""
 
     path: str
     problems: tuple[Problem, ...]
@@ -311,7 +312,7 @@ class Validation(Struct, frozen=True, eq=False):
 def validate(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> Validation:
-    """Every malformed line and every impossible tag of a file, by the keywords of `read`."""
+    """List every malformed line and every impossible tag of a file; takes the keywords of `read`."""
     limits = Limits.of(options.pop("limits", None) or {})
     choices = Options(**{**options, "repair": "conlleval", "limits": limits})
     file = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
@@ -349,9 +350,9 @@ def looks_merged(
 
 
 def refuse_merged(gold: Any, **reading: Any) -> None:
-    """Refuse gold that seems to hold predictions as well, where no column was named.
+    """Refuse a gold file that seems to contain predictions as well, unless a tag column was named.
 
-    Its last column would be taken for gold, and the system behind it would be perfect.
+    Otherwise the predicted tags in its last column would be read as gold, and that system would score 100%.
     """
     if reading.get("tag_column") is None and looks_merged(gold, **reading):
         raise ChoiceError(
@@ -364,7 +365,7 @@ def refuse_merged(gold: Any, **reading: Any) -> None:
 def read_layers(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> dict[str, Annotation]:
-    """The gold and the predicted annotation of one merged file, by the keywords of `read`."""
+    """Read the gold and the predicted annotation from one merged file; takes the keywords of `read`."""
     return _read_layers(source, format, options_of(**options), None)
 
 
@@ -389,18 +390,18 @@ def _read_layers(
 def read_annotators(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> dict[str, Annotation] | None:
-    """The annotations of one file by annotator, by the keywords of `read`; None where it does not tell
-    annotators apart.
+    """Read the annotation of each annotator in a file; None if the file does not distinguish annotators.
 
-    Records of Prodigy, doccano and Label Studio name their annotators. Where a CoNLL file has several columns
-    of tags, each is an annotator called by its number, unless `tag_column` names one.
+    Takes the keywords of `read`. Records of Prodigy, doccano and Label Studio name their annotators. If a
+    CoNLL file has several tag columns, each column is an annotator named after its number, unless
+    `tag_column` is given.
     """
     from spanwise.formats.annotators import by_annotator, tag_columns
 
     choices = Options(**options)
-    known = by_annotator(source, choices) if format is None else None
-    if known is not None:
-        return known
+    annotations = by_annotator(source, choices) if format is None else None
+    if annotations is not None:
+        return annotations
     if (
         choices.tag_column is not None
         or Path(source).is_dir()

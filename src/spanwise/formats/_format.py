@@ -1,4 +1,4 @@
-"""What a format is, the list of formats, the choices of a reader, and tag columns as annotations."""
+"""The `Format` type, the registry of formats, the options for reading, and annotations from tag columns."""
 
 from __future__ import annotations
 
@@ -37,23 +37,21 @@ if TYPE_CHECKING:
 Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
 
-JsonRecord: TypeAlias = Mapping[
-    str, Any
-]  # an object of JSON as it was read: values are checked where they are used
-ReadKeywords: TypeAlias = Mapping[str, Any]  # the keywords of `read`, as they were given
+JsonRecord: TypeAlias = Mapping[str, Any]  # a parsed JSON object; values are checked where they are used
+ReadKeywords: TypeAlias = Mapping[str, Any]  # the keywords of `read`, as passed by the caller
 
 
 class Limits(Struct, frozen=True):
-    """Limits on input files that no ordinary file reaches, and that a call can raise."""
+    """Limits on input files that ordinary files never reach and that the caller can raise."""
 
-    labels: int = 1_000  # different ones; results hold a table of all pairs
-    nested: int = 3_000  # mentions over one position; all pairs of those that overlap are compared
-    unpacked: int = 1 << 26  # bytes of a packed file, where it is more than a hundred times smaller
-    values: int = 20_000_000  # of a Parquet or Arrow file, or fifty a byte
+    labels: int = 1_000  # distinct labels; results hold a table of all pairs of labels
+    nested: int = 3_000  # mentions that cover one position; all overlapping pairs are compared
+    unpacked: int = 1 << 26  # unpacked bytes of a file compressed more than a hundredfold
+    values: int = 20_000_000  # in a Parquet or Arrow file; fifty per byte of the file if that is more
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Limits:
-        """The limits, with those given in place of the defaults."""
+        """The default limits, overridden by the given ones."""
         for name, value in given.items():
             if name not in cls.__struct_fields__:
                 raise unknown("limit", name, cls.__struct_fields__)
@@ -64,7 +62,7 @@ class Limits(Struct, frozen=True):
         return cls(**given)
 
     def check(self, annotation: Annotation) -> Annotation:
-        """The annotation, unless it exceeds a limit or holds something that is not text."""
+        """Return the annotation unchanged; raise if it exceeds a limit or contains invalid text."""
         path, mentions = annotation.reading.path, annotation.mentions
         if len(mentions.labels) > self.labels:
             raise InputError(self.passed(path, f"there are {len(mentions.labels):,} labels", "labels"))
@@ -78,7 +76,7 @@ class Limits(Struct, frozen=True):
         return annotation
 
     def passed(self, path: str, what: str, name: str) -> str:
-        """The error text for a limit that a file exceeds."""
+        """The error message for a file that exceeds a limit."""
         bound = getattr(self, name)
         return at(
             path,
@@ -89,18 +87,18 @@ class Limits(Struct, frozen=True):
 
 
 def _deepest(mentions: Mentions, enough: int) -> int:
-    """The most mentions over one position; not counted where no sentence has more than `enough`."""
+    """The largest number of mentions over one position; 0 if no sentence has more than `enough` mentions."""
     sentence = mentions.sentence
     if len(sentence) <= enough or int(np.bincount(sentence).max(initial=0)) <= enough:
         return 0
     position = np.concatenate([mentions.start, mentions.end])
     change = np.repeat([1, -1], len(sentence))
-    order = np.lexsort((change, position, np.concatenate([sentence, sentence])))  # ends before starts
+    order = np.lexsort((change, position, np.concatenate([sentence, sentence])))  # ends sort before starts
     return int(np.cumsum(change[order]).max(initial=0))
 
 
 def _half_character(annotation: Annotation) -> str | None:
-    """The first string that is not valid text: JSON can spell half of a surrogate pair."""
+    """The first string with a lone surrogate, which JSON can express; None if all strings are valid."""
     corpus = annotation.corpus
     for strings in (annotation.mentions.labels, corpus.ids, corpus.document_ids, corpus.texts):
         for string in strings or ():
@@ -119,11 +117,11 @@ def _is_text(string: str) -> bool:
     return True
 
 
-UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for what we wrote ourselves
+UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for files that we have just written
 
 
 class Options(Struct, frozen=True):
-    """The choices of `read`, as every format gets them; each format uses those that concern it."""
+    """The options of `read` as passed to every format; each format uses those that apply to it."""
 
     token_column: Column | None = None
     tag_column: Column | None = None
@@ -142,29 +140,29 @@ class Options(Struct, frozen=True):
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        # What is reported later is the scheme's own name, not an alias or a small spelling of it.
+        # Reports show the scheme's canonical name, not an alias or a lower-case spelling.
         if self.scheme is not None and self.scheme not in SPELLINGS:
             force_setattr(self, "scheme", SCHEMES.find(self.scheme).name)
 
     @property
     def spelling(self) -> str | None:
-        """How tags are written where they are not those of a scheme."""
+        """How the tags are spelled if they are not written in a scheme, else None."""
         return self.scheme if self.scheme in SPELLINGS else None
 
     @property
     def declared(self) -> str | None:
-        """The scheme that was named; a task of single tokens has one of its own."""
+        """The scheme to use if the caller named one: BIOES for "token", none for "bare"."""
         return {"bare": None, "token": "BIOES"}.get(self.scheme or "", self.scheme)
 
     def spelled(self, tags: Tags) -> Tags:
-        """The tags as the schemes write them."""
+        """The tags in the spelling that schemes use."""
         if self.spelling is None:
             return tags
         return Tags(tags.codes, tuple(spelled(name, self.spelling) for name in tags.names), tags.sentences)
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong at a line of a file: what, what to do, and whether reading can repair it."""
+    """A problem on a line of a file: what is wrong, what to do, and whether reading can repair it."""
 
     line: int | None
     text: str
@@ -172,7 +170,7 @@ class Problem(Struct, frozen=True):
 
 
 def whole(value: object) -> int:
-    """A whole number; a ValueError where it is not one."""
+    """The value as an int; raises ValueError if it is not a whole number."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, Integral):
@@ -181,18 +179,18 @@ def whole(value: object) -> int:
 
 
 def brief(value: object) -> str:
-    """A value for a message, cut where it is long."""
+    """The repr of a value for a message, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 def problem_at(path: str, line: int, text: str) -> Problem:
-    """The problem that an error text describes, in one line and without its place."""
+    """The problem described by an error message, as a single line without the file and line number."""
     return Problem(line, text.removeprefix(f"{path}:{line}: ").replace("\n", " "))
 
 
 class Cut(Struct, frozen=True):
-    """A place between two sentences: the number of the next one, its first line, and its first byte."""
+    """A position between two sentences: the index of the next sentence, its first token, line and byte."""
 
     sentence: int
     token: int
@@ -201,10 +199,10 @@ class Cut(Struct, frozen=True):
 
 
 class CutSource:
-    """What every source that is cut into parts knows about itself."""
+    """The sizes that every source cut into parts has in common."""
 
     __slots__ = ()
-    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+    cuts: tuple[Cut, ...]  # the beginning, every cut and the end
 
     @property
     def sentences(self) -> int:
@@ -223,9 +221,9 @@ class CutSource:
 
 
 class Cutting(Struct, frozen=True, eq=False):
-    """How a file is to be cut: in parts of at least so many tokens, or before the sentences named.
+    """How to cut a file: into parts of at least `tokens` tokens, or before the given `sentences`.
 
-    A `merged` file holds gold and predictions. Rows are added to `keep`, while there is room.
+    A `merged` file holds gold and predictions. Parsed rows are added to `keep` while there is room.
     """
 
     tokens: int = 0
@@ -235,21 +233,21 @@ class Cutting(Struct, frozen=True, eq=False):
 
 
 class Format(Struct, frozen=True):
-    """A way to write annotations in a file.
+    """A file format for annotations.
 
-    `read(source, options)` gets a `File`, or an object that `accepts` said yes to.
-    `recognise(file)` looks at the file's `head` and `suffix` and gives the evidence in
-    words, or None. `write(annotation, scheme)` gives back the bytes of a file, and
-    `write_scored` those of one that keeps the scores of mentions, if need be in a `score_column`;
-    `write_folder(annotation, folder)` writes a format that needs several.
-    `problems(file, options)` lists all that is wrong where `read` would stop at the first.
+    `read(source, options)` takes a `File`, or an object for which `accepts` returned true.
+    `recognise(file)` inspects the file's `head` and `suffix` and returns the evidence in
+    words, or None. `write(annotation, scheme)` returns the bytes of a file, and
+    `write_scored` those of a file that keeps the scores of mentions, in a `score_column` if necessary;
+    `write_folder(annotation, folder)` writes a format that consists of several files.
+    `problems(file, options)` lists all errors, where `read` would stop at the first.
     `layered(object)` tells whether an object holds gold and predictions, for `read_layers`, and
-    `read_annotators(file, options)` gives the work of each annotator of a file.
-    `read` and `read_layers` of a format that is `interning` take a third argument: the words of the
-    files that were read before, which this one goes on numbering.
-    `survey(file, options, cutting)` looks at a whole file once and says where to cut it into parts, so that
-    it is never held whole; None where this file must be. `keeps_rows` says that a survey keeps
-    what it parses while there is room.
+    `read_annotators(file, options)` returns the annotation of each annotator in a file.
+    If a format is `interning`, its `read` and `read_layers` take a third argument: the interner with
+    the words of earlier files, to which the words of this file are added.
+    `survey(file, options, cutting)` scans a file once and decides where to cut it into parts, so that
+    it never has to fit in memory; it returns None if the file must be read whole. `keeps_rows` means that
+    the survey keeps the parsed rows while there is room.
     """
 
     name: str
@@ -273,7 +271,7 @@ class Format(Struct, frozen=True):
 
 
 def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:
-    """The column with this number, from 0; negative numbers count from the last one."""
+    """The index of a column, from 0; negative numbers count from the end."""
     if not -width <= number < width:
         raise InputError(
             at(path, line, f"there is no column {number}: the columns are 0 to {width - 1} "
@@ -283,9 +281,9 @@ def numbered_column(number: int, width: int, path: str, line: int | None = None)
 
 
 def is_plainly_tagged(file: File) -> bool:
-    """Whether a file by its suffix and first lines is nothing but tokens and tags.
+    """Whether a file's suffix and first lines show that it contains only tokens and tags.
 
-    Then it need not be shown to every format, whose modules take time to import.
+    Such a file need not be offered to every format, which saves importing their modules.
     """
     if file.suffix not in ("", ".conll", ".bio", ".iob", ".iob2", ".txt") or file.is_folder:
         return False
@@ -296,16 +294,16 @@ def is_plainly_tagged(file: File) -> bool:
 
 
 def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) -> Annotation:
-    """The annotation that the tags give a corpus, in the scheme named or recognised."""
-    place = partial(_place, corpus)
+    """The annotation of a corpus from its tags, decoded in the declared or the recognised scheme."""
+    locate = partial(_place, corpus)
     tags = options.spelled(tags)
-    checked(tags, place=place)
+    checked(tags, place=locate)
     recognised = recognise(tags, prefer=options.prefer)
     if options.declared is not None:
         scheme, evidence = options.declared, f"{options.scheme}, as declared"
     else:
         scheme, evidence = recognised.scheme, recognised.evidence
-    decoded = decode(tags, scheme, repair=options.repair, place=place)
+    decoded = decode(tags, scheme, repair=options.repair, place=locate)
     return Annotation(
         corpus,
         decoded.mentions,
@@ -322,13 +320,13 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
 
 
 def _place(corpus: Corpus, sentence: int, token: int) -> str:
-    """`file:line` of a token; where there are no lines, as in lists, its sentence and its number."""
-    place = corpus.place(sentence, token)
-    return place if place != corpus.source.path else f"{place}: sentence {sentence + 1}, token {token + 1}"
+    """`file:line` of a token; without lines, as in lists, the numbers of its sentence and token."""
+    where = corpus.place(sentence, token)
+    return where if where != corpus.source.path else f"{where}: sentence {sentence + 1}, token {token + 1}"
 
 
 def label_notes(mentions: Mentions) -> list[str]:
-    """A sentence for each label that differs from another only by white space or case."""
+    """A note for each label that contains white space, naming its twin without it, if there is one."""
     notes = []
     plain: dict[str, str] = {}
     for label in sorted(mentions.labels, key=lambda name: (len(name), name)):
@@ -343,7 +341,7 @@ def label_notes(mentions: Mentions) -> list[str]:
 
 
 def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int | None]) -> list[Problem]:
-    """The impossible tags as problems, each with the tag that conlleval's reading would write there."""
+    """A problem for each impossible tag, with the tag that conlleval's interpretation implies."""
     tags = options.spelled(tags)
     scheme = options.declared or recognise(tags, prefer=options.prefer).scheme
     listed = impossible(tags, scheme)
@@ -351,7 +349,7 @@ def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int
         return []
     lengths = ints(np.diff(tags.sentences))
     fixed: Tags | None = None
-    if scheme != "IO":  # which cannot write all that conlleval reads
+    if scheme != "IO":  # IO cannot express everything that conlleval accepts
         fixed = encode(decode(tags, scheme).mentions, lengths, scheme)
     problems = []
     for sentence, token, tag, reason in listed:
@@ -368,9 +366,9 @@ def impossible_tags(tags: Tags, options: Options, line: Callable[[int, int], int
 
 
 def in_tokens(annotation: Annotation) -> Annotation:
-    """The same annotation with mentions that count tokens instead of characters.
+    """The annotation with mention positions converted from characters to tokens.
 
-    A mention whose ends are not the ends of tokens is an error: tokens cannot say it.
+    A mention that does not begin and end at token boundaries is an error, as tokens cannot express it.
     """
     corpus, mentions = annotation.corpus, annotation.mentions
     if corpus.unit == "token":
@@ -381,7 +379,7 @@ def in_tokens(annotation: Annotation) -> Annotation:
             "tokens.\n"
             "Write jsonl instead."
         )
-    # Sentences are told apart by a stride longer than every text, so that one search serves all.
+    # Shift each sentence by a stride longer than any text, so that one search covers all sentences.
     stride = 1 + int(max(mentions.end.max(initial=0), corpus.token_end.max(initial=0)))
     owner = np.repeat(np.arange(len(corpus)), corpus.lengths) * stride
     starts, ends = owner + corpus.token_start, owner + corpus.token_end
@@ -405,11 +403,11 @@ def in_tokens(annotation: Annotation) -> Annotation:
 
 
 def is_position(text: str) -> bool:
-    """Whether text is a whole number that a column can hold."""
+    """Whether the text is a non-negative whole number that fits in 64 bits."""
     return text.isascii() and text.isdecimal() and len(text) < 19
 
 
-# Where each format is, in the order in which a file is shown to them; the last one takes what is left.
+# Where each format is defined, in the order in which they are tried; the last one accepts any file.
 _HOMES = (
     "tables:ARROW", "spacy_docs:FORMAT", "inception:PROJECT", "standoff:BRAT", "inception:WEBANNO",
     "tsv:HIPE", "tsv:CONLLU", "standoff:PUBTATOR", "label_studio:FORMAT", "w2ner:FORMAT", "inception:XMI",
@@ -418,21 +416,21 @@ _HOMES = (
 
 
 class _Formats(Registry[Format]):
-    """The formats, imported when they are first asked for."""
+    """The registry of formats, which imports them on first use."""
 
     _complete = False
 
     def _load(self) -> None:
         if not self._complete:
-            # All are imported before any is added, so that one that fails leaves nothing half-known.
-            ours: list[Format] = [reach(f"formats.{home}") for home in _HOMES]
+            # Import all before adding any, so that a failed import leaves the registry empty.
+            formats: list[Format] = [reach(f"formats.{home}") for home in _HOMES]
             self._complete = True
-            for known in ours:
-                self.add(known)
+            for form in formats:
+                self.add(form)
         super()._load()
 
     def find(self, name: str | Format) -> Format:
-        """The format called `name`; the common ones are imported alone."""
+        """The format called `name`; a common format is imported without the others."""
         if name in ("conll", "jsonl", "spans") and not self._complete:
             form: Format = reach(f"formats.{name}:FORMAT")
             return form
@@ -443,15 +441,15 @@ FORMATS: Registry[Format] = _Formats("format", group="spanwise.formats")
 
 
 def layers_of(source: object, options: Options) -> dict[str, Annotation] | None:
-    """Gold and predictions of an object that holds both, such as spaCy's Examples; None of any other."""
-    for known in FORMATS:
-        if known.layered is not None and known.read_layers is not None and known.layered(source):
-            return known.read_layers(source, options)
+    """Gold and predictions of an object that holds both, such as spaCy Examples; None for other objects."""
+    for form in FORMATS:
+        if form.layered is not None and form.read_layers is not None and form.layered(source):
+            return form.read_layers(source, options)
     return None
 
 
 def format_of(file: File, format: str | Format | None) -> Format:
-    """The format named, or the one that recognises the file."""
+    """The given format, or the first one that recognises the file."""
     if format is not None:
         return FORMATS.find(format)
     if file.recognised is None:
@@ -460,14 +458,14 @@ def format_of(file: File, format: str | Format | None) -> Format:
 
 
 def _recognised(file: File) -> Format:
-    # What is plain from suffix and content need not be shown to every format: to import them takes time.
+    # If suffix and content make the format obvious, skip the import of all the others.
     if is_plainly_tagged(file):
         return FORMATS.find("conll")
     spans = FORMATS.find("spans")
     if file.suffix in spans.suffixes and spans.recognise(file) is not None:
         return spans
-    # Columns are what is left when no other format, of other packages included, recognises the file.
-    for known in sorted(FORMATS, key=lambda known: known.name == "conll"):
-        if known.recognise(file) is not None:
-            return known
-    raise InputError(file.no_file())  # only a folder is not a file of columns either
+    # CoNLL columns come last: any text file passes, so plugin formats must be tried first.
+    for form in sorted(FORMATS, key=lambda form: form.name == "conll"):
+        if form.recognise(file) is not None:
+            return form
+    raise InputError(file.no_file())  # only folders are left: every file is accepted as columns

@@ -1,4 +1,4 @@
-"""CoNLL columns: one token per line, its tag in one of the columns, a blank line after each sentence."""
+"""CoNLL columns: one token per line, with its tag in a column, and a blank line after each sentence."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from spanwise.schemes import Tags, encode, malformed, spelled
 
 
 def read(file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The annotation of a file with one column of tags."""
+    """Read a file with one column of tags."""
     return _layers(file, options, tag_columns(options, merged=False), words)["only"]
 
 
 def read_layers(file: File, options: Options, words: Interner | None = None) -> dict[str, Annotation]:
-    """Gold and predicted annotation of a file whose last two columns are their tags.
+    """Read the gold and predicted annotation of a file whose last two columns hold their tags.
 
-    With `tag_column` the gold tags are in that column, and the predicted ones in the next.
+    With `tag_column`, the gold tags are in that column and the predicted tags in the next.
     """
     return _layers(file, options, tag_columns(options, merged=True), words)
 
@@ -54,12 +54,12 @@ def read_layers(file: File, options: Options, words: Interner | None = None) -> 
 def looks_merged(file: File) -> bool:
     """Whether the last two columns of a file's first lines look like gold and predicted tags.
 
-    They do where both hold tags, mostly of the same types, and a quarter or more of the tokens that have
-    a type in either column have the same tag in both: part-of-speech and chunk tags have other types, and
-    layers of nested mentions differ almost everywhere.
+    They do if both hold tags, mostly with the same labels, and at least a quarter of the tokens that are
+    labeled in either column have the same tag in both: part-of-speech and chunk tags have other labels,
+    and layers of nested mentions differ almost everywhere.
     """
     lines = file.head.split(b"\n")[:-1]
-    if max((len(line.split()) for line in lines[:100]), default=0) < 3:  # nor will there be more below
+    if max((len(line.split()) for line in lines[:100]), default=0) < 3:  # so has the rest of the file
         return False
     rows = [line.split() for line in lines]
     pairs = {tuple(row[-2:]): 0 for row in rows if len(row) > 2 and row[0] != DOCSTART}
@@ -78,7 +78,7 @@ def looks_merged(file: File) -> bool:
 def _layers(
     file: File, options: Options, where: Mapping[str, int | str], words: Interner | None
 ) -> dict[str, Annotation]:
-    """One annotation for each column of tags, all of one corpus."""
+    """One annotation for each tag column, all of the same corpus."""
     columns = whole(file, options, tuple(where.values()), words)
     corpus = corpus_of(columns, options, file)
     notes = []
@@ -102,7 +102,7 @@ def _layers(
 
 
 def problems(file: File, options: Options) -> list[Problem]:
-    """Every malformed line and every impossible tag, line by line."""
+    """List every malformed line and every impossible tag, in order of lines."""
     where = tuple(tag_columns(options, merged=False).values())
     data = file.data
     layout, skipped = layout_of(file.path, data, options, where, 1)
@@ -135,7 +135,7 @@ def problems(file: File, options: Options) -> list[Problem]:
 def _checked_line(
     file: File, line: int, text: bytes, fields: list[bytes], layout: Layout, spelling: str | None
 ) -> tuple[str, Problem | None]:
-    """The tag of a line, O where it is malformed, and what is wrong with the line."""
+    """The tag of a line, or O if the line is malformed, and the problem with the line, if any."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -143,22 +143,22 @@ def _checked_line(
     if len(fields) != layout.width:
         return "O", problem_at(file.path, line, wrong_width(layout, line, len(fields)))
     tag = fields[layout.tags[0]].strip(b" ").decode("utf-8")
-    trouble = malformed(spelled(tag, spelling))
-    return ("O", Problem(line, trouble)) if trouble else (tag, None)
+    problem = malformed(spelled(tag, spelling))
+    return ("O", Problem(line, problem)) if problem else (tag, None)
 
 
 def recognise(file: File) -> str | None:
-    """Columns of tokens and tags are what is left when nothing else was recognised."""
+    """Accept any file: CoNLL columns are the fallback if no other format was recognised."""
     return None if file.is_folder else "lines of columns"
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """The bytes of a file with two columns, token and tag, separated by a blank, or a tab where need be."""
+    """The bytes of a file with the columns token and tag, separated by a blank, or by a tab if necessary."""
     return _columns(annotation, scheme, scored=False)
 
 
 def write_scored(annotation: Annotation, scheme: str | None) -> bytes:
-    """The same with a third column: the score of the mention that a token is part of, else `_`."""
+    """Like `write`, with a third column: the score of the mention that contains the token, else `_`."""
     return _columns(annotation, scheme, scored=True)
 
 
@@ -193,7 +193,7 @@ def _columns(annotation: Annotation, scheme: str | None, *, scored: bool) -> byt
 
 
 def _token_scores(annotation: Annotation) -> list[list[str]]:
-    """The score of every token's mention as text that gives the same number when read, by sentence."""
+    """For each sentence, the score of each token's mention, written so that it parses to the same number."""
     listed = [[NO_SCORE] * length for length in annotation.corpus.lengths.tolist()]
     mentions = annotation.mentions
     scores = [nan] * len(mentions) if mentions.score is None else mentions.score.tolist()
@@ -204,7 +204,7 @@ def _token_scores(annotation: Annotation) -> list[list[str]]:
 
 
 def _check_writable(annotation: Annotation) -> None:
-    """Raise where lines of tokens and tags would not be read back as what they are."""
+    """Raise InputError if the tokens or labels would not survive being written to columns and read back."""
     corpus, path = annotation.corpus, annotation.reading.path
     for word in corpus.vocabulary:
         if "\n" in word or "\t" in word or word.encode("utf-8", "replace") == DOCSTART:
@@ -226,12 +226,14 @@ def _check_writable(annotation: Annotation) -> None:
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource:
-    """Where to cut a file of columns."""
-    from spanwise.formats._surveying import survey as look
+    """Scan a file of columns and decide where to cut it."""
+    from spanwise.formats._surveying import survey as survey_columns
 
     columns = tag_columns(options, merged=cutting.merged)
     sentences = cutting.sentences or ()
-    return look(file, options, columns, tokens=cutting.tokens, sentences=sentences, keep=cutting.keep)
+    return survey_columns(
+        file, options, columns, tokens=cutting.tokens, sentences=sentences, keep=cutting.keep
+    )
 
 
 FORMAT = Format(

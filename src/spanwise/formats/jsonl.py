@@ -1,4 +1,4 @@
-"""JSON lines: tokens with tags, tokens with spans, or text with spans of characters; a sentence per line."""
+"""JSON lines, one sentence per line: tokens with tags, tokens with spans, or text with character spans."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from spanwise.schemes import Tags, encode, malformed, spelled
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """The bytes of lines of objects: text or tokens with spans; with a scheme, tokens with tags."""
+    """The bytes of a JSON lines file: text or tokens with spans or, given a scheme, tokens with tags."""
     corpus, mentions = annotation.corpus, annotation.mentions
     record_of = _with_tags(annotation, scheme) if scheme is not None else _with_spans(corpus, mentions)
     documents = corpus.document_of_sentence
@@ -89,12 +89,12 @@ _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
 STARTS, ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
-_LINE = "\x00line"  # a key that no record has
+_LINE = "\x00line"  # a key that cannot occur in a record
 DOCUMENTS = ("document", "doc_id", "document_id")
 
 
 class Gathered(Struct, eq=False):
-    """What has been read so far; all records of a file are of one kind."""
+    """The records read so far; all records of a file are of one kind."""
 
     path: str
     kind: str = ""
@@ -107,19 +107,19 @@ class Gathered(Struct, eq=False):
     pieces: list[list[tuple[int, int]]] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     records: list[JsonRecord] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)  # records whose spans an annotator did not accept
+    refused: Counter[str] = field(default_factory=Counter)  # skipped records, by the annotator's answer
 
     @property
     def notes(self) -> list[str]:
-        """What was left out."""
+        """A note on the records that were left out, if any."""
         total = len(self.lines) + self.refused.total()
         return [refused_note(self.refused, total)] if self.refused else []
 
 
 def read(source: Any, options: Options, *, name: str = "<records>") -> Annotation:
-    """The annotation of a file with a JSON object per line or one JSON list of objects, or of such a list.
+    """Read a file with one JSON object per line or one JSON list of objects, or such a list in memory.
 
-    Records of a list called `name` are numbered from 1, as the lines of a file are.
+    The records of a list, which messages call `name`, are numbered from 1 like the lines of a file.
     """
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
@@ -136,7 +136,7 @@ def read(source: Any, options: Options, *, name: str = "<records>") -> Annotatio
 
 
 def annotation_of(content: Gathered, options: Options, digest: str | None = None) -> Annotation:
-    """The annotation of what was gathered."""
+    """The annotation of the gathered records."""
     corpus, path = _corpus(content, options), content.path
     notes = tuple(content.notes)
     reading = Reading(path=path, sha256=digest, format="jsonl", evidence=content.kind, notes=notes)
@@ -152,9 +152,9 @@ def annotation_of(content: Gathered, options: Options, digest: str | None = None
 def gathered(
     path: str, pairs: Iterable[tuple[int, JsonRecord]], options: Options, kind: str = ""
 ) -> Gathered:
-    """What records hold; those of a part of a file are of the kind of the whole."""
+    """Gather the content of records; for a part of a file, `kind` is that of the whole file."""
     content = Gathered(path, kind)
-    for line, record in pairs if options.annotator is None else _of(options.annotator, pairs):
+    for line, record in pairs if options.annotator is None else _records_of(options.annotator, pairs):
         if (answer := refused(record)) is not None:
             content.refused[answer] += 1
             continue
@@ -162,15 +162,15 @@ def gathered(
     return content
 
 
-def _of(annotator: str, pairs: Iterable[tuple[int, JsonRecord]]) -> Iterator[tuple[int, JsonRecord]]:
-    """The records of one annotator, with their lines."""
+def _records_of(annotator: str, pairs: Iterable[tuple[int, JsonRecord]]) -> Iterator[tuple[int, JsonRecord]]:
+    """The records of one annotator, with their line numbers."""
     numbered = [{**record, _LINE: line} for line, record in pairs]
     for record in chosen_records(numbered, annotator):
         yield record.pop(_LINE), record
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
-    """Gold and predictions that every record holds side by side, such as "tags" and "predicted"."""
+    """Read gold and predictions from fields of the same records, such as "tags" and "predicted"."""
     from spanwise.formats.memory import annotated_columns
 
     annotations = annotated_columns(
@@ -192,14 +192,14 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 
 
 def _listed(path: str, source: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:
-    """Each record of a list in memory with its number; what a pipeline gives for one text is one record."""
+    """Each record of a list in memory with its number; pipeline output for one text is one record."""
     records = [source] if is_spans(source) else source
     for number, record in enumerate(records, start=1):
         yield number, as_record(path, number, plain(record))
 
 
 def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
-    """Each record with its line; a file that is one JSON list gives its items, all at line 1."""
+    """Each record with its line number; if the file is a single JSON list, its items, all at line 1."""
     text = file.text
     if not file.first_line and text.lstrip()[:1] == "[" and (listed := _list_of(file, text)) is not None:
         for item in listed:
@@ -211,20 +211,20 @@ def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
 
 
 def _list_of(file: File, text: str) -> list[object] | None:
-    """The items, where the whole file is one list and not a list per line."""
+    """The items if the whole file is one JSON list; None if it has one list per line."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError as error:
-        first = text.lstrip().split("\n", 1)[0]
+        first_line = text.lstrip().split("\n", 1)[0]
         try:
-            json.loads(first)
+            json.loads(first_line)
         except (ValueError, RecursionError):
             raise InputError(_no_json(file.path, error.lineno, error)) from None
         return None
     except (ValueError, RecursionError):
-        return None  # the line at fault is found by reading them one by one
+        return None  # reading line by line will find the line at fault
     if is_spans(whole) and whole:
-        return [whole]  # what a pipeline gives for one text
+        return [whole]  # pipeline output for a single text
     return whole if whole and (isinstance(whole[0], Mapping) or all(map(is_spans, whole))) else None
 
 
@@ -246,7 +246,7 @@ def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
 
 
 def as_record(path: str, line: int, record: object) -> Mapping[str, object]:
-    """The record as an object; spaCy's pairs [text, {"entities": …}] and lists of spans are one too."""
+    """The record as a mapping; also accepts lists of spans and spaCy's pairs [text, {"entities": …}]."""
     if is_spans(record):
         return {"entities": record, "unit": "character"}
     if isinstance(record, list) and len(record) == 2 and isinstance(record[0], str):
@@ -261,7 +261,7 @@ def as_record(path: str, line: int, record: object) -> Mapping[str, object]:
 
 
 def _kind(record: JsonRecord) -> str:
-    """What a record holds: it decides how all records of the file are read."""
+    """The kind of a record, which decides how all records of the file are read; "" if it is unknown."""
     tokens = _first(record, _TOKENS, list)
     text = isinstance(record.get("text"), str)
     if text and (tokens is None or not tokens or isinstance(tokens[0], Mapping)):
@@ -279,16 +279,16 @@ def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type) -> A
 
 
 def _tags(record: JsonRecord) -> list[Any] | None:
-    """The list of tags: strings or numbers, one a token."""
+    """The list of tags, strings or numbers, one per token."""
     key = tags_key(record)
     return None if key is None else record[key]
 
 
 def tags_key(record: Mapping[str, object]) -> str | None:
-    """The key of the list of tags."""
+    """The key under which a record holds its list of tags, if any."""
     for key in _TAGS:
         value = record.get(key)
-        if isinstance(value, list) and all(isinstance(tag, str) or _is_place(tag) for tag in value):
+        if isinstance(value, list) and all(isinstance(tag, str) or _is_position(tag) for tag in value):
             tokens = _first(record, _TOKENS, list)
             if value or not tokens:
                 return key
@@ -311,7 +311,7 @@ def _gather(content: Gathered, line: int, record: Mapping[str, object], options:
 
 
 def _fits(record: Mapping[str, object], kind: str) -> bool:
-    """Whether an empty list hides that the record is of the file's kind."""
+    """Whether the record is of the file's kind, but cannot be recognised because its list is empty."""
     empty = {"tokens with tags": _TAGS, "tokens with spans": SPANS}.get(kind)
     return (
         empty is not None and _first(record, _TOKENS, list) is not None and _first(record, empty, list) == []
@@ -376,12 +376,12 @@ def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
     places = words(text)
     if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
         places = [(token["start"], token["end"]) for token in listed]
-        if not all(_is_place(a) and _is_place(b) and 0 <= a <= b <= len(text) for a, b in places):
+        if not all(_is_position(a) and _is_position(b) and 0 <= a <= b <= len(text) for a, b in places):
             raise InputError(
                 at(content.path, line, "a token ends after the text, which has "
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
-        # Tokens of white space do not count as tokens: a mention would touch them and gain nothing.
+        # White-space tokens are dropped: in a mention they would count as tokens without content.
         places = [span for span in places if text[slice(*span)].strip()]
     content.places.append(places)
     _gather_spans(content, line, record, len(text))
@@ -403,7 +403,7 @@ def _gather_spans(content: Gathered, line: int, record: JsonRecord, size: int | 
 
 
 def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
-    """Start, end, label and pieces of a span: a list of three, or an object."""
+    """Start, end, label and pieces of a span, which is a list of three or an object."""
     start: Any
     end: Any
     label: Any
@@ -419,7 +419,9 @@ def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple
         start = end = label = None
     if isinstance(label, list) and len(label) == 1:
         label = label[0]
-    if not (_is_place(start) and _is_place(end) and isinstance(label, str) and label and parts is not None):
+    if not (
+        _is_position(start) and _is_position(end) and isinstance(label, str) and label and parts is not None
+    ):
         raise InputError(
             at(path, line, f"{brief(span)} is not a span.\nWrite [start, end, \"label\"], or an object with "
                "'start', 'end' and 'label'.")
@@ -432,24 +434,24 @@ def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple
     return start, end, label, parts or [(start, end)]
 
 
-def _is_place(value: object) -> bool:
+def _is_position(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
 
 
 def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
-    """The pieces of a mention, in order and within its borders; None where they are not."""
+    """The pieces of a mention; None unless they are in order and run from its start to its end."""
     if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
         return None
     positions = [position for pair in listed for position in pair]
-    if positions and (not all(map(_is_place, positions)) or (positions[0], positions[-1]) != (start, end)):
+    if positions and (not all(map(_is_position, positions)) or (positions[0], positions[-1]) != (start, end)):
         return None
     ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
     return [(a, b) for a, b in listed] if ordered else None
 
 
 def _mentions(content: Gathered) -> Mentions:
-    known = not all(isnan(score) for score in content.scores)
-    mentions = Mentions.of(content.spans, score=content.scores if known else None)
+    has_scores = not all(isnan(score) for score in content.scores)
+    mentions = Mentions.of(content.spans, score=content.scores if has_scores else None)
     if all(len(pieces) == 1 for pieces in content.pieces):
         return mentions
     return replace(mentions, parts=Parts.of(content.pieces))
@@ -489,7 +491,7 @@ def _corpus(content: Gathered, options: Options) -> Corpus:
 
 
 def _token_lines(content: Gathered) -> Ints | None:
-    """The line of every token: that of its record."""
+    """For each token, the line of its record."""
     sizes = [len(tokens) for tokens in (content.tokens or content.places)]
     return ints(np.repeat(content.lines, sizes)) if sizes else None
 
@@ -501,7 +503,7 @@ def _ids(content: Gathered) -> tuple[str, ...] | None:
 
 
 def _field(content: Gathered, key: str) -> Column:
-    """A field of every record, also inside "meta"; None where it is missing."""
+    """The value of a field in each record or in its "meta"; None where it is missing."""
     values = np.empty(len(content.records), dtype=object)
     for number, record in enumerate(content.records):
         meta = record.get("meta")
@@ -515,7 +517,7 @@ def _field(content: Gathered, key: str) -> Column:
 
 
 def _documents(content: Gathered, options: Options) -> dict[str, object]:
-    """Offsets and names of documents: neighbouring records with the same value of the field are one."""
+    """Offsets and names of documents: adjacent records with the same field value form a document."""
     key = options.documents
     if key == "none":
         return {}
@@ -533,7 +535,7 @@ def _documents(content: Gathered, options: Options) -> dict[str, object]:
 
 
 def problems(file: File, options: Options) -> list[Problem]:
-    """Every record that is wrong and every impossible tag."""
+    """List every invalid record and every impossible tag."""
     listed: list[Problem] = []
     kind = ""
     tags: list[list[str]] = []
@@ -560,7 +562,7 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 
 def recognise(file: File) -> str | None:
-    """Whether the file begins with a JSON object that has the keys, or with a list of them."""
+    """Recognise a file that begins with a JSON object or a list of objects, or has a JSON lines suffix."""
     head = b"" if file.is_folder else file.head.lstrip(b" \t\r\n")
     if head.startswith(b"{") and (b'"' in head[:64] or head[1:2] == b"}"):
         return "lines of JSON"
@@ -571,7 +573,7 @@ def recognise(file: File) -> str | None:
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut a file of JSON records."""
+    """Scan a file of JSON records and decide where to cut it."""
     from spanwise.formats._json_surveys import survey_json
 
     return survey_json(file, options, cutting)

@@ -1,4 +1,4 @@
-"""Annotations from what is in memory: lists of tags or spans, and records or frames with several of them."""
+"""Annotations from objects in memory: lists of tags or spans, and records or frames with several layers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def from_tags(
     documents: Sequence[int] | None = None,
     name: str = "<tags>",
 ) -> Annotation:
-    """The annotation that lists of tags stand for, one list per sentence.
+    """Build an annotation from lists of tags, one list per sentence.
 
-    Without `tokens` the sentences have their lengths but no text.
+    Without `tokens`, the sentences have lengths but no text.
 
     Examples:
         >>> from_tags([["B-PER", "I-PER", "O"]]).mentions.rows()
@@ -57,9 +57,9 @@ def from_spans(
     documents: Sequence[int] | None = None,
     name: str = "<spans>",
 ) -> Annotation:
-    """The annotation of lists of spans, one list per sentence: (start, end, label), half-open, or dicts.
+    """Build an annotation from lists of spans, one list per sentence.
 
-    Without `tokens` the sentences have no text.
+    A span is (start, end, label), half-open, or a dict. Without `tokens`, the sentences have no text.
 
     Examples:
         >>> from_spans([[(0, 2, "PER"), (1, 2, "LOC")]]).mentions.rows()
@@ -84,15 +84,15 @@ def from_spans(
                 )
     else:
         corpus = _textless(offsets(np.zeros(len(listed), dtype=np.int64)), documents, name)
-    known = not all(isnan(score) for score in scores)
-    mentions = Mentions.of(rows, score=scores if known else None).sole(
+    has_scores = not all(isnan(score) for score in scores)
+    mentions = Mentions.of(rows, score=scores if has_scores else None).sole(
         duplicates=duplicates, place=lambda _: name
     )
     return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
 
 
 def _textless(sentences: Any, documents: Sequence[int] | None, name: str) -> Corpus:
-    """Sentences that have a length but no words."""
+    """A corpus whose sentences have lengths but no words."""
     return Corpus(
         tokens=codes(np.zeros(int(sentences[-1]), dtype=np.int32)),
         vocabulary=("",) if sentences[-1] else (),
@@ -103,8 +103,8 @@ def _textless(sentences: Any, documents: Sequence[int] | None, name: str) -> Cor
     )
 
 
-def _triple(span: Span, place: str) -> tuple[int, int, str]:
-    """Start, end and label of a span that is a triple or a mapping."""
+def _triple(span: Span, location: str) -> tuple[int, int, str]:
+    """Start, end and label of a span, which is a tuple or a mapping."""
     try:
         if isinstance(span, Mapping):
             label = span.get("label", span.get("type", span.get("entity_group")))
@@ -116,14 +116,14 @@ def _triple(span: Span, place: str) -> tuple[int, int, str]:
         start, end = whole(start), whole(end)
     except (KeyError, TypeError, ValueError):
         raise InputError(
-            f"{place}: {span!r} is not a span.\n"
+            f"{location}: {span!r} is not a span.\n"
             "A span is (start, end, label), or a dict with the keys 'start', 'end' and 'label'."
         ) from None
     if not isinstance(label, str) or not label:
-        raise InputError(f"{place}: the span {span!r} has no label.\nName it with the key 'label'.")
+        raise InputError(f"{location}: the span {span!r} has no label.\nName it with the key 'label'.")
     if not 0 <= start < end:
         raise InputError(
-            f"{place}: the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
+            f"{location}: the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
             "Positions are half-open: 0 <= start < end."
         )
     return start, end, label
@@ -148,7 +148,7 @@ def _check_lengths(
 
 
 def from_lists(source: object, options: Options, tokens: Any, name: str | None) -> Annotation:
-    """The annotation of lists of tags, numbers of tags or spans."""
+    """The annotation of lists of tags, of numeric tags or of spans."""
     if not isinstance(source, Iterable):
         raise ChoiceError(f"{source!r} cannot be read.\nGive a path, or a list for each sentence.")
     listed = list(source)
@@ -171,23 +171,23 @@ def from_lists(source: object, options: Options, tokens: Any, name: str | None) 
 
 
 def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:
-    """Lists of tags from lists of their numbers."""
+    """Convert lists of numeric tags to lists of tags."""
     if options.labels is None:
         raise InputError(
             f"{name}: the tags are numbers.\nSay what they mean with labels=, the list of tags in order."
         )
-    known = len(options.labels)
+    size = len(options.labels)
     for number, sentence in enumerate(listed, start=1):
         for tag in sentence:
-            if not 0 <= tag < known:
+            if not 0 <= tag < size:
                 raise InputError(
-                    f"{name}: sentence {number}: the tag {tag!r} is outside the {known} labels that were "
+                    f"{name}: sentence {number}: the tag {tag!r} is outside the {size} labels that were "
                     "given.\nGive all of them, in order."
                 )
     return [[options.labels[tag] for tag in sentence] for sentence in listed]
 
 
-# ---- records, frames and tables whose columns hold gold and predictions side by side ----
+# ---- records, frames and tables with gold and predictions in different columns ----
 
 GOLD = ("gold", "gold_tags", "gold_labels", "gold_spans", "gold_entities", "reference", "true")
 _ANNOTATIONS = (
@@ -205,31 +205,31 @@ class Layered(Struct, frozen=True):
     records: bool
     evidence: str
     format: str
-    names: Sequence[str] | None = None  # the tags that numbers stand for
+    names: Sequence[str] | None = None  # the tags that numeric tags stand for
 
     def column(self, wanted: str) -> str:
-        """The column of this name, or the error that lists those there are."""
+        """Return the column name; raise an error that lists the columns if it is unknown."""
         if wanted not in self.columns:
             raise unknown("column", wanted, self.columns)
         return wanted
 
     def gold(self) -> str:
-        """The column that holds gold: one that says so, or the only one that holds annotations."""
-        named = {name.lower(): name for name in self.columns}
-        for known in (*GOLD, *_ANNOTATIONS):
-            if known in named:
-                return named[known]
+        """The gold column: one with a name for gold, or else one with a name for annotations."""
+        by_lower_name = {name.lower(): name for name in self.columns}
+        for candidate in (*GOLD, *_ANNOTATIONS):
+            if candidate in by_lower_name:
+                return by_lower_name[candidate]
         raise InputError(
             at(self.path, None, "no column seems to hold gold, such as 'gold', 'tags' or 'entities'.\n"
                f"The columns are: {', '.join(self.columns)}. Name the one of gold with gold=.")
         )  # fmt: skip
 
     def predicted(self) -> dict[str, str]:
-        """The columns that hold predictions, by the names of their systems: `pred_bert` is of `bert`."""
+        """The columns that hold predictions, by system name: `pred_bert` belongs to `bert`."""
         return {_system(name): name for name in self.columns if name.lower().startswith(_PREFIXES)}
 
     def layer(self, column: str, options: Options) -> Annotation:
-        """The annotation that one column holds, with the text beside it."""
+        """The annotation in one column, on the text in the other columns."""
         others = {name for name in self.columns if _holds_annotation(name)}
         kept = {name: values for name, values in self.columns.items() if name not in others | {column}}
         kept["spans" if _are_spans(self.columns[column]) else "tags"] = self.columns[column]
@@ -250,7 +250,7 @@ class Layered(Struct, frozen=True):
 
 
 def _system(column: str) -> str:
-    prefix = next(known for known in _PREFIXES if column.lower().startswith(known))
+    prefix = next(candidate for candidate in _PREFIXES if column.lower().startswith(candidate))
     rest = column[len(prefix) :].lstrip("_-. ")
     return rest if rest and rest.lower() not in _ANNOTATIONS else "predicted"
 
@@ -261,7 +261,7 @@ def _holds_annotation(name: str) -> bool:
 
 
 def _are_spans(values: Iterable[Any]) -> bool:
-    """Whether cells hold lists of spans: a list of spans may be empty, and so may a list of tags."""
+    """Whether cells hold lists of spans rather than tags, judged by the first list that is not empty."""
     for cell in values:
         if cell is not None and not isinstance(cell, str) and hasattr(cell, "__len__") and len(cell):
             return not isinstance(cell[0], str) and hasattr(cell[0], "__len__")
@@ -269,7 +269,7 @@ def _are_spans(values: Iterable[Any]) -> bool:
 
 
 def is_layered(source: object) -> bool:
-    """Whether the columns of an object can be named: a frame, an Arrow table, a dataset, or records."""
+    """Whether an object has named columns: a frame, an Arrow table, a dataset, or records."""
     from spanwise.formats import tables
 
     return tables.accepts_frame(source) or tables.accepts_arrow(source) or is_records(source)
@@ -297,12 +297,13 @@ def layered(source: Any, name: str | None = None) -> Layered:
 def annotated_columns(
     source: object, gold: str | None, systems: object, options: Options, *, name: str | None = None
 ) -> tuple[Any, Any] | None:
-    """Gold and predictions that one object holds side by side; None where it holds only gold.
+    """Gold and predictions from the columns of one object; None if it holds only gold.
 
     Args:
-        gold: the column of gold, unless it is to be found by its name.
-        systems: names of columns: one, several, or by system. Without them those whose names begin with
-            "pred" are taken. Sources of another kind are left as they are.
+        gold: The gold column; by default it is recognised by its name.
+        systems: The prediction columns: one name, several names, or a mapping from system to column. By
+            default, columns whose names begin with "pred". Other sources of predictions are returned as
+            they are.
     """
     layers = layers_of(source, options) if systems is None else None
     if layers is not None:
@@ -330,7 +331,7 @@ def annotated_columns(
 
 
 def _columns_named(systems: object, table: Layered) -> dict[str, str] | None:
-    """Columns by system, where the systems are given as columns."""
+    """The prediction column of each system; None if the systems are not given as columns."""
     if isinstance(systems, str):
         systems = [systems]
     if isinstance(systems, Mapping):
