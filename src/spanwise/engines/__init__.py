@@ -1,4 +1,4 @@
-"""Engines: an engine maps one function over blocks, in order; and the resources of this machine."""
+"""Engines, which map a function over blocks in order, and helpers for threads, processes and memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_THREADS = 2
 
 
 def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST_THREADS) -> tuple[A, B]:
-    """The results of two calls that are independent of each other.
+    """Run two independent calls at the same time and return both results.
 
     Examples:
         >>> at_once(lambda: 1, lambda: "a")
@@ -41,7 +41,7 @@ def at_once(one: Callable[[], A], other: Callable[[], B], *, threads: int = MOST
 
 
 def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST_THREADS) -> list[T]:
-    """The result of each call, in order; where some fail, the error of the first of these.
+    """Run the calls in threads and return their results in order; the first error, in order, is raised.
 
     Examples:
         >>> together([lambda: 1, lambda: 2, lambda: 3])
@@ -63,25 +63,25 @@ def together(calls: Sequence[Callable[[], T]], *, threads: int = MOST_THREADS) -
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-# Numbers of malloc.h.
+# Parameters of mallopt, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _NEVER = (1 << 31) - 1
 
-DRAWING = 66 << 30  # bytes of address space that the renderer of charts reserves, though it uses few
+DRAWING = 66 << 30  # bytes of address space that the chart renderer reserves, though it uses little
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep the memory of columns it no longer needs for the next ones.
+    """Keep freed memory in this process, so that later columns can reuse it.
 
-    By default the C library gives large pieces back to the system, which then hands out each of their
-    pages again: a quarter of the time of a large evaluation. This changes the whole process, so only
-    programs call it that are ours; without the GNU C library it does nothing.
+    By default the C library returns large allocations to the system, which then has to provide each page
+    again: a quarter of the time of a large evaluation. This affects the whole process, so only our own
+    programs call it; without the GNU C library it does nothing.
     """
     try:
         choose = ctypes.CDLL(None).mallopt
@@ -89,14 +89,13 @@ def keep_freed_memory() -> None:
         return
     choose(_MMAP_THRESHOLD, _NEVER)
     choose(_TRIM_THRESHOLD, _NEVER)
-    choose(_ARENA_MAX, 1)  # threads of columns ask rarely, and can share what was freed
+    choose(_ARENA_MAX, 1)  # threads allocate rarely, and can share freed memory
 
 
 def release_freed_memory() -> None:
-    """Return freed memory to the system, where the C library can.
+    """Return freed memory to the system, if the C library supports it.
 
-    Freed memory is fragmented, in pieces that the large columns of the next step do not
-    fit into.
+    Freed memory is fragmented, in pieces too small for the large columns of the next step.
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim
@@ -106,9 +105,9 @@ def release_freed_memory() -> None:
 
 
 def check_room_for_drawing() -> None:
-    """Refuse to draw where the process may not reserve what the renderer of charts reserves.
+    """Raise an error if the process may not reserve the address space that the chart renderer needs.
 
-    Otherwise it would end the whole process without a message.
+    Without this check, the renderer would end the whole process without a message.
     """
     try:
         import resource
@@ -128,11 +127,11 @@ Outcome = TypeVar("Outcome")
 
 
 class Engine(Protocol):
-    """Something that can call one function with each of many blocks, here or elsewhere.
+    """Maps a function over blocks, in this process or elsewhere.
 
     `function(block, shared)` is pure: it depends only on its two arguments, and all three can be pickled.
     Results come in the order of the blocks, so that no sum over them depends on the engine. Blocks are
-    asked for one by one; an engine holds only a few of them at a time.
+    consumed one by one; an engine holds only a few of them at a time.
     """
 
     @property
@@ -143,17 +142,17 @@ class Engine(Protocol):
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
-        """`function(block, shared)` for each block, in the order of the blocks."""
+        """Yield `function(block, shared)` for each block, in the order of the blocks."""
         ...
 
 
 def local_engine(workers: int) -> Engine:
-    """An engine on this machine: this process alone, or several."""
+    """Return an engine on this machine: this process alone, or several worker processes."""
     return InProcess() if workers <= 1 else Processes(workers)
 
 
 def engine_of(given: Any) -> Engine | None:
-    """The engine given, or the engine of a Spark session."""
+    """Return an engine as it is, and a Spark session as an engine that runs blocks on it."""
     if given is None or not type(given).__module__.startswith("pyspark."):
         engine: Engine | None = given
         return engine
@@ -167,48 +166,48 @@ def engine_of(given: Any) -> Engine | None:
 
 
 def most_shared(engine: Engine | None) -> int | None:
-    """The bytes of what training data know that an engine sends to every block, where it has such a bound."""
+    """The most bytes of training facts that an engine sends to every block; None if it has no such limit."""
     bound: int | None = getattr(engine, "lexicon", None)
     return bound
 
 
-MOST_PROCESSES = 64  # processes, or twice the cores: more would only wait
+MOST_PROCESSES = 64  # or twice the cores, if that is more: any further processes would only wait
 
 
 class InProcess(Struct, frozen=True):
-    """Blocks run one after the other in this process."""
+    """Runs blocks one after the other in this process."""
 
     @property
     def elsewhere(self) -> bool:
-        """Blocks stay in the memory of this machine."""
+        """False: blocks stay in this machine's memory."""
         return False
 
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
-        """`function(block, shared)` for each block, in the order of the blocks."""
+        """Yield `function(block, shared)` for each block, in the order of the blocks."""
         for block in blocks:
             yield function(block, shared)
 
 
 class Processes(Struct, frozen=True):
-    """Blocks run in several processes, which are forked and so have `shared` without a copy.
+    """Runs blocks in several forked processes, which inherit `shared` without a copy.
 
-    At most two blocks per process are under way, so that memory stays bounded however many there are.
-    Where forking is not safe, blocks run in this process.
+    At most two blocks per process are in flight, so that memory stays bounded however many blocks there
+    are. If forking is not safe, blocks run in this process.
     """
 
     workers: int
 
     @property
     def elsewhere(self) -> bool:
-        """Blocks stay in the memory of this machine."""
+        """False: blocks stay in this machine's memory."""
         return False
 
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
-        """`function(block, shared)` for each block, in the order of the blocks."""
+        """Yield `function(block, shared)` for each block, in the order of the blocks."""
         if not _can_fork():
             yield from InProcess().map(function, blocks, shared)
             return
@@ -220,36 +219,36 @@ class Processes(Struct, frozen=True):
 
 
 class _Pool:
-    """Forked processes, each at the end of a pipe of its own, so that none can hold up another.
+    """Forked worker processes, each with its own pipe, so that none can block another.
 
-    A process that dies is noticed by the end of its pipe, whatever it was doing; and when this
-    process dies, so do the others.
+    A worker that dies is noticed because its pipe closes, whatever it was doing; when this process
+    dies, so do its workers.
     """
 
     def __init__(self, function: Callable[..., object], shared: Any, most: int) -> None:
         self._function, self._shared, self._most = function, shared, most
-        self._pipes: dict[Connection, int] = {}  # our ends, and the processes at the others
+        self._pipes: dict[Connection, int] = {}  # our end of each pipe, and the id of the worker at the other
 
     def map(self, blocks: Iterable[Any]) -> Iterator[Any]:
-        """The outcomes in the order of the blocks; at most two blocks per process are under way."""
+        """Yield the results in the order of the blocks; at most two blocks per process are in flight."""
         from multiprocessing.connection import wait
 
         waiting = enumerate(blocks)
         idle: list[Connection] = []
         busy: dict[Connection, int] = {}
         done: dict[int, Any] = {}
-        given, due, more = 0, 0, True
+        sent, due, more = 0, 0, True
         while True:
-            while more and given - due < 2 * self._most and (idle or len(self._pipes) < self._most):
+            while more and sent - due < 2 * self._most and (idle or len(self._pipes) < self._most):
                 number, block = next(waiting, (-1, None))
                 if number < 0:
                     more = False
                     break
                 pipe = idle.pop() if idle else self._start()
-                with suppress(OSError):  # a process that is gone is noticed where its answer is waited for
+                with suppress(OSError):  # a dead worker is noticed when its answer is awaited
                     pipe.send(block)
                 busy[pipe] = number
-                given += 1
+                sent += 1
             while due in done:
                 yield done.pop(due)
                 due += 1
@@ -258,7 +257,7 @@ class _Pool:
                     return
                 continue
             ready = wait(list(busy))
-            for pipe in [one for one in busy if one in ready]:
+            for pipe in [connection for connection in busy if connection in ready]:
                 done[busy.pop(pipe)] = self._receive(pipe)
                 idle.append(pipe)
 
@@ -271,7 +270,7 @@ class _Pool:
             try:
                 ours.close()
                 for other in self._pipes:
-                    other.close()  # else the end of ours would not be the end of theirs
+                    other.close()  # inherited copies would keep the pipes of other workers open
                 _work(theirs, self._function, self._shared)
             finally:
                 os._exit(0)
@@ -298,7 +297,7 @@ class _Pool:
         )
 
     def close(self) -> None:
-        """End all processes; their work is no longer needed."""
+        """Kill all workers; their results are no longer needed."""
         import signal
 
         for pipe, process in self._pipes.items():
@@ -309,10 +308,10 @@ class _Pool:
 
 
 def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> None:
-    """Answer one block after the other, until the other end is closed."""
+    """Run the function on each block received through the pipe, until the pipe is closed."""
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started us ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with_parent()
     while True:
@@ -322,7 +321,7 @@ def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> Non
             return
         try:
             answer: tuple[bool, Any] = (False, function(block, shared))
-        except Exception as error:  # raised again by the process that asked
+        except Exception as error:  # raised again in the parent process
             answer = (True, error)
         try:
             pipe.send(answer)
@@ -333,7 +332,7 @@ def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> Non
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to end this process with the one that started it, even in the middle of a long call."""
+    """Ask Linux to kill this process when its parent dies, even in the middle of a long call."""
     try:
         import ctypes
         import signal
@@ -341,27 +340,27 @@ def _die_with_parent() -> None:
         set_death_signal = 1
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
     except (ImportError, OSError, AttributeError):
-        return  # elsewhere it ends when it is done with its block
+        return  # on other systems it ends after its current block
 
 
 def _can_fork() -> bool:
-    """Whether a process may be forked: the system can, and no other thread would be cut in two."""
+    """Whether it is safe to fork: the system supports it, and no other thread is running."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
-# ---- what engines give back, joined --------------------------------------------------------------
-JOINED_TOGETHER = 8  # results that are joined at once
+# ---- joining results -----------------------------------------------------------------------------
+JOINED_TOGETHER = 8  # results that are joined in one step
 
 
 class Joining(Generic[T]):
-    """Results of blocks, joined some at a time in order: that keeps memory and merging time bounded."""
+    """Joins the results of blocks in order, a few at a time, so that memory and merging time stay bounded."""
 
     def __init__(self, join: Callable[[Sequence[T]], T]) -> None:
         self._join = join
-        self._levels: list[list[T]] = []  # later levels are made of more and older blocks
+        self._levels: list[list[T]] = []  # later levels hold results of more, and earlier, blocks
 
     def add(self, one: T) -> None:
-        """Take the result of the next block."""
+        """Add the result of the next block."""
         for level in self._levels:
             level.append(one)
             if len(level) < JOINED_TOGETHER:
@@ -371,16 +370,16 @@ class Joining(Generic[T]):
         self._levels.append([one])
 
     def total(self) -> T:
-        """All blocks together."""
-        return self._join([one for level in reversed(self._levels) for one in level])
+        """The joined result of all blocks."""
+        return self._join([result for level in reversed(self._levels) for result in level])
 
 
 class Addend(Protocol):
-    """What a block gives, if it can be joined with what others give."""
+    """The result of a block, which can be joined with the results of others."""
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Any:
-        """What several blocks give."""
+        """Join the results of several blocks."""
         ...
 
 
@@ -388,7 +387,7 @@ Addable = TypeVar("Addable", bound=Addend)
 
 
 def joined(parts: Iterable[Addable]) -> Addable:
-    """What all blocks give, of which there is at least one, joined."""
+    """Join the results of all blocks, of which there must be at least one."""
     rest = iter(parts)
     first = next(rest)
     total: Joining[Addable] = Joining(type(first).joined)

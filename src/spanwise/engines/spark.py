@@ -1,4 +1,4 @@
-"""Blocks on Apache Spark, as files or where the data of a frame are: executors call the same functions."""
+"""Engines on Apache Spark, whose executors run blocks of files, or blocks of a frame where its data are."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
 MOST = 4096
 LEXICON = 1 << 30
-LONG = 256  # values of a column from which on it is worth a look how narrow its numbers can be
+LONG = 256  # the fewest values of a column for which narrower integers are worth looking for
 NARROW = [np.iinfo(kind) for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)]
-RETURNED = 1 << 28  # bytes that a job may bring back, about: Spark refuses more than 1 GB by default
-ATTEMPTS = 4  # of a task, where Spark runs only on this machine; elsewhere Spark's own setting holds
-# Java has little to do here, and Spark rarely runs long: its second compiler would cost more than it saves.
+RETURNED = 1 << 28  # about how many bytes a job may return: Spark refuses more than 1 GB by default
+ATTEMPTS = 4  # at a task if Spark runs on this machine only; on a cluster, Spark's own setting applies
+# Java has little to do here, and rarely for long: its optimising compiler would cost more than it saves.
 LOCAL_JAVA = "-XX:TieredStopAtLevel=1"
 
 Block = TypeVar("Block")
@@ -40,27 +40,26 @@ Outcome = TypeVar("Outcome")
 
 
 class SparkEngine(Struct, frozen=True, eq=False):
-    """Blocks run as tasks of a Spark session.
+    """Runs blocks as tasks of a Spark session.
 
-    Blocks go out in jobs, each larger than the one before, so that the results of a few blocks bound what
-    later ones send back, and the driver never holds more than one job's results. What all blocks share is
-    broadcast once. Spark repeats the tasks of a lost executor; an error that a block raises comes back as
-    a value and is raised here.
+    Blocks are sent in jobs of growing size: the results of each job show how many blocks the next may
+    have, and the driver never holds more than one job's results. `shared` is broadcast once. Spark repeats
+    the tasks of a lost executor; an error that a block raises comes back as a value and is raised here.
     """
 
     session: SparkSession
-    partitions: int | None = None  # of one job; by default one per block
-    lexicon: int = LEXICON  # bytes of what training data know that are broadcast at once, about
+    partitions: int | None = None  # per job; by default one per block
+    lexicon: int = LEXICON  # about how many bytes of training facts may be broadcast at once
 
     @property
     def elsewhere(self) -> bool:
-        """Blocks are sent away, so they should be references rather than data."""
+        """True: blocks leave this machine's memory, so they should be references rather than data."""
         return True
 
     def map(
         self, function: Callable[[Block, Shared], Outcome], blocks: Iterable[Block], shared: Shared
     ) -> Iterator[Outcome]:
-        """`function(block, shared)` for each block, in the order of the blocks."""
+        """Yield `function(block, shared)` for each block, in the order of the blocks."""
         context = self.session.sparkContext
         waiting = iter(blocks)
         size = ROUNDS * int(context.defaultParallelism)
@@ -69,28 +68,28 @@ class SparkEngine(Struct, frozen=True, eq=False):
             if sent is None:
                 sent = context.broadcast(Sent.of(shared))
             slices = min(len(job), self.partitions or len(job))
-            rows = context.parallelize(job, slices).mapPartitions(partial(_called, function, sent))
+            rows = context.parallelize(job, slices).mapPartitions(partial(_results, function, sent))
             results = collected(context, rows.collect)
             size = _next_size(size, results)
             yield from map(outcome_of, results)
         if sent is not None:
-            sent.destroy()  # after an error Spark does so by itself, once its last task has ended
+            sent.destroy()  # after an error, Spark does this itself once the last task has ended
 
     def rows(
         self, function: Callable[[Block, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Block],
         shared: Shared, schema: str,
     ) -> DataFrame:  # fmt: skip
-        """A frame of the rows that `function(block, shared)` gives for each block, made by executors."""
+        """Return a frame of the rows that `function(block, shared)` yields on executors for each block."""
         context = self.session.sparkContext
         job = [packed(block) for block in blocks]
         sent = context.broadcast(Sent.of(shared))
         slices = min(len(job), self.partitions or len(job))
-        made = context.parallelize(job, slices).mapPartitions(partial(_made_of_some, function, sent))
-        return self.session.createDataFrame(made, schema)
+        rows = context.parallelize(job, slices).mapPartitions(partial(_rows_of_blocks, function, sent))
+        return self.session.createDataFrame(rows, schema)
 
 
 class Sent(Struct, frozen=True, eq=False):
-    """A value that is pickled by cloudpickle, which knows functions of a user's own script."""
+    """A value pickled by cloudpickle, which can also pickle functions of a user's own script."""
 
     data: bytes
 
@@ -104,20 +103,20 @@ class Sent(Struct, frozen=True, eq=False):
 
 
 def answers(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Iterator[Any]:
-    """Run one job; its results, or the first error among them."""
+    """Run one job and yield its results; the first error among them is raised."""
     yield from map(outcome_of, collected(context, job))
 
 
 def _next_size(size: int, results: Sequence[bytes]) -> int:
-    """How many blocks the next job has: twice as many, unless they would bring back too much at once."""
+    """The number of blocks in the next job: twice as many, unless their results would be too large."""
     largest = max(map(len, results), default=1)
     return max(1, min(2 * size, MOST, RETURNED // max(largest, 1)))
 
 
 def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequence[bytes]:
-    """Run one job; what it brings back. An interrupt cancels it.
+    """Run one job and return its results; an interrupt cancels the job.
 
-    A thread of its own waits for Spark: an interrupt finds this one where it can say so to Spark.
+    A separate thread waits for Spark, so that this one can receive the interrupt and cancel the job.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -144,7 +143,7 @@ def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequ
 
 
 def outcome_of(row: bytes) -> object:
-    """What `answer` packed: the result of a block; its error is raised."""
+    """Unpack what `answer` packed: return the result of a block, or raise its error."""
     failed, outcome = unpacked(row)
     if failed:
         raise outcome
@@ -152,7 +151,7 @@ def outcome_of(row: bytes) -> object:
 
 
 def answer(function: Callable[..., object], block: object, shared: object) -> bytes:
-    """The result of one block on a worker, or its error, as a value: Spark need not try again in vain."""
+    """Run one block on a worker and pack its result, or its error, which Spark should not retry."""
     try:
         return packed((False, function(block, shared)))
     except (OSError, MemoryError):
@@ -161,12 +160,12 @@ def answer(function: Callable[..., object], block: object, shared: object) -> by
         return packed((True, error))
 
 
-def _called(function: Callable[..., object], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
+def _results(function: Callable[..., object], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
     for row in rows:
         yield answer(function, unpacked(row), sent.value)
 
 
-def _made_of_some(
+def _rows_of_blocks(
     function: Callable[..., Iterable[object]], sent: Any, rows: Iterable[bytes]
 ) -> Iterator[Any]:
     for row in rows:
@@ -174,9 +173,9 @@ def _made_of_some(
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes, by cloudpickle, which knows functions of a user's own script.
+    """Pickle a value by cloudpickle, which can also pickle functions of a user's own script.
 
-    Columns of whole numbers travel in the narrowest numbers that hold them: most counts and codes are small.
+    Integer columns are stored in the narrowest type that holds them: most counts and codes are small.
     """
     data = BytesIO()
     _pickler()(data).dump(value)
@@ -207,23 +206,23 @@ def _widened(column: np.ndarray[Any, Any], kind: np.dtype[Any]) -> np.ndarray[An
 
 
 def unpacked(data: bytes) -> Any:
-    """The value that was packed."""
+    """Unpickle a value that `packed` returned."""
     from pyspark import cloudpickle
 
     return cloudpickle.loads(data)
 
 
 def _cause(error: Exception) -> str:
-    """The last informative line of all that Java and Python print."""
+    """The most informative line of an error message of Java or Python."""
     lines = [line.strip() for line in str(error).splitlines()]
     python = [line for line in lines if re.match(r"[\w.]+(Error|Exception): ", line)]
     failed = [line for line in lines if "stage failure" in line or "cancelled" in line]
-    told = (python or failed or lines or [type(error).__name__])[0]
-    return told.removeprefix("org.apache.spark.SparkException: ").rstrip(".:")[:300]
+    cause = (python or failed or lines or [type(error).__name__])[0]
+    return cause.removeprefix("org.apache.spark.SparkException: ").rstrip(".:")[:300]
 
 
 def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A Spark session on a master, by default all cores of this machine; it needs the extra and Java.
+    """Return a Spark session on a master, by default on all cores of this machine.
 
     Raises:
         MissingExtra: PySpark or Java is missing.
@@ -246,7 +245,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
-    except PySparkRuntimeError:  # what is called java did not start Spark
+    except PySparkRuntimeError:  # java exists, but did not start Spark
         trouble: Exception = _no_java()
     except Exception as error:
         trouble = ChoiceError(
@@ -257,9 +256,9 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
 
 
 def _master(master: str | None) -> str:
-    """The master; on this machine alone Spark would not repeat a task, unless it is told to."""
-    here = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master or "local[*]")
-    return str(master) if here is None else f"local[{here[1] or 1},{ATTEMPTS}]"
+    """The master, with repeated attempts at a task if it is local: by default, Spark makes only one there."""
+    local = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master or "local[*]")
+    return str(master) if local is None else f"local[{local[1] or 1},{ATTEMPTS}]"
 
 
 def _has_java() -> bool:
@@ -274,26 +273,26 @@ def _no_java() -> MissingExtra:
     )
 
 
-ROWS = 10_000  # of a block, unless its documents are longer
+ROWS = 10_000  # per block, unless a document is longer
 
 
 class Packed(Struct, frozen=True, eq=False):
     """A frame whose rows were packed into blocks, each a table in Arrow's stream format.
 
-    With a column `document` no document is cut in two, as its rows must be adjacent in a partition.
+    With a column `document`, whose equal values must be adjacent in a partition, no document is cut in two.
     """
 
-    frame: DataFrame  # a row is a block
-    rows: RDD  # the same as an RDD
+    frame: DataFrame  # one row per block
+    rows: RDD  # the same rows as an RDD
 
     @classmethod
     def of(cls, frame: DataFrame) -> Packed:
-        """Pack the rows of a frame; the blocks are kept by the executors until `free`."""
+        """Pack the rows of a frame into blocks, which the executors keep until `free` is called."""
         blocks = frame.mapInArrow(_blocks, "data binary").persist()
         return cls(blocks, blocks.rdd)
 
     def free(self) -> None:
-        """Let the executors forget the blocks."""
+        """Let the executors drop the blocks."""
         self.frame.unpersist()
 
     def first(self) -> bytes:
@@ -301,10 +300,10 @@ class Packed(Struct, frozen=True, eq=False):
         return bytes(self.rows.first()[0])
 
     def each(self, function: Callable[[bytes, Shared], Outcome], shared: Shared) -> list[list[Outcome]]:
-        """`function(data, shared)` of every block, by partition, in order."""
+        """Return `function(data, shared)` of every block, in order, as one list per partition."""
         context = self.frame.sparkSession.sparkContext
         sent = context.broadcast(Sent.of(shared))
-        job = self.rows.mapPartitionsWithIndex(partial(_of_every, function, sent))
+        job = self.rows.mapPartitionsWithIndex(partial(_results_of_all, function, sent))
         outcomes: list[list[Outcome]] = [[] for _ in range(self.rows.getNumPartitions())]
         for partition, outcome in answers(context, job.collect):
             outcomes[partition].append(outcome)
@@ -313,63 +312,65 @@ class Packed(Struct, frozen=True, eq=False):
 
 
 class FrameEngine(Struct, frozen=True, eq=False):
-    """Runs functions over the blocks of a packed frame, of which a given number are in each partition.
+    """Runs functions over the blocks of a packed frame, on the executors that hold them.
 
-    A block is known by its `number` and gets its data, with `with_data`, where they are.
+    A block is identified by its `number`; the executor adds its data by `with_data`.
     """
 
     packed: Packed
-    sizes: Sequence[int]
+    sizes: Sequence[int]  # the number of blocks in each partition
 
     @property
     def elsewhere(self) -> bool:
-        """Blocks are with the executors."""
+        """True: executors hold the blocks."""
         return True
 
     def _begins(self) -> list[int]:
-        """The number of the first block of each partition, and of all."""
+        """The number of the first block of each partition, followed by the number of all blocks."""
         return [0, *accumulate(self.sizes)]
 
     def rows(
         self, function: Callable[[Any, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Any],
         shared: Shared, schema: str,
     ) -> DataFrame:  # fmt: skip
-        """A frame of the rows that `function(block, shared)` gives for each block, made where the blocks are.
+        """Return a frame of the rows that `function(block, shared)` yields on executors for each block.
 
-        The blocks must stay until the frame is written.
+        The blocks must not be freed before the frame is written.
         """
         session = self.packed.frame.sparkSession
         sent = session.sparkContext.broadcast(Sent.of(({block.number: block for block in blocks}, shared)))
-        job = partial(_made_of_all, function, sent, self._begins())
+        job = partial(_rows_of_partition, function, sent, self._begins())
         return session.createDataFrame(self.packed.rows.mapPartitionsWithIndex(job), schema)
 
     def map(
         self, function: Callable[[Any, Shared], Outcome], blocks: Iterable[Any], shared: Shared
     ) -> Iterator[Outcome]:
-        """`function(block, shared)` for each block, in the order of the blocks."""
+        """Yield `function(block, shared)` for each block, in the order of the blocks."""
         context = self.packed.frame.sparkSession.sparkContext
         begins = self._begins()
-        place = {
+        positions = {
             begin + number: (partition, number)
             for partition, (begin, size) in enumerate(zip(begins, self.sizes, strict=False))
             for number in range(size)
         }
         waiting, size = iter(blocks), ROUNDS * int(context.defaultParallelism)
         sent: Any = None
-        while some := list(islice(waiting, size)):
+        while job := list(islice(waiting, size)):
             if sent is None:
                 sent = context.broadcast(Sent.of(shared))
-            wanted = {place[block.number]: block for block in some}
-            rows = self.packed.rows.mapPartitionsWithIndex(partial(_of_some, function, sent, wanted))
-            partitions = list(dict.fromkeys(partition for partition, _ in wanted))
-            found = collected(context, partial(context.runJob, rows, _as_they_are, partitions))
-            size = _next_size(size, found)
-            yield from map(outcome_of, found)
+            selected = {positions[block.number]: block for block in job}
+            rows = self.packed.rows.mapPartitionsWithIndex(
+                partial(_results_of_some, function, sent, selected)
+            )
+            partitions = list(dict.fromkeys(partition for partition, _ in selected))
+            results = collected(context, partial(context.runJob, rows, _identity, partitions))
+            size = _next_size(size, results)
+            yield from map(outcome_of, results)
         if sent is not None:
             sent.destroy()
 
 
-def _made_of_all(
+def _rows_of_partition(
     function: Callable[..., Iterable[Any]],
     sent: Any,
     begins: Sequence[int],
@@ -382,19 +383,19 @@ def _made_of_all(
             yield from function(blocks[number].with_data(bytes(row[0])), shared)
 
 
-def _of_some(
+def _results_of_some(
     function: Callable[..., object],
     sent: Any,
-    wanted: Mapping[tuple[int, int], Any],
+    selected: Mapping[tuple[int, int], Any],
     partition: int,
     rows: Iterable[Any],
 ) -> Iterator[bytes]:
     for number, row in enumerate(rows):
-        if (block := wanted.get((partition, number))) is not None:
+        if (block := selected.get((partition, number))) is not None:
             yield answer(function, block.with_data(bytes(row[0])), sent.value)
 
 
-def _of_every(
+def _results_of_all(
     function: Callable[..., object], sent: Any, partition: int, rows: Iterable[Any]
 ) -> Iterator[bytes]:
     def numbered(data: bytes, shared: object) -> tuple[int, Any]:
@@ -404,27 +405,27 @@ def _of_every(
         yield answer(numbered, bytes(row[0]), sent.value)
 
 
-def _as_they_are(rows: Iterable[bytes]) -> Iterable[bytes]:
+def _identity(rows: Iterable[bytes]) -> Iterable[bytes]:
     return rows
 
 
 def _blocks(batches: Iterable[object]) -> Iterator[object]:
-    """The rows of one partition as blocks of whole documents."""
+    """Split the rows of one partition into blocks of whole documents."""
     import pyarrow
 
-    held: Table | None = None
+    rows: Table | None = None
     for batch in batches:
-        more = pyarrow.Table.from_batches([batch])
-        held = more if held is None else pyarrow.concat_tables([held, more])
-        if len(held) >= ROWS and (cut := _last_cut(held)):
-            yield _row(held.slice(0, cut))
-            held = held.slice(cut)
-    if held is not None and len(held):
-        yield _row(held)
+        batch_rows = pyarrow.Table.from_batches([batch])
+        rows = batch_rows if rows is None else pyarrow.concat_tables([rows, batch_rows])
+        if len(rows) >= ROWS and (cut := _last_cut(rows)):
+            yield _row(rows.slice(0, cut))
+            rows = rows.slice(cut)
+    if rows is not None and len(rows):
+        yield _row(rows)
 
 
 def _last_cut(table: Table) -> int:
-    """Before which row a document begins, seen from the end; all rows where there are no documents."""
+    """The row with which the last document begins; the number of rows if documents are not marked."""
     if "document" not in table.column_names:
         return len(table)
     names = table.column("document").to_pylist()
@@ -438,7 +439,7 @@ def _row(table: object) -> object:
 
 
 def table_bytes(table: Table) -> bytes:
-    """A table in Arrow's stream format."""
+    """Serialise a table in Arrow's stream format."""
     import pyarrow
 
     sink = pyarrow.BufferOutputStream()
