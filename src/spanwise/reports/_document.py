@@ -1,4 +1,4 @@
-"""What several reports look up in a document: who is best, links, the signature, sentences for a paper."""
+"""Lookups that several reports share: rankings, links, short signatures, and sentences for a paper."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Value = TypeVar("Value")
 
 
 def own_letters(document: Evaluation) -> dict[str, str]:
-    """The letter of every system, from the highest primary score to the lowest; undefined ones come last."""
+    """The letter of every system, from the highest primary score to the lowest, undefined ones last."""
     primary = document.settings.primary or "f1"
     return lettering({name: system.primary(primary) for name, system in document.systems.items()})
 
@@ -48,7 +48,10 @@ def ranked(document: Evaluation) -> list[str]:
 
 
 def union(parts: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
-    """What any of the systems has of one part; saved results that are compared may differ in it."""
+    """Merge mappings, keeping the first value of each key.
+
+    Saved results that are compared need not have the same keys.
+    """
     merged: dict[Key, Value] = {}
     for part in parts:
         for name, value in part.items():
@@ -57,14 +60,14 @@ def union(parts: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
 
 
 def scored_labels(document: Evaluation) -> list[str]:
-    """The labels that some system has scores of, the most frequent gold ones first."""
+    """The labels for which some system has scores, the most frequent gold labels first."""
     scored = union(system.exact.labels for system in document.systems.values())
     gold = document.dataset.label_order or ()
     return list(dict.fromkeys([*(label for label in gold if label in scored), *scored]))
 
 
 def label_order(document: Evaluation) -> list[str]:
-    """Every label of gold or predictions, the most frequent gold ones first."""
+    """Every label in gold or predictions, the most frequent gold labels first."""
     order = dict.fromkeys(document.dataset.labels_in_order)
     for system in document.systems.values():
         order |= dict.fromkeys(label for label in system.exact.labels if label not in order)
@@ -72,18 +75,18 @@ def label_order(document: Evaluation) -> list[str]:
 
 
 def inner_keys(tree: Mapping[str, Mapping[Key, Value]]) -> list[Key]:
-    """The names of the second level over all of the first, in the order they are met."""
+    """The keys of all inner mappings, in order of first appearance."""
     return list(dict.fromkeys(key for inner in tree.values() for key in inner))
 
 
 def highest(values: Iterable[float | None]) -> float | None:
-    """The highest of the defined values, where there is something to choose."""
+    """The highest defined value; None if there are fewer than two to choose from."""
     inside = [value for value in values if value is not None and defined(value)]
     return max(inside) if len(inside) > 1 else None
 
 
 def compared(document: Evaluation, one: str, other: str, path: Sequence[str]) -> ScoreTest | None:
-    """The test of one score between two systems, with the sign of `one` less `other`."""
+    """The test of one score between two systems, with the difference as `one` minus `other`."""
     comparison = document.comparison(one, other)
     test = None if comparison is None else comparison.score(tuple(path))
     if comparison is None or test is None:
@@ -92,7 +95,7 @@ def compared(document: Evaluation, one: str, other: str, path: Sequence[str]) ->
 
 
 def turned(test: ScoreTest) -> ScoreTest:
-    """A tested difference the other way round."""
+    """A tested difference with the two systems swapped."""
     return replace(
         test,
         a=test.b,
@@ -110,12 +113,12 @@ def _turned_interval(interval: Interval | None) -> Interval | None:
 
 
 def single_runs(holistic: Mapping[str, Mapping[str, MainResult]]) -> bool:
-    """Whether some system has a single run, so that letters say nothing about training."""
+    """Whether some system has a single run, so that letters say nothing about the variance of training."""
     return any(cell.runs == 1 for row in holistic.values() for cell in row.values())
 
 
 def differing(cell: ModelWise | AttributeWise) -> float | None:
-    """p that buckets differ; of a document without that test, Friedman's over datasets × runs."""
+    """The p-value of the test that buckets differ; without that test, Friedman's over datasets × runs."""
     return cell.buckets_differ.p if cell.buckets_differ else cell.friedman.p
 
 
@@ -126,33 +129,33 @@ def greyed(cell: ModelWise | AttributeWise) -> bool:
 
 
 def decides(test: DatasetTest) -> bool:
-    """Whether a test over datasets could have found a difference: on a few blocks no p is below the level."""
+    """Whether a test over datasets could find a difference: with few blocks, no p falls below the level."""
     return test.p is not None and test.datasets > 1 and not test.note
 
 
 def score_path(analyses: Analyses) -> tuple[str, ...]:
-    """Where comparisons have the score that a study is about."""
+    """The path of the score that a study is about, as comparisons spell it."""
     return SCORE_PATHS[analyses.score or "f1"]
 
 
-TINY = 20  # mentions under which a recall is marked
+TINY = 20  # a recall over fewer mentions is marked
 
 
 def slice_words(row: RankedSlice) -> str:
-    """A slice of a study in words, the bucket with what it holds."""
+    """A slice of a study in words; a bucket is followed by what it holds."""
     name = visible(row.name)
     if row.kind == "label":
         return f"label is {name}"
     if row.kind == "tough" or not row.attribute:
         return tough(row.name)
-    held = visible(given(row.label) or "")
-    if not held or held == name:
+    contents = visible(given(row.label) or "")
+    if not contents or contents == name:
         return f"{attribute(row.attribute)} {name}"
-    return f"{attribute(row.attribute)} {name} {held if held[0] in '([' else f'({held})'}"
+    return f"{attribute(row.attribute)} {name} {contents if contents[0] in '([' else f'({contents})'}"
 
 
 def unbeaten(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> set[str]:
-    """The systems that no other is significantly better than; the best ones where nothing was tested."""
+    """The systems that no other system significantly beats; without tests, those with the best score."""
     cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
     scored = {system: cell.mean for system, cell in cells.items() if cell.mean is not None}
     if len(scored) < 2:
@@ -167,26 +170,26 @@ def unbeaten(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> 
 def common_letters(
     holistic: Mapping[str, Mapping[str, MainResult]],
 ) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
-    """One letter per system for a whole table of datasets, and whom each beats in each of them.
+    """One letter per system for a whole table of datasets, and which letters each system beats on each.
 
-    A study letters its systems afresh in every dataset, by score; a table of all datasets needs
+    A study assigns letters anew in every dataset, by score; a table of all datasets needs
     one letter per row.
     """
     own = {system: letter(rank) for rank, system in enumerate(holistic)}
     beats: dict[tuple[str, str], str] = {}
     for dataset in inner_keys(holistic):
         cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
-        of = {cell.letter: own[system] for system, cell in cells.items() if cell.letter}
+        common = {cell.letter: own[system] for system, cell in cells.items() if cell.letter}
         for system in holistic:
             letters = cells[system].letters if system in cells else ""
-            beats[system, dataset] = "".join(sorted(of[sign] for sign in letters or "" if sign in of))
+            beats[system, dataset] = "".join(sorted(common[sign] for sign in letters or "" if sign in common))
     return own, beats
 
 
-# ---- links from a number to the mentions that it counts; the page's script reads them back ---------
+# ---- links from a number to the mentions it counts, which the script of the page parses ------------
 
 
-# What the examples can be chosen by, in the order of the address; `of` is the number that was clicked.
+# What examples can be filtered by, in the order of the address; `of` is the number that was clicked.
 KEYS = (
     "unit", "system", "outcome", "gold", "predicted", "attribute", "bucket", "tough", "where", "over", "of",
 )  # fmt: skip
@@ -195,19 +198,19 @@ KEYS = (
 def examples(of: float | None = None, **choices: str | None) -> str:
     """The address of the examples behind a number: which mentions, and how many there are.
 
-    `unit` is what is counted: `gold` mentions, `predicted` ones, or `error` (one a kind of
-    disagreement, where a gold and a predicted mention that were paired count once).
+    `unit` is what is counted: `gold` mentions, `predicted` mentions, or each `error`, where a gold
+    and a predicted mention that were paired count once.
 
     Examples:
         >>> examples(47, unit="error", system="crf", gold="B-PER/x")
         '#examples?unit=error,system=crf,gold=B-PER%2Fx,of=47'
     """
-    given = {**choices, "of": None if of is None else f"{of:g}" if of != int(of) else str(int(of))}
-    unknown = set(given) - set(KEYS)
+    values = {**choices, "of": None if of is None else f"{of:g}" if of != int(of) else str(int(of))}
+    unknown = set(values) - set(KEYS)
     if unknown:
-        raise TypeError(f"examples are not chosen by {sorted(unknown)}")
-    parts = [f"{key}={quote(str(given[key]), safe='')}" for key in KEYS if given.get(key) is not None]
-    # Commas, since they need no escape in HTML and a page has a thousand links.
+        raise TypeError(f"examples cannot be filtered by {sorted(unknown)}")
+    parts = [f"{key}={quote(str(values[key]), safe='')}" for key in KEYS if values.get(key) is not None]
+    # Joined with commas, which need no escaping in HTML: a page has a thousand links.
     return "#examples?" + ",".join(parts)
 
 
@@ -221,7 +224,7 @@ def pair_link(one: str, other: str) -> str:
     return f"#pair?a={quote(one, safe='')},b={quote(other, safe='')}"
 
 
-# ---- a signature without what is usual -------------------------------------------------------------
+# ---- signatures without their usual parts ----------------------------------------------------------
 
 
 _ATTRIBUTES = "attributes:"
@@ -229,24 +232,28 @@ _ATTRIBUTES = "attributes:"
 
 @cache
 def _usual_parts() -> frozenset[str]:
-    """The parts of signatures that settings have unless they are asked for otherwise."""
+    """The parts of a signature whose settings have their usual values."""
     usual = usual_settings()
-    # What has no usual value depends on the data, and is always said.
-    fixed = [one for one in SETTINGS.values() if one.signed is not None and one.unless_given is not None]
-    return frozenset(one.signed(usual) for one in fixed if one.signed is not None)
+    # A setting without a usual value depends on the data and is always shown.
+    fixed = [
+        setting
+        for setting in SETTINGS.values()
+        if setting.signed is not None and setting.unless_given is not None
+    ]
+    return frozenset(setting.signed(usual) for setting in fixed if setting.signed is not None)
 
 
 @cache
 def _usual_cuts() -> frozenset[str]:
-    """The attributes that are computed when none are asked for, each with how it is cut."""
+    """The attributes that are computed by default, each with its usual buckets."""
     from spanwise.attributes import choose
     from spanwise.buckets import parse
 
-    return frozenset(f"{one.name}[{parse(one.buckets)}]" for one in choose(unless_given("attributes")))
+    return frozenset(f"{usual.name}[{parse(usual.buckets)}]" for usual in choose(unless_given("attributes")))
 
 
 def short_signature(signature: str) -> str:
-    """The parts of a signature that are not the usual ones.
+    """A signature without the parts that have their usual values.
 
     Examples:
         >>> short_signature("spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341")
@@ -257,7 +264,7 @@ def short_signature(signature: str) -> str:
 
 
 def _attributes(part: str) -> str:
-    """The attributes whose cuts are unusual; other parts as they are."""
+    """The part of the attributes, reduced to those with unusual buckets; other parts unchanged."""
     if not part.startswith(_ATTRIBUTES):
         return part
     unusual = [
@@ -269,7 +276,7 @@ def _attributes(part: str) -> str:
 
 
 def worded_findings(document: Document) -> list[str]:
-    """The findings in words; of several datasets each behind the name of its own."""
+    """The findings in words, each prefixed with its dataset if there are several."""
     if isinstance(document, Evaluation):
         return [say.finding(row) for row in document.findings]
     from spanwise.document.study import Study
@@ -282,10 +289,10 @@ def worded_findings(document: Document) -> list[str]:
     ]
 
 
-# ---- one sentence per question, as it can stand in a paper -----------------------------------------
+# ---- one sentence per question, ready for a paper --------------------------------------------------
 
 
-# How sentences call the score that the primary question is about.
+# The wording of the primary score in sentences.
 _SCORES = {
     PRIMARY["f1"]: "F1",
     PRIMARY["precision"]: "points of precision",
@@ -296,10 +303,10 @@ _SCORES = {
 
 
 def statements(document: Document, *, every: bool = False) -> list[str]:
-    """The primary question of every pair of systems, dataset by dataset and over datasets, in words.
+    """The primary difference of every pair of systems, per dataset and over datasets, in words.
 
-    Where there is no pair, the F1 of the system. With `every` the F1 of all systems as well, and all other
-    scores that differ significantly.
+    Without pairs, the primary score of each system. With `every`, the scores of all systems as well, and
+    all other scores that differ significantly.
     """
     if isinstance(document, Evaluation):
         sentences = _of_evaluation(document, every=every)
@@ -325,12 +332,12 @@ def _of_study(document: Study, *, every: bool) -> list[str]:
     sentences = []
     score = say.study_score(analyses)
     for dataset, part in document.datasets.items():
-        here = [compared_statement(row, settings) for row in part.comparisons]
+        worded = [compared_statement(row, settings) for row in part.comparisons]
         if every:
             results = analyses.holistic.items()
-            here += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
-            here += [text for row in part.comparisons for text in _others(row, settings)]
-        sentences += [f"{say.visible(dataset)}: {text}" for text in here if text]
+            worded += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
+            worded += [text for row in part.comparisons for text in _others(row, settings)]
+        sentences += [f"{say.visible(dataset)}: {text}" for text in worded if text]
     pairs = analyses.bucket_wise.comparative
     sentences += [_over_datasets(pair, len(pairs), settings) for pair in pairs]
     return [*sentences, _all_systems(analyses)]
@@ -375,7 +382,7 @@ def _all_systems(analyses: Analyses) -> str:
 
 
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
-    """All other scores of one pair that differ significantly."""
+    """The non-primary scores of one pair that differ significantly, in words."""
     corrected = "Holm" if (comparison.test or "").startswith("t-test") else "Westfall-Young"
     if (comparison.correction or settings.correction) == "bh":
         corrected = "Benjamini-Hochberg"
@@ -383,7 +390,7 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
     for test in comparison.scores:
         if test.role == "primary" or not test.significant or test.difference is None:
             continue
-        if test.path[:2] == ("attributes", "label"):  # the same as the labels' own scores
+        if test.path[:2] == ("attributes", "label"):  # repeats the scores of the labels
             continue
         score = f"points ({say.path_title(test.path)})"
         parts = [
@@ -397,7 +404,7 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
 
 
 def compared_statement(comparison: Comparison, settings: Settings | StudySettings) -> str:
-    """The difference of F1 between two systems, and how it was tested; empty where it was not.
+    """The difference in the primary score between two systems and how it was tested; empty if it was not.
 
     Examples:
         >>> test = ScoreTest(path=PRIMARY["f1"], difference=0.027, interval=(0.011, 0.043), p=0.0007,
@@ -433,7 +440,7 @@ def compared_statement(comparison: Comparison, settings: Settings | StudySetting
 def _difference(
     systems: Sequence[str], difference: float, interval: Interval | None, score: str, *, significant: bool
 ) -> str:
-    """The difference, the better system first."""
+    """The difference in words, the better system first."""
     bounds = None if interval is None or None in interval else interval
     if difference < 0:
         systems, difference = list(reversed(systems)), -difference
@@ -477,12 +484,12 @@ def _corrected(correction: str | UnsetType, tests: int) -> str:
 
 
 def _p(p: float) -> str:
-    digits = 4 if 0.0495 <= p < 0.05 else 3  # what is below the level must not be rounded to it
+    digits = 4 if 0.0495 <= p < 0.05 else 3  # a p-value below the level must not round up to it
     return "< .001" if p < 0.001 else f"= {p:.{digits}f}".replace("0.", ".", 1)
 
 
 def _over_datasets(pair: PairDiagnosis, tests: int, settings: StudySettings) -> str:
-    """The difference over datasets as blocks, and on how many it holds by itself."""
+    """The difference tested over datasets, and on how many of them it holds by itself."""
     test = pair.over_datasets
     difference = given(test.difference) if test else None
     if not test or difference is None or test.datasets < 2:
@@ -492,9 +499,9 @@ def _over_datasets(pair: PairDiagnosis, tests: int, settings: StudySettings) -> 
     p = given(test.p_corrected)
     if p is None or not decides(test):
         return f"{_difference(pair.systems, difference, None, score, significant=True)} on average; {alone}."
-    said = _difference(pair.systems, difference, None, score, significant=bool(test.significant))
+    worded = _difference(pair.systems, difference, None, score, significant=bool(test.significant))
     parts = [
-        f"{said} on average",
+        f"{worded} on average",
         f"Wilcoxon over {test.datasets} datasets",
         _corrected(settings.correction, tests),
         f"p {_p(p)}",

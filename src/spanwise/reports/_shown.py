@@ -1,4 +1,4 @@
-"""One dataset as all reports show it: an evaluation, or one dataset of a study with all runs."""
+"""One dataset as all reports show it: an evaluation, or one dataset of a study with all its runs."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ Runs = Mapping[str, Mapping[str, SystemScores]]
 class ShownDataset(Struct, frozen=True):
     """An evaluation, or one dataset of a study.
 
-    `document` has every system once: in a study in the run whose F1 is nearest to the median. `runs` has
-    all of them; sentences name them by `run_name`. `averaged` has the means over runs in the same form.
+    `document` has every system once; in a study, it shows the run with the median F1. `runs` has every
+    run; sentences name runs by `run_name`. `averaged` has the means over runs in the same form.
     """
 
     name: str
     document: Evaluation
     runs: Runs
-    means: Mapping[str, MainResult]  # over runs; empty where each system has one run
+    means: Mapping[str, MainResult]  # over runs; empty if each system has one run
     sentences: Sequence[Sentence]
     examples: ExampleCounts
     about: str = "f1"  # the score of the means
@@ -58,19 +58,19 @@ class ShownDataset(Struct, frozen=True):
         return self.document.settings.primary or "f1"
 
     def score(self, name: str) -> float | None:
-        """The primary score of a system, its mean over runs."""
+        """The primary score of a system, averaged over its runs."""
         mean = self._mean(name)
         return mean_score(self, name, PRIMARY[self.primary]) if mean is None else mean.mean
 
     def score_interval(self, name: str) -> Interval | None:
-        """The interval of that score; of runs it is known for the score that the study is about."""
+        """The interval of `score`; with several runs, only known for the score the study is about."""
         mean = self._mean(name)
         if mean is not None:
             return mean.interval.get("mean") if mean.interval else None
         return None if self.several(name) else self.document.systems[name].primary_ends(self.primary)
 
     def _mean(self, name: str) -> MainResult | None:
-        """The mean over runs, where it is of the primary score."""
+        """The mean over runs, if it is a mean of the primary score."""
         return self.means.get(name) if self.about == self.primary else None
 
     def several(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class ShownDataset(Struct, frozen=True):
 
     @property
     def averaged(self) -> Evaluation:
-        """Every system by the means over its runs; with one run each the document itself."""
+        """The document with the scores of every system averaged over its runs."""
         return replace(self.document, systems={name: self._averaged(name) for name in self.document.systems})
 
     def _averaged(self, name: str) -> SystemScores:
@@ -102,14 +102,14 @@ class ShownDataset(Struct, frozen=True):
 
     @property
     def deviations(self) -> dict[str, SystemScores]:
-        """The standard deviations beside the means, of systems with several runs."""
+        """The standard deviations over runs, for systems with several."""
         return {
             name: deviations(list(runs.values())) for name, runs in self.runs.items() if self.several(name)
         }
 
     @property
     def run_names(self) -> dict[str, tuple[str, str]]:
-        """The name of every run in the sentences, with its system and its run."""
+        """The system and the run behind every name used in the sentences."""
         return {
             run_name(name, run, self.runs[name]): (name, run)
             for name in self.order
@@ -117,12 +117,12 @@ class ShownDataset(Struct, frozen=True):
         }
 
     def middle(self, name: str) -> str:
-        """The name of the run that stands for a system."""
+        """The name of the run that represents a system."""
         return run_name(name, middle_run(self.runs[name]), self.runs[name])
 
 
 def run_name(system: str, run: str, runs: Mapping[str, SystemScores]) -> str:
-    """What a run is called among the systems of a page."""
+    """The name of a run among the systems of a page."""
     return f"{system} · {run}" if len(runs) > 1 else system
 
 
@@ -134,7 +134,7 @@ def middle_run(runs: Mapping[str, SystemScores]) -> str:
 
 
 def evaluation_shown(document: Evaluation) -> ShownDataset:
-    """An evaluation: one run of each system."""
+    """An evaluation as a dataset to show, with one run per system."""
     none = ExampleCounts(policy="none", cap=0, shown=0, of=0)
     return ShownDataset(
         name=document.dataset.name,
@@ -147,7 +147,7 @@ def evaluation_shown(document: Evaluation) -> ShownDataset:
 
 
 def study_shown(study: Study) -> list[ShownDataset]:
-    """The datasets of a study that have runs."""
+    """The datasets of a study that have runs, ready to show."""
     return [
         _dataset_shown(study, name, dataset)
         for name, dataset in study.datasets.items()
@@ -156,7 +156,7 @@ def study_shown(study: Study) -> list[ShownDataset]:
 
 
 def shown_datasets(document: Document) -> list[ShownDataset]:
-    """The datasets of an evaluation or a study; none of other documents."""
+    """The datasets of an evaluation or a study; other documents have none."""
     match document:
         case Evaluation():
             return [evaluation_shown(document)]
@@ -204,13 +204,13 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
 
 
 def _settings(study: Study) -> Settings:
-    """The settings of one dataset, the usual ones where datasets differ."""
+    """The settings of one dataset; those that a study does not record get neutral values."""
     unknown = {"resamples": 0, "examples": "none", "examples_cap": 0}
     return usual_settings(**{**unknown, **to_builtins(study.settings)})
 
 
 def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType:
-    """The mentions of all systems, each run under its name on the page."""
+    """The mentions of all systems, with each run under its name on the page."""
     if not dataset.mentions or set(dataset.mentions) != set(dataset.runs):
         return UNSET
     from spanwise.evaluation import packed_beside
@@ -226,16 +226,16 @@ def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType
 
 
 def _merged(dataset: DatasetRuns) -> list[Sentence]:
-    """The sentences of all systems as one list whose systems are the runs.
+    """The sentences of all systems in one list, in which every run counts as a system.
 
-    A system without a sentence got it right in every run: sentences without errors may be left out.
+    If a system lacks a sentence, all its runs got it right: sentences without errors may be left out.
     """
     assert dataset.sentences
-    known: dict[str, dict[str, Sentence]] = {}
+    by_sentence: dict[str, dict[str, Sentence]] = {}
     for system, rows in dataset.sentences.items():
         for row in rows:
-            known.setdefault(f"{row.id}\n{row.source}", {})[system] = row
-    return [_joined(dataset.runs, rows) for rows in known.values()]
+            by_sentence.setdefault(f"{row.id}\n{row.source}", {})[system] = row
+    return [_joined(dataset.runs, rows) for rows in by_sentence.values()]
 
 
 def _joined(all_runs: Runs, rows: Mapping[str, Sentence]) -> Sentence:
@@ -262,13 +262,13 @@ def _gold(all_runs: Runs, rows: Mapping[str, Sentence], first: Sentence, at: int
 
 
 def _right(sentence: Sentence) -> list[PredictedMention]:
-    """What a system that got a sentence right predicted in it."""
+    """The predictions of a system that got the sentence right."""
     return [
         PredictedMention(
-            start=one.start, end=one.end, label=one.label, outcome="TP", partner=at, parts=one.parts,
-            buckets=one.buckets,
+            start=mention.start, end=mention.end, label=mention.label, outcome="TP", partner=index,
+            parts=mention.parts, buckets=mention.buckets,
         )
-        for at, one in enumerate(sentence.gold)
+        for index, mention in enumerate(sentence.gold)
     ]  # fmt: skip
 
 
@@ -301,17 +301,17 @@ def score_at(system: SystemScores, path: Path) -> tuple[float | None, Interval |
 
 
 def run_values(shown: ShownDataset, name: str, path: Path) -> list[float | None]:
-    """One score of every run of a system."""
-    return [score_at(one, path)[0] for one in shown.runs[name].values()]
+    """One score for every run of a system."""
+    return [score_at(scores, path)[0] for scores in shown.runs[name].values()]
 
 
 def mean_score(shown: ShownDataset, name: str, path: Path) -> float | None:
-    """The mean over the runs of a system in which a score is defined."""
+    """The mean of a score over the runs of a system in which it is defined."""
     return mean_of(or_nan(value) for value in run_values(shown, name, path)).mean
 
 
 def both_ends(pair: Interval | None) -> tuple[float, float] | None:
-    """An interval whose ends are both defined."""
+    """The interval if both its ends are defined, else None."""
     if pair is None or pair[0] is None or pair[1] is None:
         return None
     return pair[0], pair[1]

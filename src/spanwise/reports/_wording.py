@@ -1,4 +1,4 @@
-"""Words and rounded numbers that all reports share; nothing is computed here."""
+"""Wording and number formatting shared by all reports; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ _SUBSETS: Mapping[str, str] = {str(subset): words for subset, words in TOUGH.ite
 
 SCORES = {"f1": "F1", "precision": "precision", "recall": "recall", "gain": "F1", "accuracy": "accuracy"}
 
-# What a study can be about.
+# The scores that a study can be about.
 STUDY_SCORES = {
     "f1": "F1", "precision": "precision", "recall": "recall",
     "fair_f1": "fair F1", "fair_precision": "fair precision", "fair_recall": "fair recall",
 }  # fmt: skip
 
-# What the primary question can be about.
+# The scores that can be primary.
 PRIMARY_SCORES = {
     "f1": "F1", "precision": "precision", "recall": "recall", "macro": "macro F1", "fair": "fair F1",
 }  # fmt: skip
 
-# What a system scores, after the number.
+# The wording of a score after its number.
 SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
@@ -69,13 +69,13 @@ LENGTHS = {
     "entity_length": "tokens per mention",
     "mentions_per_sentence": "mentions per sentence",
 }
-MOST_DRIFT = 12  # labels whose shares are compared
+MOST_DRIFT = 12  # at most so many labels are listed
 
 
 def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
-    """What is compared, in the training data and in the test set, and how far apart the two are.
+    """Rows of a quantity, its value in the training data and in the test set, and their distance.
 
-    Labels are listed with the largest difference first.
+    Labels come last, the one with the largest difference first.
     """
     rows = []
     if drift.unknown_tokens is not None:
@@ -95,7 +95,7 @@ def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
 
 
 def capital(text: str) -> str:
-    """The text with a capital at its beginning, as a title.
+    """The text with its first letter capitalised, for titles.
 
     Examples:
         >>> capital("fair F1")
@@ -111,12 +111,12 @@ def study_score(analyses: Analyses) -> str:
 
 
 def defined(value: object) -> bool:
-    """Whether a number of the document is one: neither null nor NaN."""
+    """Whether a value in the document is a number: neither null nor NaN."""
     return isinstance(value, int) or (isinstance(value, float) and not math.isnan(value))
 
 
 def points(value: float | None) -> str:
-    """A fraction as points with one decimal, `n/a` where undefined.
+    """A fraction in points with one decimal; `n/a` if undefined.
 
     Examples:
         >>> points(0.9216), points(-0.0123), points(None)
@@ -129,7 +129,7 @@ def points(value: float | None) -> str:
 
 
 def signed(value: float | None, places: int = 1) -> str:
-    """A difference of fractions as points with its sign; what rounds to zero has none.
+    """A difference of fractions in points with its sign; no sign if it rounds to zero.
 
     Examples:
         >>> signed(0.0131), signed(-0.02), signed(-0.0001), signed(None)
@@ -146,7 +146,7 @@ def signed(value: float | None, places: int = 1) -> str:
 
 
 def count(value: float | None) -> str:
-    """A number of things, with thousands marked; halves (focus "both") keep their decimal.
+    """A count with thousands separators; halves (focus "both") keep their decimal.
 
     Examples:
         >>> count(5204), count(2.5), count(None)
@@ -163,7 +163,7 @@ def plural(number: float, noun: str) -> str:
 
 
 def interval(ends: Sequence[float | None] | None) -> str:
-    """Both ends of an interval in points, empty where there is none.
+    """Both ends of an interval in points; empty if there is none.
 
     Examples:
         >>> interval([0.915, 0.929]), interval(None)
@@ -175,7 +175,7 @@ def interval(ends: Sequence[float | None] | None) -> str:
 
 
 def signed_interval(ends: Sequence[float | None] | None) -> str:
-    """Both ends of an interval of a difference, with signs.
+    """Both ends of the interval of a difference, with signs.
 
     Examples:
         >>> signed_interval([-0.004, 0.021])
@@ -187,7 +187,7 @@ def signed_interval(ends: Sequence[float | None] | None) -> str:
 
 
 def small_p(p: float | None) -> str:
-    """A p-value whose size shows even where it is tiny.
+    """A p-value that shows its magnitude even when it is tiny.
 
     Examples:
         >>> small_p(0.0000312), small_p(0.0312), small_p(0.0)
@@ -234,7 +234,7 @@ def plain(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share with its sign, as `46.4%`."""
+    """A share as a percentage, such as `46.4%`."""
     return UNDEFINED if value is None or not defined(value) else f"{100 * value:.1f}%"
 
 
@@ -249,7 +249,7 @@ def spread(mean: float | None, std: float | None) -> str:
 
 
 def attribute(name: str, *, short: bool = False) -> str:
-    """An attribute in words, or by the short name of the papers.
+    """The name of an attribute in words, or its short name from the papers.
 
     Examples:
         >>> attribute("entity_length"), attribute("entity_length", short=True)
@@ -259,14 +259,14 @@ def attribute(name: str, *, short: bool = False) -> str:
 
 
 def short_name(name: str) -> str:
-    """The short name that the papers have for an attribute; empty where it has none."""
+    """The short name of an attribute in the papers; empty if it has none."""
     from spanwise.attributes import ATTRIBUTES
 
     return next(iter(ATTRIBUTES.aliases(name)), "")
 
 
 def bucket(edges: BucketEdges) -> str:
-    """What a bucket holds, in words: its interval, its one value, or its category.
+    """What a bucket holds, in words: its interval, its single value, or its category.
 
     Examples:
         >>> bucket(BucketEdges(name="XL", label="≥ 4", low=3, high=None))
@@ -289,7 +289,7 @@ def bucket(edges: BucketEdges) -> str:
 
 
 def upper_bound(held: str) -> str:
-    """What a bucket holds after those of lower values: of an interval only its upper end.
+    """What a bucket holds, when listed after the lower ones: only the upper end of an interval.
 
     Examples:
         >>> upper_bound("(0, 0.67]"), upper_bound("(0.67, 1)")
@@ -304,7 +304,7 @@ def upper_bound(held: str) -> str:
 
 
 def slice_title(kind: str, name: str, title: str | None = None) -> str:
-    """A slice in words a reader knows without the manual."""
+    """A slice in words that need no manual."""
     if kind == "label":
         return f"label is {visible(name)}"
     if kind == "tough":
@@ -318,7 +318,7 @@ def tough(subset: str) -> str:
 
 
 def _spoken(title: str) -> str:
-    """A title of the document without underscores, and without `=` before another sign.
+    """A title from the document without underscores, and without `=` before a comparison sign.
 
     Examples:
         >>> _spoken("entity_length = ≥ 4"), _spoken("entity_length = 2")
@@ -331,7 +331,7 @@ def _spoken(title: str) -> str:
 
 
 def held_by_buckets(systems: Iterable[SystemScores]) -> dict[tuple[str, str], str]:
-    """What each bucket of each attribute holds, in words; it is the same for all systems."""
+    """What each bucket of each attribute holds, in words; the same for all systems."""
     return {
         (name, edges.name): bucket(edges)
         for system in systems
@@ -341,7 +341,7 @@ def held_by_buckets(systems: Iterable[SystemScores]) -> dict[tuple[str, str], st
 
 
 def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None = None) -> str:
-    """Where in the document a score is, in words; with `held` a bucket is named by what it holds.
+    """The path of a score in words; with `held`, a bucket is named by what it holds.
 
     Examples:
         >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
@@ -370,20 +370,20 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
 
 
 def slice_score(row: WeakSlice, system: SystemScores) -> str:
-    """The score of a slice by name; that of tokens is held against the F1 of all tokens."""
+    """The name of a slice's score, preceded by the unit unless it counts mentions."""
     table = system.attributes.get(row.attribute or "")
     score = SCORES.get(row.score, row.score)
     return score if table is None or table.unit == "mention" else f"{table.unit} {score}"
 
 
 def finding(one: Finding) -> str:
-    """One finding as a sentence with its number and its count."""
+    """A finding as a sentence with its number and its count."""
     headline, rest = finding_parts(one)
     return f"{headline}: {rest}{agreement(one)}."
 
 
 def agreement(found: Finding) -> str:
-    """How many runs show a finding, and the one that its numbers are of; nothing where there is one run.
+    """How many runs show a finding, and which run its numbers are from; empty for a single run.
 
     Examples:
         >>> agreement(Finding(kind="gain", system="a", score="f1", value=0.3, count=64, path=(), filter={},
@@ -477,7 +477,7 @@ def _lead(finding: Finding) -> tuple[str, str]:
 
 
 def _mentions(path: Sequence[str]) -> str:
-    """The mentions that a score of the document is about."""
+    """The mentions that a score in the document is about, in words."""
     head, name = path[0], visible(path[1])
     if head == "tough":
         return f"mentions {tough(name)}"

@@ -1,4 +1,4 @@
-"""One self-contained page from a result document: no network, no server, the same bytes every time."""
+"""A self-contained HTML page for a result document: no network, no server, reproducible byte for byte."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from spanwise.document import DocumentLike
 
 
 def render(document: DocumentLike) -> str:
-    """The page of an evaluation, a comparison, a description or a study.
+    """Render the page of an evaluation, a comparison, a description or a study.
 
-    Needs the packages of the extra `report`.
+    Needs the packages of the `report` extra.
     """
     from spanwise.errors import MissingExtra
 

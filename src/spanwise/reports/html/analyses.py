@@ -1,4 +1,4 @@
-"""What the pages without charts show: description, split, agreement, suspects, slices, placed answers."""
+"""Template values of pages without charts: description, split, agreement, suspects, slices, answers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from spanwise.reports import _wording as words
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
 
 
-MarkedPiece: TypeAlias = tuple[str, str]  # text, and the label of the mention it is, "" outside
+MarkedPiece: TypeAlias = tuple[str, str]  # a text and the label of its mention, "" outside mentions
 
 
 class LabeledSpan(Protocol):
-    """A mention by its positions and its label."""
+    """Anything with positions and a label."""
 
     @property
     def start(self) -> int: ...
@@ -47,7 +47,9 @@ class LabeledSpan(Protocol):
 
 
 def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[MarkedPiece]:
-    """Pieces of tokens, or of one text by characters; of overlapping mentions the first and longest is shown.
+    """Cut tokens, or the characters of a single text, into pieces with and without a label.
+
+    Of overlapping mentions, the first and longest is shown.
 
     Examples:
         >>> from spanwise.document.dataset import SuspectMention
@@ -58,23 +60,23 @@ def marked(text: Sequence[str], mentions: Sequence[LabeledSpan]) -> list[MarkedP
     units: Sequence[str] = text[0] if by_characters else text
     join = "" if by_characters else " "
     pieces: list[MarkedPiece] = []
-    at = 0
+    position = 0
     for mention in sorted(mentions, key=lambda mention: (mention.start, -mention.end, mention.label)):
-        if mention.start < at:
+        if mention.start < position:
             continue
-        if mention.start > at:
-            pieces.append((join.join(units[at : mention.start]), ""))
+        if mention.start > position:
+            pieces.append((join.join(units[position : mention.start]), ""))
         pieces.append((join.join(units[mention.start : mention.end]), mention.label))
-        at = mention.end
-    if at < len(units):
-        pieces.append((join.join(units[at:]), ""))
+        position = mention.end
+    if position < len(units):
+        pieces.append((join.join(units[position:]), ""))
     return pieces
 
 
 # ---- description -----------------------------------------------------------------------------------
 
 
-Remark = tuple[str, str, str, str]  # the sign, what stands out, the rest, and where it leads
+Remark = tuple[str, str, str, str]  # sign, emphasised text, the rest, and link target
 
 
 def description_parts(document: Description) -> dict[str, object]:
@@ -90,7 +92,7 @@ def description_parts(document: Description) -> dict[str, object]:
 
 
 def remarks(facts: DatasetFacts) -> list[Remark]:
-    """What a reader of the data should know before a system is run."""
+    """What to know about the data before running a system on it."""
     remarks: list[Remark] = []
     unseen = None if not facts.tough else facts.tough.get("UNSEEN-ANY")
     if unseen is not None:
@@ -118,7 +120,7 @@ def remarks(facts: DatasetFacts) -> list[Remark]:
 
 
 def held(bucket: DescribedBucket) -> str:
-    """What a bucket holds, in words, where that is more than its name."""
+    """What a bucket holds, in words; empty if that is just its name."""
     text = words.bucket(bucket)
     return "" if text == bucket.name else text
 
@@ -127,7 +129,7 @@ def held(bucket: DescribedBucket) -> str:
 
 
 def split_parts(document: Split) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of a split needs."""
     return {"template": "split.html.jinja", "title": "split", "data": None, "split": document}
 
 
@@ -151,7 +153,7 @@ class SentenceSides(Struct, frozen=True):
 
 
 def agreement_parts(document: Agreement) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of an agreement needs."""
     counts = document.disagreement
     alone = counts.get("FN", 0) + counts.get("FP", 0)
     return {
@@ -172,12 +174,12 @@ def _decimal(value: float | None) -> str:
 
 
 def _matrix(document: Agreement) -> list[list[float | None]]:
-    """F1 of every pair, annotators as rows and columns in their order; None on the diagonal."""
+    """The F1 of every pair of annotators, as rows and columns; None on the diagonal."""
     names = document.annotators
-    place = {name: number for number, name in enumerate(names)}
+    position = {name: index for index, name in enumerate(names)}
     table: list[list[float | None]] = [[None] * len(names) for _ in names]
     for pair in document.pairs:
-        first, second = (place[name] for name in pair.annotators)
+        first, second = (position[name] for name in pair.annotators)
         table[first][second] = table[second][first] = pair.overall.f1
     return table
 
@@ -194,7 +196,7 @@ def _sides(example: DisagreementExample) -> SentenceSides:
 
 
 def suspects_parts(document: Suspects) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of suspects needs."""
     effects = {name: {effect.k: effect.f1 for effect in row} for name, row in document.effects.items()}
     steps = sorted({k for row in effects.values() for k in row})
     return {
@@ -208,7 +210,7 @@ def suspects_parts(document: Suspects) -> dict[str, object]:
 
 
 def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
-    """The sentence as gold has it and as it is proposed; nothing where the text is left out."""
+    """The sentence with its gold and its proposed mention; empty if the text was left out."""
     if not suspect.tokens:
         return {"gold": [], "proposal": []}
     return {
@@ -221,7 +223,7 @@ def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
 
 
 def slices_parts(document: Slices) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of slices needs."""
     return {
         "template": "slices.html.jinja",
         "title": "slices",
@@ -262,7 +264,7 @@ LEFTOVERS = {
 
 
 class ListedAnswer(Struct, frozen=True):
-    """An answer to look at: its kind, its text and place, and what there is to say of it."""
+    """An answer to look at: its kind, its text, where it is from, and why it is listed."""
 
     kind: str
     unit: int
@@ -277,7 +279,7 @@ class ListedAnswer(Struct, frozen=True):
 class AnswersPanel(Struct, frozen=True):
     """The tables of one file of answers: scores by policy, and the answers to look at, by kind."""
 
-    policies: list[tuple[str, str, Score, float | None, bool]]  # name, what it does, score, ceiling, has one
+    policies: list[tuple[str, str, Score, float | None, bool]]  # name, summary, score, ceiling, has a ceiling
     strings: list[tuple[str, Score]]
     kinds: list[tuple[str, str, int]]
     rows: list[ListedAnswer]
@@ -285,7 +287,7 @@ class AnswersPanel(Struct, frozen=True):
 
 
 def placement_parts(document: PlacementDocument) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of placed answers needs."""
     return {
         "template": "placement.html.jinja",
         "title": "answers",
@@ -295,7 +297,7 @@ def placement_parts(document: PlacementDocument) -> dict[str, object]:
 
 
 def panel(document: PlacementDocument) -> AnswersPanel:
-    """What the page shows of one file of answers."""
+    """The tables that the page shows for one file of answers."""
     counts = document.answers
     whole = {
         "failed": document.units.failed,
@@ -322,8 +324,8 @@ def panel(document: PlacementDocument) -> AnswersPanel:
         ],
         strings=[
             (f"{name}, {how}s", score)
-            for name, both in strings.items()
-            for how, score in (("set", both.set), ("multiset", both.multiset))
+            for name, scored in strings.items()
+            for how, score in (("set", scored.set), ("multiset", scored.multiset))
         ],
         kinds=[(kind, title, whole[kind]) for kind, title in LEFTOVERS.items() if whole[kind]],
         rows=rows,
@@ -338,12 +340,12 @@ def _listed(answer: Leftover | PlacedAnswer, kind: str, why: str) -> ListedAnswe
 
 
 def _candidates(answer: PlacedAnswer) -> str:
-    """How many candidates an ambiguous answer has, and which it was given."""
-    told = {True: ", right", False: ", not gold", None: ""}[answer.right]
-    where = f"; placed at token {answer.start}{told}" if answer.start is not None else ""
+    """How many candidates an ambiguous answer has, and where it was placed."""
+    verdict = {True: ", right", False: ", not gold", None: ""}[answer.right]
+    where = f"; placed at token {answer.start}{verdict}" if answer.start is not None else ""
     return f"{answer.candidates} candidates at level {answer.level}{where}"
 
 
 def _spelling(answer: PlacedAnswer) -> str:
-    """How the text spells an answer that was found beyond level exact."""
+    """How the text spells an answer that does not match it exactly."""
     return f"{answer.level}: the text says “{answer.surface}”" if answer.surface else answer.level

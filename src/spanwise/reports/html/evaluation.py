@@ -1,4 +1,4 @@
-"""What the pages with charts show: evaluation, study and confidence scores."""
+"""Template values of pages with charts: evaluation, study and confidence scores."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ from spanwise.reports.html.verdicts import (
 
 
 class Standing(Struct, frozen=True):
-    """One row of the leaderboard; the places of its band and its dots are percents of the axis."""
+    """One row of the leaderboard; the positions of its band and its dots are in percent of the axis."""
 
     place: int
     letter: str
     name: str
     short: str
-    brief: str  # for the narrowest places
+    brief: str  # for narrow columns
     system: SystemScores
-    score: float | None  # the primary one; the mean where there are runs
+    score: float | None  # the primary score; with several runs, its mean
     scores: Mapping[str, float | None]  # f1, precision, recall, macro, fair
     spread: float | None  # of F1 over runs
     beats: str
     dot: float | None
     band: tuple[float, float] | None
     interval: Interval | None
-    runs: Sequence[float]  # where the runs lie
-    ties: Sequence[str]  # for each group of systems that cannot be told apart: how its bracket runs here
+    runs: Sequence[float]  # the positions of the runs on the axis
+    ties: Sequence[str]  # per group of systems that cannot be told apart: the classes of its bracket
 
 
 class MatrixCell(Struct, frozen=True):
-    """One cell of the significance matrix: row less column."""
+    """One cell of the significance matrix: the row's score minus the column's."""
 
     text: str
     says: str
@@ -76,7 +76,7 @@ COLUMNS = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro", "fair"
 
 
 def standings_of(shown: ShownDataset) -> list[Standing]:
-    """Every system with its rank, its place on a common axis and the brackets that it is in."""
+    """Every system with its rank, its position on a common axis and its brackets."""
     order, document = shown.order, shown.document
     ends = {name: both_ends(shown.score_interval(name)) for name in order}
     runs = {name: run_values(shown, name, PRIMARY[shown.primary]) for name in order}
@@ -112,15 +112,15 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
     return rows
 
 
-def _bracket(place: int, group: tuple[int, int]) -> str:
+def _bracket(rank: int, group: tuple[int, int]) -> str:
     first, last = group
-    if not first <= place <= last:
+    if not first <= rank <= last:
         return ""
-    return " ".join(["on", *(["first"] if place == first else []), *(["last"] if place == last else [])])
+    return " ".join(["on", *(["first"] if rank == first else []), *(["last"] if rank == last else [])])
 
 
 def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
-    """The runs of ranks in which no pair differs significantly, from first to last; none lies in another."""
+    """The longest ranges of ranks, first to last, within which no pair differs significantly."""
     differ = {
         frozenset(row.systems)
         for row in document.comparisons
@@ -142,14 +142,14 @@ def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def matrix(shown: ShownDataset) -> list[list[MatrixCell | None]]:
-    """The difference of the primary score between any two systems, shaded where it is significant."""
+    """The difference in the primary score between any two systems, shaded if significant."""
     order, document = list(shown.order), shown.document
     tests = {row.systems: test for row in document.comparisons if (test := row.primary) is not None}
     about = words.PRIMARY_SCORES[shown.primary]
     most = max((abs(test.difference or 0.0) for test in tests.values()), default=0.0)
     return [
-        [None if one == other else _cell(order, i, j, tests, most, about) for j, other in enumerate(order)]
-        for i, one in enumerate(order)
+        [None if system == other else _cell(order, i, j, tests, most, about) for j, other in enumerate(order)]
+        for i, system in enumerate(order)
     ]
 
 
@@ -161,11 +161,11 @@ def _cell(
     most: float,
     about: str,
 ) -> MatrixCell:
-    one, other = order[row], order[column]
-    test, sign = tests.get((one, other)), 1
+    system, other = order[row], order[column]
+    test, sign = tests.get((system, other)), 1
     if test is None:
-        test, sign = tests.get((other, one)), -1
-    names = f"{words.visible(one)} − {words.visible(other)}"
+        test, sign = tests.get((other, system)), -1
+    names = f"{words.visible(system)} − {words.visible(other)}"
     if test is None or test.difference is None:
         return MatrixCell("", f"{names}: not tested", "", (row, column))
     difference = sign * test.difference
@@ -173,34 +173,34 @@ def _cell(
     shade = ""
     if test.significant and most:
         shade = f"h{max(1, round(10 * (abs(difference) / most) ** 0.5))}" + (" neg" if difference < 0 else "")
-    p_said = p if p.startswith("<") else f"= {p}"
-    says = f"{names}: {words.signed(difference)} {about}, p {p_said}"
+    p_text = p if p.startswith("<") else f"= {p}"
+    says = f"{names}: {words.signed(difference)} {about}, p {p_text}"
     return MatrixCell(words.signed(difference), says, shade, (row, column))
 
 
 def brackets(rows: Iterable[Standing]) -> int:
-    """How many groups of systems cannot be told apart."""
+    """The number of groups of systems that cannot be told apart."""
     return max((len(row.ties) for row in rows), default=0)
 
 
-# ---- the confusion matrix: the labels with most errors, and all others as one ----------------------
+# ---- the confusion matrix: the labels with most errors, and all others merged ----------------------
 
 
-MOST_LABELS = 16  # a wider matrix would not be read
+MOST_LABELS = 16  # a wider matrix would be hard to read
 
 
 class ConfusionView(Struct, frozen=True):
-    """A confusion matrix as it is shown; the last label may be `others`, which no link leads to."""
+    """A confusion matrix as it is shown; the last label may be `others`, which has no links."""
 
     labels: Sequence[str]
     counts: Sequence[Sequence[int]]
     missed: Sequence[int]
     spurious: Sequence[int]
-    merged: int  # how many labels the last one stands for; 0: none
+    merged: int  # how many labels the last one stands for; 0 if none
 
     @property
     def total(self) -> int:
-        """All errors."""
+        """The number of errors in all cells."""
         return sum(map(sum, self.counts)) + sum(self.missed) + sum(self.spurious)
 
     @property
@@ -211,12 +211,12 @@ class ConfusionView(Struct, frozen=True):
         )
 
     def linked(self, *places: int) -> bool:
-        """Whether a cell is about labels that the examples can be chosen by."""
-        return not self.merged or all(place < len(self.labels) - 1 for place in places)
+        """Whether examples can be filtered by the labels of a cell."""
+        return not self.merged or all(index < len(self.labels) - 1 for index in places)
 
 
 def confusion_view(confusion: Confusion, most: int = MOST_LABELS) -> ConfusionView:
-    """The labels ordered by their errors; beyond `most` they are added up.
+    """The labels ordered by their errors; those beyond `most` are merged.
 
     Examples:
         >>> table = Confusion(labels=("A", "B", "C"), counts=((0, 0, 0), (0, 0, 2), (0, 1, 0)),
@@ -249,11 +249,11 @@ def confusion_view(confusion: Confusion, most: int = MOST_LABELS) -> ConfusionVi
 # ---- the page of an evaluation ---------------------------------------------------------------------
 
 
-FEWEST_ON_BOARD = 3  # systems from which on a page has a leaderboard
+FEWEST_ON_BOARD = 3  # a page with fewer systems has no leaderboard
 
 
 class DatasetView(Struct, frozen=True):
-    """What the templates show of one dataset: the leaderboard, and each system alone."""
+    """What the templates show for one dataset: the leaderboard, and each system alone."""
 
     name: str
     document: Evaluation
@@ -267,12 +267,12 @@ class DatasetView(Struct, frozen=True):
     about: str  # the primary score
     beside: Sequence[tuple[str, str]]  # the other scores and their short names
     charts: Mapping[str, Markup]
-    middle: Mapping[str, str]  # which run stands for a system that has several, in words
+    middle: Mapping[str, str]  # the run that represents a system with several, in words
     untested: str  # why some pairs have no test, in words
 
 
 def _untested(shown: ShownDataset) -> str:
-    """Why some pairs of systems were not tested, in words; nothing where all were."""
+    """Why some pairs of systems were not tested, in words; empty if all were."""
     systems = len(shown.order)
     if len(shown.document.comparisons) >= systems * (systems - 1) // 2:
         return ""
@@ -282,7 +282,7 @@ def _untested(shown: ShownDataset) -> str:
 
 
 def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
-    """What the templates show of one dataset, with the charts that were drawn of it."""
+    """What the templates show for one dataset, including its charts."""
     standings = standings_of(shown)
     return DatasetView(
         name=shown.name,
@@ -298,7 +298,7 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         beside=[(key, title) for key, title in COLUMNS.items() if key != shown.primary],
         charts={name: Markup(chart) for name, chart in drawn.items()},
         untested=_untested(shown),
-        middle={name: _said_run(shown, name) for name in shown.order if shown.several(name)},
+        middle={name: _worded_run(shown, name) for name in shown.order if shown.several(name)},
     )
 
 
@@ -324,13 +324,13 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
 
 
 def packed_set(shown: ShownDataset) -> dict[str, object]:
-    """What the scripts know of one dataset; with two systems or more, of every pair of them."""
+    """The data of one dataset for the scripts; with two or more systems, also that of every pair."""
     packed = contents(shown)
     return {**packed, "board": packed_pairs(shown)} if len(shown.order) > 1 else packed
 
 
 def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
-    """The page of one system or two, which are compared in every chart."""
+    """The template values for one or two systems, which are compared in every chart."""
     return {
         "template": "evaluation.html.jinja",
         "order": view.order,
@@ -348,26 +348,26 @@ def _few(document: Evaluation, view: DatasetView) -> dict[str, object]:
 
 
 def own_drawings(shown: ShownDataset) -> list[marks.Drawing]:
-    """The charts of each system alone: what it is compared by is drawn for the pair that is chosen.
+    """The charts of each system alone; comparisons are drawn by the script for the chosen pair.
 
-    Their numbers lead to sentences, so that of several runs one is drawn, which their titles name.
+    Their numbers link to sentences, so of several runs only one is drawn, and the titles name it.
     """
     style = Style(PAGE, linked=True)
     document = shown.document
     drawings = []
     for index, name in enumerate(shown.order):
         alone = replace(document, systems={name: document.systems[name]}, comparisons=())
-        of_run = f", {_said_run(shown, name)}" if shown.several(name) else ""
+        of_run = f", {_worded_run(shown, name)}" if shown.several(name) else ""
         for make in (errors.gains, errors.shares, evaluation.slices, errors.diagnosis):
             drawing = make(alone, name, style)
             if drawing is not None:
-                titled_so = f"{drawing.title}{of_run}"
-                drawings.append(replace(drawing, name=f"{drawing.name}-{index}", title=titled_so))
+                title = f"{drawing.title}{of_run}"
+                drawings.append(replace(drawing, name=f"{drawing.name}-{index}", title=title))
     return drawings
 
 
-def _said_run(shown: ShownDataset, name: str) -> str:
-    """The run that stands for a system with several, in words."""
+def _worded_run(shown: ShownDataset, name: str) -> str:
+    """The run that represents a system with several, in words."""
     runs = shown.runs[name]
     return f"run {words.visible(middle_run(runs))}, the median of {len(runs)} by F1"
 
@@ -379,7 +379,7 @@ def _title(document: Evaluation) -> str:
 
 
 def _attributes(shown: ShownDataset) -> list[str]:
-    """The attributes that any system has, the widest gap of the best system first."""
+    """The attributes of all systems, ordered by the gap of the best system, widest first."""
     gaps: dict[str, float] = {}
     for name in shown.order:
         for attribute, table in shown.document.systems[name].attributes.items():
@@ -410,7 +410,7 @@ def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list
 
 
 class IncreaseTable(Struct, frozen=True):
-    """The relative increase of F1 of one system over another, by dataset, attribute and bucket."""
+    """The relative increase in F1 of one system over another, by dataset, attribute and bucket."""
 
     columns: list[tuple[str, list[str]]]
     rows: Mapping[str, Mapping[tuple[str, str], float | None]]
@@ -506,15 +506,15 @@ CHARTS = {
 
 
 def confidence_parts(document: Confidence) -> dict[str, object]:
-    """The values that the template needs."""
+    """The values that the template of confidence scores needs."""
     from spanwise.reports._charts import analyses
 
     names = list(document.systems)
     with marks.unchecked():
         drawings = analyses.confidence_drawings(document, Style(PAGE))
-    # A name on the page must not depend on what a system is called.
-    place = {f"{kind}-{name}": f"{kind}-{at}" for at, name in enumerate(names) for kind in CHARTS}
-    drawn = svg([replace(drawing, name=place[drawing.name]) for drawing in drawings])
+    # Names on the page must not depend on the names of systems.
+    page_name = {f"{kind}-{name}": f"{kind}-{index}" for index, name in enumerate(names) for kind in CHARTS}
+    drawn = svg([replace(drawing, name=page_name[drawing.name]) for drawing in drawings])
     return {
         "template": "confidence.html.jinja",
         "title": "confidence",

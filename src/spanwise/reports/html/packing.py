@@ -30,19 +30,19 @@ _CODE = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 Mention: TypeAlias = GoldMention | PredictedMention
-Where: TypeAlias = Callable[[int, int], tuple[int, int]]  # where a span lies among the tokens that are shown
+Where: TypeAlias = Callable[[int, int], tuple[int, int]]  # maps a span to the tokens that are shown
 
 
 def packed(value: Mapping[str, object]) -> str:
-    """Anything for the page's script: base64 of deflated JSON."""
+    """A value for the script of the page: JSON, deflated, in base64."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # Halves of surrogate pairs have no UTF-8; the page shows them as what they are not: a mark.
+    # Unpaired surrogates cannot be encoded as UTF-8; the page shows a question mark instead.
     data = text.encode("utf-8", "replace")
     return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
 
 
 def contents(shown: ShownDataset) -> dict[str, object]:
-    """What the script needs to show examples: names once, then columns of numbers that point to them."""
+    """The data the script needs to show examples: lists of names, and columns of indices into them."""
     document = shown.document
     systems = list(shown.run_names)
     labels = labels_of(document)
@@ -50,13 +50,13 @@ def contents(shown: ShownDataset) -> dict[str, object]:
     attributes = _attributes(document)
     packer = _Packer(systems, labels, tough, attributes)
     rows = [packer.sentence(row) for row in shown.sentences]
-    place = {name: at for at, name in enumerate(systems)}
+    position = {name: index for index, name in enumerate(systems)}
     return {
         "name": shown.name, "names": list(shown.order), "systems": systems, "labels": labels, "tough": tough,
-        "middle": [place[shown.middle(name)] for name in shown.order],
+        "middle": [position[shown.middle(name)] for name in shown.order],
         "owner": [list(shown.order).index(name) for name, _ in shown.run_names.values()],
         "toughWords": words.TOUGH, "outcomes": words.OUTCOMES, "attributes": attributes,
-        "redacted": document.settings.redacted, "known": _known(shown, systems),
+        "redacted": document.settings.redacted, "known": _filter_counts(shown, systems),
         "confidence": document.settings.confidence,
         "z": NormalDist().inv_cdf((1 + document.settings.confidence) / 2),
         "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
@@ -66,13 +66,15 @@ def contents(shown: ShownDataset) -> dict[str, object]:
 
 
 def labels_of(document: Evaluation) -> list[str]:
-    """The labels that some system has scores of, the most frequent gold ones first."""
-    known = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
-    return list(dict.fromkeys([*(one for one in document.dataset.labels_in_order if one in known), *known]))
+    """The labels for which some system has scores, the most frequent gold labels first."""
+    scored = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
+    return list(
+        dict.fromkeys([*(label for label in document.dataset.labels_in_order if label in scored), *scored])
+    )
 
 
 def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | str:
-    """The unit of each sentence that intervals rest on; in words where the page cannot know it."""
+    """The resampling unit of each sentence; only its name if the units are not in the document."""
     if document.settings.unit == "sentence":
         return list(range(len(sentences)))
     if document.settings.unit != "document" or any(row.document in (None, UNSET) for row in sentences):
@@ -82,12 +84,12 @@ def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | s
 
 
 def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dict[str, object] | None:
-    """Every mention as numbers of the page's own lists; None where the document has none of this."""
+    """Every mention as indices into the lists of the page; None if the document does not have them."""
     if document.mentions is UNSET or (
         document.mentions.gold and not set(systems) <= set(document.mentions.systems)
     ):
         return None
-    from spanwise.evaluation import CodedSystem, unpacked_codes  # heavy, and not every page needs it
+    from spanwise.evaluation import CodedSystem, unpacked_codes  # lazy: heavy, and few pages need it
 
     about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
     coded = unpacked_codes(document.mentions, place="the document")
@@ -118,17 +120,17 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
             _recoded(columns["tough"], masks) if "tough" in columns else None,
         ]
 
-    def system(one: CodedSystem) -> list[object]:
-        return [_characters(one.found), *side([one.paired, one.alone])]
+    def system(coded_system: CodedSystem) -> list[object]:
+        return [_characters(coded_system.found), *side([coded_system.paired, coded_system.alone])]
 
     return {**about, "gold": side([coded.gold]), "systems": [system(coded.systems[name]) for name in systems]}
 
 
-FIRST = 40  # the character that stands for 0: those from it on need no escape but one
+FIRST = 40  # the code of the character for 0; of those that follow, only the backslash needs escaping
 
 
 def _characters(column: Column) -> str | list[int]:
-    """Numbers from -1 on, each as one character; as they are where one is too large for that."""
+    """Numbers from -1 up as one character each; unchanged if one of them is too large."""
     if int(column.max(initial=0)) >= 0xD800 - FIRST:
         return [int(value) for value in column]
     return (column.astype(np.int64) + FIRST).astype("<u4").tobytes().decode("utf-32-le")
@@ -138,17 +140,17 @@ def _recoded(column: Column, table: Sequence[int]) -> str | list[int]:
     return _characters(np.asarray(table or [0])[column])
 
 
-def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[object]]]:
-    """Gold, predicted and correct of every run, and an interval, for each single filter."""
-    known: dict[str, list[list[object]]] = {}
+def _filter_counts(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[object]]]:
+    """For each single filter: gold, predicted and correct counts of every run, with an interval."""
+    counts: dict[str, list[list[object]]] = {}
 
-    def add(key: str, place: int, cell: ExactScores | BucketScores) -> None:
-        rows = known.setdefault(key, [[0, 0, 0] for _ in names])
-        rows[place] = [cell.gold, cell.predicted, cell.correct, *(cell.ends("f1") or ())]
+    def add(key: str, index: int, cell: ExactScores | BucketScores) -> None:
+        rows = counts.setdefault(key, [[0, 0, 0] for _ in names])
+        rows[index] = [cell.gold, cell.predicted, cell.correct, *(cell.ends("f1") or ())]
 
-    def add_subset(key: str, place: int, cell: SubsetRecall) -> None:
-        rows = known.setdefault(key, [[0, None, 0] for _ in names])
-        rows[place] = [cell.mentions, None, cell.correct, *(cell.ends("recall") or ())]
+    def add_subset(key: str, index: int, cell: SubsetRecall) -> None:
+        rows = counts.setdefault(key, [[0, None, 0] for _ in names])
+        rows[index] = [cell.mentions, None, cell.correct, *(cell.ends("recall") or ())]
 
     for index, (name, run) in enumerate(shown.run_names.values()):
         system: SystemScores = shown.runs[name][run]
@@ -161,11 +163,11 @@ def _known(shown: ShownDataset, names: Sequence[str]) -> dict[str, list[list[obj
             if buckets.unit == "mention":
                 for bucket in buckets.buckets:
                     add(f"bucket\n{attribute}\n{bucket.name}", index, bucket)
-    return known
+    return counts
 
 
 def _columns(rows: Sequence[Sequence[object]]) -> list[list[object]]:
-    """The rows turned: texts beside texts and numbers beside numbers deflate a sixth better."""
+    """Transpose the rows: with texts next to texts, and numbers to numbers, they deflate a sixth better."""
     return [[row[at] if at < len(row) else 0 for row in rows] for at in range(6)]
 
 
@@ -180,7 +182,7 @@ class PackedAttribute(TypedDict):
 
 
 def _attributes(document: Evaluation) -> list[PackedAttribute]:
-    """The attributes of mentions, as any system has them."""
+    """The attributes of mentions, with the buckets that any system has."""
     attributes: dict[str, PackedAttribute] = {}
     for system in document.systems.values():
         for name, table in system.attributes.items():
@@ -205,7 +207,7 @@ def _bounds(bucket: BucketScores) -> list[float | bool | None]:
 
 
 class _Packer:
-    """Turns sentences of the document into rows; unknown labels and buckets join their lists."""
+    """Turns sentences of the document into rows; labels without scores are added to the list of labels."""
 
     def __init__(
         self,
@@ -227,35 +229,35 @@ class _Packer:
         tokens, where, offsets = _text(row)
         gold = [
             [
-                *where(one.start, one.end), self.code(one.label),
-                [_CODE[one.outcome[name]] for name in self._systems],
-                [_or_none(one.partner.get(name)) for name in self._systems],
-                sum(1 << self.tough[name] for name in one.tough or () if name in self.tough),
-                self._buckets(one), *_parts(one, where),
+                *where(mention.start, mention.end), self.code(mention.label),
+                [_CODE[mention.outcome[name]] for name in self._systems],
+                [_or_minus_one(mention.partner.get(name)) for name in self._systems],
+                sum(1 << self.tough[name] for name in mention.tough or () if name in self.tough),
+                self._buckets(mention), *_parts(mention, where),
             ]
-            for one in row.gold
+            for mention in row.gold
         ]  # fmt: skip
         systems = [
-            [self._predicted(one, where, gold) for one in row.systems.get(name) or ()]
+            [self._predicted(mention, where, gold) for mention in row.systems.get(name) or ()]
             for name in self._systems
         ]
         packed_row = [str(row.id), row.source or "", tokens, gold, systems]
         return [*packed_row, offsets] if offsets else packed_row
 
     def _predicted(
-        self, one: PredictedMention, where: Where, gold: Sequence[Sequence[object]]
+        self, mention: PredictedMention, where: Where, gold: Sequence[Sequence[object]]
     ) -> list[object] | int:
-        """A predicted mention; of a right one the place of its gold mention, which says all of it."""
-        start, end = where(one.start, one.end)
-        label, buckets, rest = self.code(one.label), self._buckets(one), _rest(one, where)
-        if one.outcome == "TP" and one.partner is not None:
-            partner = gold[one.partner]
+        """A predicted mention; if it equals its gold mention in everything, just the index of that."""
+        start, end = where(mention.start, mention.end)
+        label, buckets, rest = self.code(mention.label), self._buckets(mention), _rest(mention, where)
+        if mention.outcome == "TP" and mention.partner is not None:
+            partner = gold[mention.partner]
             if [start, end, label, buckets, *rest] == [*partner[:3], *partner[6:]]:
-                return one.partner
-        return [start, end, label, _CODE[one.outcome], _or_none(one.partner), buckets, *rest]
+                return mention.partner
+        return [start, end, label, _CODE[mention.outcome], _or_minus_one(mention.partner), buckets, *rest]
 
     def code(self, label: str) -> int:
-        """The number of a label."""
+        """The index of a label, which is added if it is new."""
         if label not in self._label:
             self._label[label] = len(self._labels)
             self._labels.append(label)
@@ -266,8 +268,8 @@ class _Packer:
         return [codes.get(own.get(name) or "", -1) for name, codes in self.attributes]
 
 
-def _or_none(place: int | None) -> int:
-    return -1 if place is None else place
+def _or_minus_one(index: int | None) -> int:
+    return -1 if index is None else index
 
 
 def _parts(mention: Mention, where: Where) -> list[object]:
@@ -275,19 +277,19 @@ def _parts(mention: Mention, where: Where) -> list[object]:
 
 
 def _rest(mention: PredictedMention, where: Where) -> list[object]:
-    """The parts of a mention that has several, and what was said of one that has no place."""
+    """The parts of a mention that has several, and the answer behind one without a position."""
     parts = _parts(mention, where)
     return [*(parts or [None]), mention.answer] if mention.answer else parts
 
 
 def _text(row: Sentence) -> tuple[object, Where, list[int]]:
-    """The tokens to show, how positions of mentions map to them, and where they lie in the text."""
+    """The tokens to show, the mapping from spans to them, and their offsets in the text."""
     if row.tokens is not UNSET:
         plain = all(token and not re.search(r"\s", token) for token in row.tokens)
         return (" ".join(row.tokens) if plain and row.tokens else list(row.tokens)), _span, []
-    mentions: list[Mention] = [*row.gold, *(one for rows in row.systems.values() for one in rows)]
+    mentions: list[Mention] = [*row.gold, *(mention for rows in row.systems.values() for mention in rows)]
     if row.text is UNSET:
-        # Redacted: as many blanks as there were tokens.
+        # Redacted: show as many blanks as there were tokens.
         length = row.length or max((mention.end for mention in mentions), default=0)
         return int(length), _span, []
     return _pieces(row.text, mentions)
@@ -298,7 +300,7 @@ def _span(start: int, end: int) -> tuple[int, int]:
 
 
 def _pieces(text: str, mentions: Sequence[Mention]) -> tuple[list[str], Where, list[int]]:
-    """Words and signs of a text, cut wherever a mention begins or ends, so that spans fall on pieces."""
+    """Words and signs of a text, cut wherever a mention begins or ends, so that spans align with pieces."""
     cuts = {end for mention in mentions for end in (mention.start, mention.end)}
     cuts |= {end for mention in mentions for part in mention.parts or () for end in part}
     pieces: list[tuple[int, int]] = []
@@ -313,8 +315,8 @@ def _pieces(text: str, mentions: Sequence[Mention]) -> tuple[list[str], Where, l
         first, last = bisect_right(stops, start), bisect_left(starts, end)
         if first < last:
             return first, last
-        # A mention of nothing but blanks has no piece; it is put at the next one.
-        place = min(bisect_left(starts, start), max(len(pieces) - 1, 0))
-        return place, place + 1
+        # A mention of nothing but whitespace covers no piece; show it at the next one.
+        index = min(bisect_left(starts, start), max(len(pieces) - 1, 0))
+        return index, index + 1
 
     return [text[a:b] for a, b in pieces], where, [end for piece in pieces for end in piece]

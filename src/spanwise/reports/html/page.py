@@ -1,4 +1,4 @@
-"""Put the page together: charts, words and packed sentences in one template."""
+"""Assemble the page: charts, words and packed sentences in one template."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from spanwise.settings import CONFIDENCE
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
 
-# The values that the template of a kind of document needs, loaded when such a page is made: only some draw
-# charts.
+# The function that provides the template values of each kind of document, imported when such a page is
+# rendered: only some of them draw charts.
 PAGES = {
     "description": "analyses:description_parts",
     "split": "analyses:split_parts",
@@ -44,13 +44,13 @@ PAGES = {
 }
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")
-PAIR = "pair.js"  # of pages on which a pair is chosen
-ROWS = "rows.js"  # of pages with tables whose rows are chosen
+PAIR = "pair.js"  # for pages on which a pair can be chosen
+ROWS = "rows.js"  # for pages with tables whose rows can be filtered
 SENTENCES = ("where.js", "controls.js", "filter.js", "examples.js")
 
 
 def render(document: DocumentLike) -> str:
-    """The page as text. It allows itself no network and no code but its own, by hash."""
+    """Render the page as text; its policy allows no network and no code but its own scripts, by hash."""
     document = as_document(document)
     context = _parts(document)
     data = context["data"]
@@ -70,14 +70,14 @@ def render(document: DocumentLike) -> str:
 
 
 def _scripts(data: Mapping[str, Sequence[Mapping[str, object]]] | None) -> list[str]:
-    """The scripts that a page with these data needs, in the order in which they run."""
+    """The scripts that a page with this data needs, in the order in which they run."""
     if data is None:
         return list(ALWAYS)
     return [*ALWAYS, *([PAIR] if "board" in data["sets"][0] else []), *SENTENCES]
 
 
 def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
-    """The settings to list, as written in the JSON; those with a place of their own are left out."""
+    """The settings to list, as written in the JSON, without those shown elsewhere on the page."""
     plain: dict[str, object] = json.decode(json.encode(settings))
     elsewhere = ("command", "buckets", "attributes")
     return [
@@ -86,7 +86,7 @@ def chosen(settings: Settings | StudySettings) -> list[tuple[str, object]]:
 
 
 def _parts(document: Document) -> Parts:
-    """What the template of a kind of document asks for."""
+    """The values that the template of a document needs."""
     if isinstance(document, Evaluation) and document.systems:
         from spanwise.reports.html import evaluation
 
@@ -106,16 +106,16 @@ def _parts(document: Document) -> Parts:
 
 
 class FoldedParts:
-    """What is hidden at first, folded tables and views of other systems, packed with the data.
+    """Parts of the page that are hidden at first: folded tables and the views of other systems.
 
-    It deflates to an eighth, so that a page stays small whatever it can show.
+    They are packed with the data and deflate to an eighth of their size, which keeps pages small.
     """
 
     def __init__(self) -> None:
         self.parts: list[str] = []
 
     def keep(self, html: Markup) -> Markup:
-        """Keep `html` and give back the attribute of the element that the script puts it in."""
+        """Keep `html` and return the attribute for the element that the script will insert it into."""
         self.parts.append(str(html))
         return Markup(' data-part="{}"').format(len(self.parts) - 1)
 
@@ -133,7 +133,7 @@ def _policy(style: str, scripts: Sequence[str]) -> str:
 
 
 def policy_of(page: str) -> str:
-    """The policy that a page brings along: its first meta element says it."""
+    """The content security policy of a page, from its first meta element."""
     begin = page.index(_POLICY) + len(_POLICY)
     return html.unescape(page[begin : page.index('"', begin)])
 
@@ -164,18 +164,18 @@ def _environment() -> Environment:
 
 
 def setting(value: object) -> str:
-    """A setting in words: what a list or a table of names holds, one after the other."""
+    """A setting in words; the items of a list or a table are joined with commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{words.visible(key)} {setting(one)}" for key, one in value.items())
+        return ", ".join(f"{words.visible(key)} {setting(item)}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(map(setting, value))
     return words.visible(value)
 
 
 def mentions(number: float | None, text: str | None = None, **choices: str | None) -> Markup:
-    """A number of mentions as a link to them; 0 is not a link."""
+    """A number of mentions as a link to them; 0 is plain text."""
     shown = escape(words.count(number) if text is None else text)
     if not number:
         return shown
@@ -183,5 +183,5 @@ def mentions(number: float | None, text: str | None = None, **choices: str | Non
 
 
 def heat(number: float, most: float) -> int:
-    """Which of ten shades a count has; a root, since a few cells hold most errors."""
+    """Which of ten shades a count gets, on a square-root scale, since a few cells hold most errors."""
     return 0 if not number or not most else max(1, round(10 * (number / most) ** 0.5))

@@ -1,4 +1,4 @@
-"""The words of the page: verdicts, findings, and what two systems are compared by."""
+"""The words of the page: verdicts, findings, and the scores by which two systems are compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from spanwise.document.scores import (
     ScoreTest,
     SystemScores,
 )
-from spanwise.document.scores import Finding as Found
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports import _wording as words
@@ -33,18 +32,18 @@ from spanwise.reports._shown import Path, ShownDataset, both_ends, mean_score, r
 
 
 class VerdictItem(Struct, frozen=True):
-    """One sentence of the verdict: its sign, what stands out, the rest, and where it leads."""
+    """One sentence of the verdict: its sign, the emphasised start, the rest, and a link."""
 
     sign: str
     strong: str
     rest: str
     link: str | None = None
     href: str | None = None
-    even: bool = False  # two systems that differ in parts of the data but not overall: it is told first
+    even: bool = False  # the systems differ in parts of the data but not overall: shown first
 
 
 def verdict(document: Evaluation) -> list[tuple[str, str]]:
-    """The headline as pieces of text, each with the name of the system it is about, or nothing."""
+    """The headline as pieces of text, each with the system it names or an empty string."""
     order = ranked(document)
     first = order[0]
     primary = document.settings.primary or "f1"
@@ -70,7 +69,7 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
 
 
 def findings(document: Evaluation) -> list[VerdictItem]:
-    """The findings of the document, worded, each with a link to its mentions."""
+    """The findings of the document in words, each with a link to its mentions."""
     return [worded(document, finding) for finding in document.findings]
 
 
@@ -88,12 +87,12 @@ def worded(document: Evaluation, finding: Finding) -> VerdictItem:
 
 
 def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
-    """The item with how many runs show what it says."""
+    """The item, extended by how many runs show the finding."""
     return replace(item, rest=f"{item.rest.removesuffix('.')}{words.agreement(finding)}.")
 
 
 def _named(document: Evaluation, finding: Finding) -> str:
-    """The system that a finding is about, where there is more than one."""
+    """The system that a finding is about; empty if there is only one."""
     return words.visible(finding.system) if len(document.systems) > 1 else ""
 
 
@@ -153,7 +152,7 @@ def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
 
 
 def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str | None]:
-    """The count of a finding with its link; tokens are counted but lead nowhere."""
+    """The count of a finding and the link to its mentions; tokens have no link."""
     chosen: dict[str, str | None] = dict(finding.filter)
     number = finding.count
     if number is None:
@@ -163,7 +162,7 @@ def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str |
     if table is not None and table.unit != "mention":
         return words.plural(number, table.unit), None
     if finding.mentions is not UNSET and finding.mentions != number:
-        # Fewer than the slice holds: the finding counts what is wrong in it.
+        # Fewer than the slice holds: the finding counts only the errors in it.
         chosen.update(system=finding.system, outcome="wrong")
         return f"{words.count(number)} wrong", examples(number, unit="gold", **chosen)
     return words.plural(number, "mention"), examples(number, unit="gold", **chosen)
@@ -189,11 +188,11 @@ def _data(finding: Finding) -> VerdictItem:
     return VerdictItem("!", "Check the data:", rest, "method", "#method")
 
 
-# ---- a study: who leads on each dataset and over all, and whether that is chance -------------------
+# ---- a study: who leads on each dataset and over all of them, and whether that may be chance -------
 
 
 class DatasetVerdict(Struct, frozen=True):
-    """The leader on one dataset, the runner-up, and what the paired test says of the lead."""
+    """The leader on one dataset, the runner-up, and the paired test of the lead."""
 
     dataset: str
     leader: str
@@ -206,7 +205,7 @@ class DatasetVerdict(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """Whether the lead is beyond chance, in words."""
+        """Whether the lead is significant, in words."""
         if self.second is None:
             return ""
         if not self.tested:
@@ -219,14 +218,14 @@ class DatasetVerdict(Struct, frozen=True):
 
 
 class OverallVerdict(Struct, frozen=True):
-    """The leader by the mean over datasets, and what is said of it."""
+    """The leader by the mean over datasets, and the rest of the sentence about it."""
 
     leader: str
     said: str
 
 
 def averages(study: Study) -> dict[str, float | None]:
-    """The mean over datasets of each system's mean F1, for systems that have a score on all of them."""
+    """The mean over datasets of each system's mean score; None unless it has a score on all of them."""
     return {
         name: mean.mean if mean.used == len(study.datasets) else None
         for name, row in study.analyses.holistic.items()
@@ -264,53 +263,57 @@ def _ranked(means: Mapping[str, float | None]) -> list[tuple[str, float]]:
     return sorted(defined, key=lambda row: (-row[1], row[0]))
 
 
-def _dataset_test(study: Study, dataset: str, one: str, other: str) -> ScoreTest | None:
+def _dataset_test(study: Study, dataset: str, system: str, other: str) -> ScoreTest | None:
     rows = study.datasets[dataset].comparisons
     return next(
-        (row.score(score_path(study.analyses)) for row in rows if set(row.systems) == {one, other}), None
+        (row.score(score_path(study.analyses)) for row in rows if set(row.systems) == {system, other}), None
     )
 
 
 def overall_verdict(study: Study) -> OverallVerdict | None:
-    """Who has the highest mean over datasets, by how much, and on how many datasets that holds."""
+    """Who has the highest mean over datasets, by how much, and on how many datasets it leads."""
     order = _ranked(averages(study))
     if not order:
         return None
     (first, score), *rest = order
     number = len(study.datasets)
     datasets = words.plural(number, "dataset")
-    said = f" has the highest mean {words.study_score(study.analyses)} over {datasets}, {words.points(score)}"
+    sentence = (
+        f" has the highest mean {words.study_score(study.analyses)} over {datasets}, {words.points(score)}"
+    )
     if number == 1:
-        said = f" has the highest mean {words.study_score(study.analyses)}, {words.points(score)}"
+        sentence = f" has the highest mean {words.study_score(study.analyses)}, {words.points(score)}"
     if rest:
         second, below = rest[0]
-        said += f": {words.points(score - below)} above {words.visible(second)}"
-        said += _tested(study, first, second)
+        sentence += f": {words.points(score - below)} above {words.visible(second)}"
+        sentence += _tested(study, first, second)
     leads = [row for row in verdicts(study) if row.leader == first]
     sure = sum(row.significant for row in leads)
     if number > 1:
-        said += f". It leads on {len(leads)} of {number}"
+        sentence += f". It leads on {len(leads)} of {number}"
     if number > 1 and any(row.tested for row in leads):
-        said += f", on {sure or 'none'} of them beyond chance"
-    return OverallVerdict(first, f"{said}.")
+        sentence += f", on {sure or 'none'} of them beyond chance"
+    return OverallVerdict(first, f"{sentence}.")
 
 
-def _tested(study: Study, one: str, other: str) -> str:
-    """What was tested of the lead: with one dataset on that dataset, with several over all of them."""
+def _tested(study: Study, system: str, other: str) -> str:
+    """The test of the lead in words: on a single dataset, or over all of them."""
     if len(study.datasets) == 1:
-        test = _dataset_test(study, next(iter(study.datasets)), one, other)
-        return _said(None if test is None else test.p_corrected, test is not None and test.significant)
+        test = _dataset_test(study, next(iter(study.datasets)), system, other)
+        return _significance(
+            None if test is None else test.p_corrected, test is not None and test.significant
+        )
     pairs = study.analyses.bucket_wise.comparative
-    tests = (row.over_datasets for row in pairs if set(row.systems) == {one, other})
-    over = next((found for found in tests if isinstance(found, DatasetTest)), None)
+    tests = (row.over_datasets for row in pairs if set(row.systems) == {system, other})
+    over = next((candidate for candidate in tests if isinstance(candidate, DatasetTest)), None)
     if over is None:
         return ""
     if not decides(over):
         return f", but {words.plural(over.datasets, 'dataset')} are too few to test that"
-    return _said(given(over.p_corrected), bool(over.significant), " over datasets")
+    return _significance(given(over.p_corrected), bool(over.significant), " over datasets")
 
 
-def _said(p: float | None, significant: bool, over: str = "") -> str:
+def _significance(p: float | None, significant: bool, over: str = "") -> str:
     if p is None:
         return ""
     return (
@@ -327,7 +330,7 @@ SIGNS = {"−": "sminus", "+": "splus", "!": "scheck"}
 
 
 class Measured(Struct, frozen=True):
-    """A score that a pair is compared by: its name, its path, and which mentions it is about."""
+    """A score by which a pair is compared: its name, its path, and the mentions it is about."""
 
     title: str
     path: Path
@@ -337,20 +340,20 @@ class Measured(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """Scores that are compared in one table."""
+    """Scores that are compared in the same table."""
 
     title: str
     note: str
     rows: Sequence[Measured]
     slices: bool = False  # whether its rows are parts of the data
-    prefix: str = ""  # what the title of a row needs in front where it is on its own
+    prefix: str = ""  # put before the title of a row that is shown on its own
 
 
-# ---- what a pair is compared by -----------------------------------------------------------------
+# ---- the scores by which a pair is compared -----------------------------------------------------
 
 
 def groups(document: Evaluation) -> list[Group]:
-    """Every score that two systems can be compared by: overall, errors, tough subsets, labels, attributes."""
+    """The scores to compare two systems by: overall, errors, tough subsets, labels and attributes."""
     systems = list(document.systems.values())
     listed = [_overall(), _gains(), _tough(systems), _labels(document), *_attributes(systems)]
     return [group for group in listed if group.rows]
@@ -389,13 +392,13 @@ def _tough(systems: Sequence[SystemScores]) -> Group:
 
 
 def _labels(document: Evaluation) -> Group:
-    known: dict[str, int] = {}
+    gold_counts: dict[str, int] = {}
     for system in document.systems.values():
         for label, row in system.exact.labels.items():
-            known.setdefault(label, row.gold)
+            gold_counts.setdefault(label, row.gold)
     rows = [
         Measured(words.visible(label), ("exact", "labels", label, "f1"), gold, {"gold": label})
-        for label, gold in sorted(known.items(), key=lambda item: -item[1])
+        for label, gold in sorted(gold_counts.items(), key=lambda item: -item[1])
     ]
     return Group("Labels", "F1, the most frequent label first.", rows, slices=True, prefix="Label")
 
@@ -423,21 +426,21 @@ def _bucket(attribute: str, bucket: BucketScores, unit: str) -> Measured:
     )  # fmt: skip
 
 
-# ---- what the script is given -------------------------------------------------------------------
+# ---- the data of pairs for the script -----------------------------------------------------------
 
 
 def packed_pairs(shown: ShownDataset) -> dict[str, object]:
-    """What the script draws a pair from: the scores of every system, and the tests of every pair."""
+    """The data from which the script draws a pair: scores of every system and tests of every pair."""
     document, order = shown.document, shown.order
-    names, place = list(order), {name: at for at, name in enumerate(order)}
+    names, position = list(order), {name: at for at, name in enumerate(order)}
     measured = groups(document)
     paths = [row.path for group in measured for row in group.rows]
     row_of = {path: at for at, path in enumerate(paths)}
     comparisons = {
         (min(at), max(at)): row
         for row in document.comparisons
-        if place.keys() >= set(row.systems)  # a document may name systems that it does not hold
-        for at in [[place[name] for name in row.systems]]
+        if position.keys() >= set(row.systems)  # a document may compare systems that it does not contain
+        for at in [[position[name] for name in row.systems]]
     }
     return {
         "short": [shortened(name, 26) for name in names],
@@ -458,8 +461,8 @@ def packed_pairs(shown: ShownDataset) -> dict[str, object]:
     }
 
 
-def _own(shown: ShownDataset, name: str) -> Sequence[Found]:
-    """What is said of a system alone; of several runs what more than half of them show."""
+def _own(shown: ShownDataset, name: str) -> Sequence[Finding]:
+    """The findings about a system alone; with several runs, those that more than half of them show."""
     document = shown.document
     if not shown.several(name):
         return findings_of(document, name, None)
@@ -469,7 +472,7 @@ def _own(shown: ShownDataset, name: str) -> Sequence[Found]:
 
 
 def _numbers(shown: ShownDataset, name: str, path: Path) -> list[float | None] | None:
-    """A score in points with both ends of its interval; of several runs the mean, and the score of each."""
+    """A score in points with its interval; with several runs, their mean followed by each run's score."""
     if not shown.several(name):
         value, ends = score_at(shown.document.systems[name], path)
         both = both_ends(ends)
@@ -490,7 +493,7 @@ def _pair(
     shown: ShownDataset, names: Sequence[str], i: int, j: int,
     comparison: Comparison | None, row_of: Mapping[Path, int],
 ) -> dict[str, object]:  # fmt: skip
-    """The finding, the tests and the parts of the lead of the system at `i` over that at `j`."""
+    """The finding, the tests and the parts of the lead of the system at `i` over the one at `j`."""
     parts = {
         division: [[_part(division, part.name), *_bounded(part, sign)] for part in rows]
         for sign, lead in [_lead_parts(shown, names[i], names[j], comparison)]
@@ -509,16 +512,16 @@ def _pair(
 
 
 def _lead_parts(
-    shown: ShownDataset, one: str, other: str, comparison: Comparison | None
+    shown: ShownDataset, system: str, other: str, comparison: Comparison | None
 ) -> tuple[int, Mapping[str, Sequence[LeadPart]]]:
-    """The parts of a lead, and the sign that they have; of several runs the mean over all pairs of runs."""
+    """The sign and the parts of a lead; with several runs, the means over all pairs of runs."""
     if comparison is not None and comparison.lead:
-        return (1 if comparison.systems[0] == one else -1), comparison.lead
-    return 1, lead_over_runs(list(shown.runs[one].values()), list(shown.runs[other].values()))
+        return (1 if comparison.systems[0] == system else -1), comparison.lead
+    return 1, lead_over_runs(list(shown.runs[system].values()), list(shown.runs[other].values()))
 
 
 def _bounded(part: LeadPart, sign: int) -> list[float]:
-    """A contribution in points, and both ends of its interval where it has one."""
+    """A contribution in points, followed by both ends of its interval if it has one."""
     both = both_ends(part.interval) if part.interval else None
     ends = () if both is None else sorted(_points(sign * end) for end in both)
     return [_points(sign * part.contribution), *ends]
@@ -531,7 +534,7 @@ def _part(division: str, name: str) -> str:
 
 
 def _test_row(row: ScoreTest, sign: int) -> list[object]:
-    """Difference, both ends of its interval, p and whether it is significant."""
+    """A difference, both ends of its interval, its p-value and whether it is significant."""
     both = both_ends(row.interval)
     ends = [None, None] if both is None else sorted(_points(sign * end) for end in both)
     difference = None if row.difference is None else _points(sign * row.difference)
@@ -541,7 +544,7 @@ def _test_row(row: ScoreTest, sign: int) -> list[object]:
 def headline(
     shown: ShownDataset, names: Sequence[str], i: int, j: int, comparison: Comparison | None
 ) -> Markup:
-    """Who of two systems scores what, and whether the lead is real; the better one is at `i`."""
+    """What two systems score, and whether the lead is real; the better one is at `i`."""
     first, second = (Markup('<span class="{}"><bdi>{}</bdi></span>').format(colour, words.visible(names[at]))
                      for at, colour in ((i, "c0"), (j, "c1")))  # fmt: skip
     values = [shown.score(names[at]) for at in (i, j)]
@@ -567,7 +570,7 @@ def headline(
 
 
 def _item(finding: VerdictItem) -> Markup:
-    """A finding as an item of the list."""
+    """A finding as an HTML list item."""
     link = Markup()
     if finding.link and finding.href:
         link = Markup('<a href="{}">{}</a>').format(finding.href, finding.link)
