@@ -57,7 +57,7 @@ def commands() -> Iterator[str]:
 
     os.environ["COLUMNS"] = "100"  # argparse breaks its lines there
     yield "# Commands\n"
-    yield "Results go to standard output, everything else to standard error. Exit status: 0 fine; 1 a"
+    yield "Results go to standard output, everything else to standard error. Exit status: 0 success; 1 a"
     yield "threshold was missed; 2 wrong usage; 3 an input cannot be used.\n"
     for name, (_, summary) in COMMANDS.items():
         yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"

@@ -24,7 +24,7 @@ DEMO_EXAMPLES = """examples:
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise demo`."""
+    """Add the options of `spanwise demo`."""
     from spanwise.cli.arguments import add_screen
 
     parser.add_argument(
@@ -33,7 +33,7 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sentences", type=int, default=1000, help="number of test sentences (default: 1000)"
     )
-    parser.add_argument("--nested", action="store_true", help="with mentions inside mentions, as JSONL")
+    parser.add_argument("--nested", action="store_true", help="include mentions inside mentions (as JSONL)")
     parser.add_argument(
         "--seed", type=int, default=0, help="random seed of the corpus and the systems (default: 0)"
     )
@@ -67,7 +67,7 @@ def run_demo(args: argparse.Namespace) -> int:
     result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
     show(result, saved=_save(demo, result), args=args)
     by_hand = " \\\n    ".join(parts)
-    sys.stdout.write("\n".join(_told(verdicts(result))) + f"\n\n The same by hand:\n  {by_hand}\n")
+    sys.stdout.write("\n".join(_verdict_lines(verdicts(result))) + f"\n\n The same by hand:\n  {by_hand}\n")
     return 0
 
 
@@ -94,7 +94,7 @@ _KINDS = {
 }
 
 
-def _told(verdicts: list[Verdict]) -> Iterator[str]:
+def _verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
     from spanwise.reports._wording import SCORES, slice_title
 
     yield "\n Planted and found"
@@ -129,9 +129,9 @@ LIST_EXAMPLES = """examples:
 
 
 def add_list(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise list`."""
+    """Add the options of `spanwise list`."""
     parser.add_argument("kind", metavar="KIND", nargs="?", help="one of: " + ", ".join(KINDS))
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_list(args: argparse.Namespace) -> int:
@@ -144,8 +144,8 @@ def run_list(args: argparse.Namespace) -> int:
         return 0
     if args.kind not in KINDS:
         raise unknown("kind", args.kind, KINDS)
-    known = reach(KINDS[args.kind])
-    rows = [_row(known, value) for value in known]
+    registry = reach(KINDS[args.kind])
+    rows = [_row(registry, value) for value in registry]
     if args.json:
         import json
 
@@ -155,8 +155,8 @@ def run_list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _row(known: Any, value: Any) -> dict[str, object]:
-    row = {"name": value.name, "summary": value.summary, "aliases": known.aliases(value.name)}
+def _row(registry: Any, value: Any) -> dict[str, object]:
+    row = {"name": value.name, "summary": value.summary, "aliases": registry.aliases(value.name)}
     for key in ("unit", "buckets", "source"):
         if getattr(value, key, ""):
             row[key] = str(getattr(value, key))
@@ -192,9 +192,9 @@ CITE_EXAMPLES = """examples:
 
 
 def add_cite(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise cite`."""
-    parser.add_argument("names", metavar="PAPER", nargs="*", help="only these papers")
-    parser.add_argument("--bibtex", action="store_true", help="as BibTeX entries")
+    """Add the options of `spanwise cite`."""
+    parser.add_argument("names", metavar="PAPER", nargs="*", help="the papers to print (default: all)")
+    parser.add_argument("--bibtex", action="store_true", help="print BibTeX entries")
 
 
 def run_cite(args: argparse.Namespace) -> int:

@@ -27,7 +27,7 @@ _NO_LIMIT = 10**9
 
 
 def add_errors(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise errors`."""
+    """Add the options of `spanwise errors`."""
     from spanwise.cli.arguments import (
         add_align,
         add_answers,
@@ -54,10 +54,10 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--system", dest="chosen_system", metavar="NAME", help="the system, if there are several"
     )
-    group.add_argument("--dataset", metavar="NAME", help="the dataset, where a study has several")
+    group.add_argument("--dataset", metavar="NAME", help="the dataset, if a study has several")
     group.add_argument(
         "--runs", choices=["all", "some"],
-        help="errors that all runs of a system make alike, or only some of them",
+        help="errors that all runs of a system make, or that only some of them make",
     )  # fmt: skip
     group.add_argument(
         "--bucket", metavar="ATTRIBUTE=NAME", help="mentions in a bucket, as the tables name it"
@@ -95,12 +95,12 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     add_answers(group)
     add_engine(parser)
     add_reading(parser)
-    # What else `evaluate` can be told changes no error.
-    unasked = (
+    # The remaining settings of `evaluate` do not affect errors.
+    unused = (
         "name", "focus", "weights", "attribute", "cross", "vocabulary", "lowercase", "seed", "confidence",
         "unit", "correction", "primary", "examples", "redact", "memory",
     )  # fmt: skip
-    parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unasked})
+    parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unused})
     parser.set_defaults(resamples=0, examples_cap=_NO_LIMIT, workers=1)
 
 
@@ -135,7 +135,7 @@ def run_errors(args: argparse.Namespace) -> int:
         dataset=args.dataset,
         runs=args.runs,
     )
-    give(_written(args, errors), args.output)
+    give(_formatted(args, errors), args.output)
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")
@@ -151,7 +151,7 @@ def _say_number(errors: int) -> None:
 
 
 def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:
-    """Have executors make the table of errors and write it."""
+    """Build and write the table of errors on the Spark executors."""
     from spanwise.cli.arguments import engine_of, reading_of, spark_reads, training_files
     from spanwise.cli.evaluating import parted, read_edges, refuse_runs, sources_of
     from spanwise.reports.error_frames import error_table
@@ -210,7 +210,7 @@ def _document(args: argparse.Namespace) -> Document:
 
 
 def _choose_attributes(args: argparse.Namespace) -> None:
-    """Only the attributes that a condition or a bucket names: buckets take time."""
+    """Compute only the attributes that a condition or a bucket names, because buckets take time."""
     if args.where is not None and args.attributes is None:
         args.attributes = ",".join(_attributes_of(args.where, args.bucket)) or "none"
     if args.bucket is None and args.attributes is None:
@@ -218,14 +218,14 @@ def _choose_attributes(args: argparse.Namespace) -> None:
 
 
 def _attributes_of(where: str, bucket: str | None) -> list[str]:
-    """The attributes that a condition, and a bucket if given, asks for."""
+    """The attributes that a condition and, if given, a bucket refer to."""
     from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, parse
 
     names = [name for name in parse(where).attributes if name not in (TOUGHNESS, TEXT, SENTENCE, "label")]
     return [*names, *([bucket.partition("=")[0].strip()] if bucket else [])]
 
 
-def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
+def _formatted(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
     from spanwise.reports.errors import to_csv, to_jsonl, to_text
 
     if args.form == "csv":
@@ -234,7 +234,7 @@ def _written(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
         return to_jsonl(errors)
     from spanwise.reports.terminal import screen_width, wants_color
 
-    if args.output:  # a file looks the same wherever it was written
+    if args.output:  # a file must not depend on the terminal
         return to_text(errors, width=screen_width(args.width, terminal=False), color=args.color == "always")
     return to_text(errors, width=screen_width(args.width), color=wants_color(args.color))
 
@@ -247,7 +247,7 @@ SLICES_EXAMPLES = """examples:
 
 
 def add_slices(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise slices`."""
+    """Add the options of `spanwise slices`."""
     from spanwise.cli.arguments import (
         add_align,
         add_attributes,
@@ -303,7 +303,7 @@ def add_slices(parser: argparse.ArgumentParser) -> None:
 def run_slices(args: argparse.Namespace) -> int:
     """Find where a system is weak, or where two systems differ, among all combinations of conditions.
 
-    Every conjunction of conditions on the attributes of mentions is tested at once, by changing the
+    All conjunctions of conditions on the attributes of mentions are tested together, by flipping the
     signs of documents at random, so that the error rate holds for the whole list.
     """
     import shlex
@@ -352,7 +352,7 @@ EXPLAIN_EXAMPLES = """examples:
 
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise explain`."""
+    """Add the options of `spanwise explain`."""
     from spanwise.cli.arguments import add_align, add_answers, add_policy, add_reading, add_width
 
     parser.add_argument(
@@ -394,7 +394,7 @@ PLACE_EXAMPLES = """examples:
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise place`."""
+    """Add the options of `spanwise place`."""
     from spanwise.cli.arguments import add_answers, add_document, add_reading
 
     parser.add_argument("gold", metavar="GOLD", help="the gold file, with tokens or text")
@@ -407,7 +407,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_answers(group)
     group = parser.add_argument_group("what to show and write")
-    group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions, by suffix (.jsonl)")
+    group.add_argument("-o", "--output", metavar="FILE", help="write the placed mentions (such as .jsonl)")
     group.add_argument("--report", metavar="FILE", help="write the answers that could not be placed as CSV")
     add_document(group)
     add_reading(parser)
@@ -442,7 +442,7 @@ CONFIDENCE_EXAMPLES = """examples:
 
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise confidence`."""
+    """Add the options of `spanwise confidence`."""
     from spanwise.cli.arguments import (
         add_align,
         add_attributes,
@@ -537,7 +537,7 @@ APPLY_EXAMPLES = """examples:
 
 
 def add_apply(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise apply`."""
+    """Add the options of `spanwise apply`."""
     from spanwise.cli.arguments import add_reading, add_scores
 
     parser.add_argument("predicted", metavar="PRED", help="predictions with scores")
@@ -561,8 +561,8 @@ def run_apply(args: argparse.Namespace) -> int:
     )
     kept = apply_threshold(annotation, args.threshold, missing=args.missing)
     write(kept, args.output, format=args.to)
-    left, whole = len(kept.mentions), len(annotation.mentions)
-    sys.stderr.write(f"kept {left:,} of {whole:,} mentions\n")
+    remaining, total = len(kept.mentions), len(annotation.mentions)
+    sys.stderr.write(f"kept {remaining:,} of {total:,} mentions\n")
     return 0
 
 

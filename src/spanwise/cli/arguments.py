@@ -1,4 +1,4 @@
-"""What commands share: a parser that complains plainly, options, the engine, what becomes of a document."""
+"""What the commands share: a parser with clear error messages, options, the engine, and document output."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """One command: its options, what it does (whose docstring describes it), and examples of calls."""
+    """One command: functions that add its options and run it (whose docstring is its help), and examples."""
 
     add: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
     examples: str | None = None
 
     def parser(self, name: str) -> Parser:
-        """The parser of the command, as the reference of the documentation shows it too."""
+        """The command's parser, from which the reference documentation is generated too."""
         parser = Parser(
             prog=f"spanwise {name}",
             description=" ".join((self.run.__doc__ or "").partition("\n\n")[0].split()),
@@ -42,51 +42,51 @@ class Command(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one sentence and where to read on, not a screen of options."""
+    """A parser that reports an error in one sentence and points to `--help`, without listing all options."""
 
     def format_help(self) -> str:
-        """The help, in which the description is wrapped and the examples are left as they are."""
+        """The help text: the description is wrapped, the examples are left as they are."""
         from shutil import get_terminal_size
         from textwrap import fill
 
-        width = get_terminal_size().columns - 2  # asked for here alone: argparse would with every argument
+        width = get_terminal_size().columns - 2  # computed only here: argparse would do it for every argument
         self.description = fill(self.description or "", width)
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
         return super().format_help()
 
     def parsed(self, given: Sequence[str]) -> argparse.Namespace:
-        """The arguments; an unknown option is answered with the closest known one."""
+        """The parsed arguments; the error about an unknown option suggests the closest known one."""
         args, rest = self.parse_known_args(given)
         if rest:
-            self.error(self._surplus(next((text for text in rest if text.startswith("-")), rest[0])))
+            self.error(self._unexpected(next((text for text in rest if text.startswith("-")), rest[0])))
         return args
 
-    def _surplus(self, text: str) -> str:
+    def _unexpected(self, text: str) -> str:
         import difflib
 
         wrong = text.partition("=")[0]
         if not wrong.startswith("-"):
             return f"{text!r} is an unexpected argument"
-        known = [option for action in self._actions for option in action.option_strings]
-        near = difflib.get_close_matches(wrong, known, n=1)
-        return f"there is no option {wrong}" + (f"; did you mean {near[0]}?" if near else "")
+        options = [option for action in self._actions for option in action.option_strings]
+        close = difflib.get_close_matches(wrong, options, n=1)
+        return f"there is no option {wrong}" + (f"; did you mean {close[0]}?" if close else "")
 
     def error(self, message: str) -> NoReturn:
-        """Raise what `main` answers with exit status 2."""
+        """Raise an error that `main` turns into exit status 2."""
         from spanwise.errors import ChoiceError
 
-        raise ChoiceError(f"{_plainly(message)}\nSee {self.prog} --help.")
+        raise ChoiceError(f"{_rephrased(message)}\nSee {self.prog} --help.")
 
 
-def _plainly(message: str) -> str:
-    """A complaint of argparse as a sentence, the same under every version of Python."""
-    name, _, what = message.removeprefix("argument ").partition(": ")
-    if match := re.fullmatch(r"invalid (int|float) value: (.*)", what):
+def _rephrased(message: str) -> str:
+    """An error message of argparse as a sentence that is the same in every version of Python."""
+    name, _, problem = message.removeprefix("argument ").partition(": ")
+    if match := re.fullmatch(r"invalid (int|float) value: (.*)", problem):
         return f"{name} must be a {'whole ' if match[1] == 'int' else ''}number, not {match[2]}."
-    if match := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", what):
+    if match := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", problem):
         choices = match[2].replace("'", "")
         return f"{name} must be one of {choices}, not {match[1]}."
-    if what == "expected one argument":
+    if problem == "expected one argument":
         return f"{name} needs a value."
     return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
 
@@ -97,14 +97,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def add_settings(group: argparse._ActionsContainer, name: str) -> None:
-    """Add the options of all settings of a group."""
+    """Add the options for all settings in a group."""
     for setting in SETTINGS.values():
         if setting.group == name and setting.help:
             add_setting(group, setting.name)
 
 
 def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) -> None:
-    """Add the option of one setting, as its record has it; `differs`: what a command has of its own."""
+    """Add the option for one setting; `differs` overrides fields of the setting for this command."""
     setting = SETTINGS[name]._replace(**differs)
     how: dict[str, Any] = {"help": setting.help, "dest": name}
     if setting.type is bool:
@@ -120,12 +120,12 @@ def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) ->
 
 
 def flag_default(setting: Setting) -> Any:
-    """The default of an option; of one that may be repeated a new list."""
+    """The default of an option; a new list if the option may be repeated."""
     return list(setting.default) if isinstance(setting.default, tuple) else setting.default
 
 
 class _Limits(argparse.Action):
-    """Gather NAME=NUMBER in a dictionary."""
+    """Collect NAME=NUMBER pairs in a dictionary."""
 
     def __call__(self, parser: Any, namespace: Any, values: object, option_string: str | None = None) -> None:
         name, _, number = str(values).partition("=")
@@ -142,17 +142,17 @@ def add_train(group: argparse._ActionsContainer) -> None:
 
 
 def training_files(given: Sequence[str] | None) -> list[str] | None:
-    """The training files that were named: by their paths, by patterns such as 'train/*.conll', or by folders.
+    """The training files, given as paths, as patterns such as 'train/*.conll', or as folders of files.
 
-    A folder that is an input by itself, as that of brat is, stays what it is.
+    A folder that is itself an input, such as one of brat files, is kept as a single source.
     """
     if given is None:
         return None
     files: list[str] = []
     for path in given:
         if Path(path).is_dir() and not _is_input(path):
-            inside = sorted(one for one in Path(path).iterdir() if one.is_file())
-            files += [str(one) for one in inside if one.name[0] not in "._"]
+            children = sorted(child for child in Path(path).iterdir() if child.is_file())
+            files += [str(child) for child in children if child.name[0] not in "._"]
         elif any(mark in path for mark in "*?[") and not Path(path).exists():
             from glob import glob
 
@@ -193,11 +193,11 @@ def add_attributes(
 def add_document(
     group: argparse._ActionsContainer, *, examples: str | None = None, redact: bool = False
 ) -> None:
-    """Add the options for what becomes of a document: its files and its screen.
+    """Add the options for writing and showing a document.
 
     Args:
-        examples: what the document shows the most of, where it shows examples.
-        redact: whether the document holds text that can be left out.
+        examples: what the document lists as examples, such as "sentences"; None if it lists none.
+        redact: whether the document contains text that can be left out.
     """
     group.add_argument("--json", metavar="FILE", help="write the document (- for standard output)")
     group.add_argument("--html", metavar="FILE", help="write the page")
@@ -212,17 +212,17 @@ def add_document(
 
 
 def add_parts(group: argparse._ActionsContainer, verb: str) -> None:
-    """The options of verbs that read files in parts."""
+    """Add the options of commands that read files in parts."""
     add_setting(
         group, "memory",
-        help=f"{verb} in parts that need about so much memory, such as 512MB (default: parts of 1GB where "
-        "files are large); changes no number",
+        help=f"{verb} in parts that need about this much memory, such as 512MB (default: parts of 1GB if "
+        "files are large); does not change any number",
     )  # fmt: skip
     add_setting(group, "workers")
 
 
 def add_thresholds(group: argparse._ActionsContainer) -> None:
-    """Add the thresholds of a result, and of what changed since an earlier one."""
+    """Add the options for thresholds on a result and on its change since an earlier one."""
     group.add_argument(
         "--fail-under", type=float, metavar="POINTS",
         help="the minimum primary score (by default F1), in points",
@@ -234,7 +234,7 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
     group.add_argument(
         "--not-worse-than", type=float, metavar="POINTS",
-        help="with --against: pass only if a drop of the primary score by this or more is excluded",
+        help="with --against: pass only if a drop in the primary score of this much or more is ruled out",
     )  # fmt: skip
     group.add_argument(
         "--floor", metavar="PATH=POINTS", action="append", default=[],
@@ -250,7 +250,7 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
         help="compare --fail-under and --floor with the lower ends of intervals",
     )
     group.add_argument(
-        "--gate", metavar="FILE.toml", help="thresholds from a file, also for named slices such as label=ORG"
+        "--gate", metavar="FILE.toml", help="a file of thresholds, also for named slices such as label=ORG"
     )
 
 
@@ -267,7 +267,7 @@ def add_screen(group: argparse._ActionsContainer, what: str = "screen") -> None:
 
 
 def add_signature(group: argparse._ActionsContainer, where: str) -> None:
-    """Add the option for how much the signature says."""
+    """Add the option for a short or long signature."""
     group.add_argument(
         "--signature", choices=["short", "long"], default="short",
         help=f"the settings {where}: those that are not defaults (short, the default), or all",
@@ -283,14 +283,14 @@ def add_width(group: argparse._ActionsContainer, what: str = "screen") -> None:
 
 
 def add_scores(group: argparse._ActionsContainer) -> None:
-    """Add the options for where the scores of predictions are."""
+    """Add the options for reading the scores of predictions."""
     group.add_argument(
         "--score-column", metavar="COLUMN", type=column,
         help="the column of token scores in a file of columns, a number from 0 or a name",
     )  # fmt: skip
     group.add_argument(
         "--token-scores", choices=["mean", "product", "min"], default="mean",
-        help="how a mention's score is made from those of its tokens (default: mean)",
+        help="how a mention's score is computed from those of its tokens (default: mean)",
     )  # fmt: skip
     group.add_argument(
         "--missing", choices=["error", "lowest"], default="error",
@@ -299,12 +299,12 @@ def add_scores(group: argparse._ActionsContainer) -> None:
 
 
 def add_align(group: argparse._ActionsContainer) -> None:
-    """Add the option that says how predictions are put on the gold text."""
+    """Add the option for aligning predictions with the gold text."""
     add_setting(group, "align")
 
 
 def add_answers(group: argparse._ActionsContainer) -> None:
-    """Add the options that say how answers without offsets are placed, beside the policy."""
+    """Add the options for placing answers without offsets, except the policy."""
     group.add_argument(
         "--level", metavar="NAME",
         help="the last level of candidates: exact, case, bare, article or fuzzy (default: fuzzy)",
@@ -317,22 +317,22 @@ def add_answers(group: argparse._ActionsContainer) -> None:
     )
     group.add_argument(
         "--repeats", choices=["drop", "keep"], default="drop",
-        help="what to do with a repeated answer with no place left (default: drop; keep: it is wrong)",
+        help="what to do with a repeated answer that has no place left (default: drop; keep: count as wrong)",
     )  # fmt: skip
     group.add_argument(
         "--unknown", choices=["keep", "drop"], default="keep",
-        help="what to do with answers whose label gold does not have (default: keep)",
+        help="what to do with answers whose label does not occur in gold (default: keep)",
     )  # fmt: skip
     group.add_argument(
         "--prompt-unit", choices=["sentence", "document"], default="sentence",
-        help="what one record is about (default: sentence)",
+        help="what one record covers (default: sentence)",
     )  # fmt: skip
     group.add_argument("--response", metavar="FIELD", help="the field with the raw response of the model")
     group.add_argument("--sample", metavar="NAME", help="the sample to place, if units have several")
 
 
 def add_policy(group: argparse._ActionsContainer) -> None:
-    """Add the option that asks for answers to be placed."""
+    """Add the option that turns on the placement of answers."""
     group.add_argument(
         "--answers", metavar="POLICY",
         help="place the answers of systems that give texts without positions: first, all, next, ordered, or "
@@ -341,19 +341,19 @@ def add_policy(group: argparse._ActionsContainer) -> None:
 
 
 def given_answers(args: argparse.Namespace) -> dict[str, Any] | None:
-    """The keywords of `spanwise.place`, where answers are to be placed."""
+    """The keywords for `spanwise.place`, or None if no answers are to be placed."""
     policy = getattr(args, "answers", None)  # not every command has the option
     return None if policy is None else {"policy": policy, **answers_of(args)}
 
 
 def answers_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The keywords of `spanwise.place` that were given, the policy aside."""
+    """The keywords for `spanwise.place`, except the policy."""
     names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "sample")
     return {**{name: getattr(args, name) for name in names}, "aliases": _aliases(args.aliases)}
 
 
 def _aliases(path: str | None) -> dict[str, str]:
-    """Labels by alias from a TOML file, at its top or in a table `labels` or `aliases`."""
+    """The labels by alias in a TOML file, at the top level or in a table `labels` or `aliases`."""
     if path is None:
         return {}
     from spanwise.errors import InputError
@@ -372,14 +372,14 @@ def _aliases(path: str | None) -> dict[str, str]:
 
 
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The keywords of `spanwise.read` that were given; what was left out keeps its default there."""
-    flags = (one.name for one in SETTINGS.values() if one.group == "read" and one.help)
+    """The keywords for `spanwise.read` that were given; the others keep their defaults."""
+    flags = (setting.name for setting in SETTINGS.values() if setting.group == "read" and setting.help)
     given = {name: getattr(args, name, None) for name in flags}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """The options that say where parts are evaluated."""
+    """Add the options for where to compute: on this machine or on Spark."""
     group = parser.add_argument_group("where to compute (does not change any number)")
     group.add_argument(
         "--engine", default="local", choices=["local", "spark"],
@@ -398,12 +398,12 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-_LEXICON = "spark.spanwise.lexicon"  # Spark keeps settings of others too
+_LEXICON = "spark.spanwise.lexicon"  # our own setting: Spark accepts unknown ones
 
 
 @contextmanager
 def engine_of(args: argparse.Namespace) -> Iterator[Any]:
-    """The engine that was asked for; a Spark session lasts as long as it is needed."""
+    """The chosen engine, None for the local one; a Spark session is stopped on exit."""
     given = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
     if args.engine == "local":
         if given:
@@ -426,7 +426,7 @@ def engine_of(args: argparse.Namespace) -> Iterator[Any]:
 
 
 def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:
-    """Whether Spark reads the files itself, so that folders, patterns and addresses stay as they are."""
+    """Whether Spark reads the files itself; folders, patterns and addresses are then passed on unchanged."""
     if getattr(args, "engine", "local") != "spark":
         return False
     from spanwise.evaluation.spark import any_in_lake
@@ -439,7 +439,7 @@ STEPS = {"read": "files read", "look": "blocks of gold surveyed", "count": "bloc
 
 
 def give(text: str | bytes, path: str | None) -> None:
-    """Write a text to a file, whole or not at all, or to standard output where none is named."""
+    """Write to a file atomically, or to standard output if `path` is None or "-"."""
     if path is None or path == "-":
         if isinstance(text, bytes):
             sys.stdout.buffer.write(text)
@@ -453,9 +453,9 @@ def give(text: str | bytes, path: str | None) -> None:
 
 @contextmanager
 def progress_of(args: argparse.Namespace) -> Iterator[ProgressLine | None]:
-    """What shows how far an evaluation is, on standard error: on a terminal, or where it was asked for."""
-    asked = getattr(args, "progress", False)
-    if getattr(args, "quiet", False) or not (asked or sys.stderr.isatty()):
+    """A progress line on standard error if that is a terminal or --progress was given, else None."""
+    requested = getattr(args, "progress", False)
+    if getattr(args, "quiet", False) or not (requested or sys.stderr.isatty()):
         yield None
         return
     line = ProgressLine(one_line=sys.stderr.isatty())
@@ -466,9 +466,9 @@ def progress_of(args: argparse.Namespace) -> Iterator[ProgressLine | None]:
 
 
 class ProgressLine:
-    """A line on standard error that says how far an evaluation is, once it has taken two seconds.
+    """Progress of an evaluation on standard error, shown once it has taken two seconds.
 
-    On a terminal it is one line that also shows the time, so that a long step is seen to make progress.
+    On a terminal it is a single line with the elapsed time, so that a long step does not look stuck.
     """
 
     def __init__(self, *, one_line: bool) -> None:
@@ -504,7 +504,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Wipe the line: what follows it on the screen is the result."""
+        """Clear the line, because the result follows."""
         self._ended.set()
         if self._one_line and monotonic() - self._begin >= PATIENCE:
             sys.stderr.write("\r\x1b[K")
@@ -512,7 +512,7 @@ class ProgressLine:
 
 
 def save_document(args: argparse.Namespace, document: Document) -> list[str]:
-    """Write the JSON and the page that were asked for; the names of the files."""
+    """Write the requested JSON file and HTML page, and return the names of the files."""
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
         give(document.encoded(), args.json)
@@ -524,7 +524,7 @@ def save_document(args: argparse.Namespace, document: Document) -> list[str]:
 
 
 def show_document(args: argparse.Namespace, document: Document, saved: Sequence[str]) -> None:
-    """Write the document to standard output where `--json -` asks for it, else its screen."""
+    """Write the document to standard output for `--json -`; otherwise its screen, unless `--quiet`."""
     if args.json == "-":
         put(document.to_json())
     elif not args.quiet:
@@ -532,16 +532,16 @@ def show_document(args: argparse.Namespace, document: Document, saved: Sequence[
 
 
 def finish_document(args: argparse.Namespace, document: Document, *, written: Sequence[str] = ()) -> None:
-    """Write the JSON and the page of a document where they were asked for, and show its screen.
+    """Write the requested JSON file and HTML page of a document, and show its screen.
 
     Args:
-        written: other files that the command wrote.
+        written: other files that the command has written.
     """
     show_document(args, document, [*written, *save_document(args, document)])
 
 
 def show(document: Document, *, saved: Sequence[str] = (), args: argparse.Namespace) -> None:
-    """Write the screen to standard output."""
+    """Write the screen of a document to standard output."""
     from spanwise.reports.terminal import render, wants_color
 
     sys.stdout.write(

@@ -1,4 +1,4 @@
-"""Commands over annotated files and their annotators: describe, split, validate, convert, agree, suspects."""
+"""Commands for annotated files and annotators: describe, split, validate, convert, agree, suspects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DESCRIBE_EXAMPLES = """examples:
 
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise describe`."""
+    """Add the options of `spanwise describe`."""
     from spanwise.cli.arguments import (
         add_document,
         add_engine,
@@ -37,7 +37,7 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
     add_train(group)
-    group.add_argument("--name", help="what to call the dataset; by default the file's stem")
+    group.add_argument("--name", help="the name of the dataset (default: the file's stem)")
     add_setting(
         group, "attributes", default="all", help="names separated by commas, or all (default), fu20, fu19"
     )
@@ -82,7 +82,7 @@ SPLIT_EXAMPLES = """examples:
 
 
 def add_split(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise split`."""
+    """Add the options of `spanwise split`."""
     from spanwise.cli.arguments import add_document
 
     parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
@@ -118,9 +118,9 @@ def add_split(parser: argparse.ArgumentParser) -> None:
 
 
 def run_split(args: argparse.Namespace) -> int:
-    """Split a corpus into training and test data with the shares of seen and unseen mentions asked for.
+    """Split a corpus into training and test data with given shares of seen and unseen mentions.
 
-    Documents stay whole where they are marked. Lines of CoNLL files are copied as they are, with all columns.
+    Documents are kept whole if they are marked. Lines of CoNLL files are copied unchanged, with all columns.
     """
     from spanwise.cli.arguments import finish_document
     from spanwise.splitting import split
@@ -145,16 +145,16 @@ def _shares(args: argparse.Namespace) -> dict[str, float]:
     from spanwise.errors import ChoiceError
 
     shares = {"UNSEEN-ANY": args.unseen, "SEEN": args.seen}
-    asked = {subset: percent / 100 for subset, percent in shares.items() if percent is not None}
+    requested = {subset: percent / 100 for subset, percent in shares.items() if percent is not None}
     for text in args.share:
         subset, _, percent = text.partition("=")
         try:
-            asked[subset] = float(percent) / 100
+            requested[subset] = float(percent) / 100
         except ValueError:
             raise ChoiceError(
                 f"--share {text!r} is not of the form SUBSET=PERCENT, such as UNSEEN-TOKENS=50."
             ) from None
-    return asked
+    return requested
 
 
 VALIDATE_EXAMPLES = """examples:
@@ -165,10 +165,10 @@ exit status: 0 no problems; 1 impossible tags, which are repaired on reading; 3 
 
 
 def add_validate(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise validate`."""
+    """Add the options of `spanwise validate`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
     parser.add_argument("--most", metavar="N", type=int, help="list at most N problems per file")
-    parser.add_argument("--json", action="store_true", help="as JSON, one line per problem")
+    parser.add_argument("--json", action="store_true", help="print JSON, one line per problem")
     add_reading(parser)
 
 
@@ -199,15 +199,15 @@ def _show(validation: Validation, *, most: int | None, as_json: bool) -> None:
             put(json.dumps(row, ensure_ascii=False) + "\n")
         return
     for problem in listed:
-        place = validation.path if problem.line is None else f"{validation.path}:{problem.line}"
-        named = problem.text.startswith(f"{validation.path}:")
-        _line(in_options(problem.text if named else f"{place}: {problem.text}"))
+        location = validation.path if problem.line is None else f"{validation.path}:{problem.line}"
+        is_located = problem.text.startswith(f"{validation.path}:")
+        _print_line(in_options(problem.text if is_located else f"{location}: {problem.text}"))
     if len(listed) < len(validation.problems):
-        _line(f"{validation.path}: {len(validation.problems) - len(listed):,} more are not shown")
-    _line(f"{validation.path}: {_summary(validation)}")
+        _print_line(f"{validation.path}: {len(validation.problems) - len(listed):,} more are not shown")
+    _print_line(f"{validation.path}: {_summary(validation)}")
 
 
-def _line(text: str) -> None:
+def _print_line(text: str) -> None:
     sys.stdout.write(f"{message(text)}\n")
 
 
@@ -239,7 +239,7 @@ CONVERT_EXAMPLES = """examples:
 
 
 def add_convert(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise convert`."""
+    """Add the options of `spanwise convert`."""
     parser.add_argument("source", metavar="IN", help="the file to read")
     parser.add_argument(
         "target", metavar="OUT", help="the file to write; its suffix names the format (-: standard output)"
@@ -247,7 +247,7 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
     parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
     parser.add_argument(
-        "--lossy", action="store_true", help="leave out what the format cannot hold, and say what it was"
+        "--lossy", action="store_true", help="leave out what the format cannot represent, and report it"
     )
     parser.add_argument(
         "--context",
@@ -295,12 +295,12 @@ def run_convert(args: argparse.Namespace) -> int:
     return 0
 
 
-def _same_file(one: str, other: str) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)  # noqa: PTH110, PTH121
+def _same_file(first: str, second: str) -> bool:
+    return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)  # noqa: PTH110, PTH121
 
 
 def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
-    """Write to standard output, which has no suffix that names a format; what was lost."""
+    """Write the annotation to standard output, in the format of --to, and return what was lost."""
     from spanwise.errors import ChoiceError
     from spanwise.formats import FORMATS
     from spanwise.formats.writing import to_bytes
@@ -322,7 +322,7 @@ AGREE_EXAMPLES = """examples:
 
 
 def add_agree(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise agree`."""
+    """Add the options of `spanwise agree`."""
     from spanwise.cli.arguments import add_document, add_engine, add_reading
 
     parser.add_argument(
@@ -332,7 +332,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to compute")
     group.add_argument(
         "--systems", metavar="NAME=FILE", nargs="+", action="extend", default=[],
-        help="predictions to score beside the human ceiling",
+        help="predictions to compare with the human ceiling",
     )  # fmt: skip
     group.add_argument(
         "--votes", type=int, metavar="K",
@@ -390,7 +390,7 @@ SUSPECTS_EXAMPLES = """examples:
 
 
 def add_suspects(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise suspects`."""
+    """Add the options of `spanwise suspects`."""
     from spanwise.cli.arguments import (
         add_align,
         add_document,
@@ -424,7 +424,7 @@ def add_suspects(parser: argparse.ArgumentParser) -> None:
 
 
 def run_suspects(args: argparse.Namespace) -> int:
-    """List gold annotations that are worth a second look, and apply what people decided about them.
+    """List gold annotations that are worth a second look, and apply the decisions made about them.
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """
@@ -439,8 +439,8 @@ def run_suspects(args: argparse.Namespace) -> int:
 
         if not args.output:
             raise ChoiceError("--apply needs a file to write.\nName it with -o.")
-        done = apply_decisions(args.apply, args.gold, args.output, **reading_of(args))
-        sys.stderr.write(f"{args.output}: {done}\n")
+        summary = apply_decisions(args.apply, args.gold, args.output, **reading_of(args))
+        sys.stderr.write(f"{args.output}: {summary}\n")
         return 0
     with engine_of(args) as engine:
         document = suspects(

@@ -1,4 +1,4 @@
-"""`evaluate` and `compare`, and what other commands that evaluate share with them: options, call, outputs."""
+"""The commands `evaluate` and `compare`, and the options, calls and outputs that similar commands share."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from spanwise.evaluation import Result
 
 
-NOT_WITH_RUNS = ("columns", "preset")  # options of one run each
+NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 
 
 def add_evaluating(parser: argparse.ArgumentParser) -> None:
-    """The options that shape numbers, under the names of the keywords of `spanwise.evaluate`."""
+    """Add the options that affect numbers, named like the keywords of `spanwise.evaluate`."""
     group = parser.add_argument_group("what to compute")
     add_settings(group, "compute")
     add_engine(parser)
@@ -45,7 +45,7 @@ def add_evaluating(parser: argparse.ArgumentParser) -> None:
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """The options that say what to show and to write."""
+    """Add the options for what to show and write."""
     group = parser.add_argument_group("what to show and write")
     group.add_argument("--json", metavar="FILE", help="write the result document (- for standard output)")
     group.add_argument("--html", metavar="FILE", help="write the report as one HTML page")
@@ -68,14 +68,14 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_gates(parser: argparse.ArgumentParser) -> None:
-    """The thresholds of a release gate."""
+    """Add the thresholds of a release gate."""
     group = parser.add_argument_group("thresholds (exit status 1 if one is missed)")
     add_thresholds(group)
     group.add_argument("--junit", metavar="FILE", help="write the outcome of the thresholds as JUnit XML")
 
 
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result | Study:
-    """Call the public function with what the command line says."""
+    """Evaluate the files with the public function, passing on the options of the command line."""
     from spanwise.cli.arguments import given_answers, progress_of, reading_of, training_files
 
     reading = reading_of(args)
@@ -85,7 +85,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
     train = args.train if spark_reads(args, systems) else training_files(args.train)
     if keywords.get("memory") is not None and not args.quiet:
         predicted = [file for path in (systems or {}).values() for file in _runs(path).values()]
-        _say_what_is_read_whole([gold, *predicted, *(train or ())], reading, keywords["memory"])
+        _warn_of_files_read_whole([gold, *predicted, *(train or ())], reading, keywords["memory"])
     function = partial(
         verb,
         gold,
@@ -100,19 +100,19 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         return function(engine=engine, progress=progress)
 
 
-def _say_what_is_read_whole(sources: Sequence[object], reading: Mapping[str, object], memory: str) -> None:
-    """Say of which files --memory cannot be kept."""
+def _warn_of_files_read_whole(sources: Sequence[object], reading: Mapping[str, object], memory: str) -> None:
+    """Warn of files that must be read whole and may need more than --memory."""
     from spanwise.evaluation import read_whole
 
     for path, (name, size) in read_whole(sources, reading, memory).items():
         say(
             f"{path}: files of the format {name} are read whole, which may take {size / (1 << 20):,.0f} MB, "
-            f"more than --memory {memory}; spanwise convert writes conll or jsonl, which come in parts."
+            f"more than --memory {memory}; spanwise convert writes conll or jsonl, which are read in parts."
         )
 
 
 def _verb(args: argparse.Namespace, *, compare: bool) -> Callable[..., Result | Study]:
-    """The public function; several samples of a file of answers are runs, as files are that {run} names."""
+    """The public function to call; samples in a file of answers count as runs, as files named by {run} do."""
     from spanwise import evaluation
 
     sampled = has_samples(args)
@@ -131,12 +131,12 @@ def _verb(args: argparse.Namespace, *, compare: bool) -> Callable[..., Result | 
 
 
 def has_runs(args: argparse.Namespace) -> bool:
-    """Whether a path stands for the runs of a system."""
+    """Whether a path contains {run} and so stands for several runs of a system."""
     return any("{run}" in text for text in args.systems)
 
 
 def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str, Any]:
-    """The settings that the command has options for; what attributes read is added to `reading`."""
+    """The keywords from the command's options; `reading` gains the columns and fields of attributes."""
     given = {
         name: getattr(args, name)
         for name, setting in SETTINGS.items()
@@ -155,24 +155,24 @@ def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str,
 
 
 def _examples(args: argparse.Namespace) -> str:
-    """The sentences to gather: none where nothing is written that would hold them."""
-    holding = [getattr(args, name) for name in ("json", "html") if name in args]
-    return args.examples if any(holding) or not holding else "none"
+    """Which example sentences to collect: none if no file is written that would contain them."""
+    outputs = [getattr(args, name) for name in ("json", "html") if name in args]
+    return args.examples if any(outputs) or not outputs else "none"
 
 
 def finish(args: argparse.Namespace, result: Result | Study) -> int:
-    """Write what was asked for, show the screen, and tell whether every threshold was reached."""
+    """Write the requested files, show the screen, and return 1 if a threshold was missed, else 0."""
     from spanwise.cli.arguments import save_document, show_document
     from spanwise.document.evaluation import Evaluation
 
-    one = result if isinstance(result, Evaluation) else None  # else of runs
-    if one is not None and args.html and one.keeps_mentions:
-        result = one = one.with_analyses(slices={"command": one.settings.command})
+    evaluation = result if isinstance(result, Evaluation) else None  # None: a study of several runs
+    if evaluation is not None and args.html and evaluation.keeps_mentions:
+        result = evaluation = evaluation.with_analyses(slices={"command": evaluation.settings.command})
     saved = save_document(args, result)
-    if one is not None and args.columns:
+    if evaluation is not None and args.columns:
         from spanwise.evaluation.columns import mention_columns
 
-        mention_columns(one).save(args.columns)
+        mention_columns(evaluation).save(args.columns)
         saved.append(args.columns)
     if args.save_edges:
         _write_edges(_edges(result), args.save_edges)
@@ -182,7 +182,7 @@ def finish(args: argparse.Namespace, result: Result | Study) -> int:
 
 
 def _edges(result: Result | Study) -> dict[str, Any]:
-    """The buckets of a result; those of runs are the same in all of them."""
+    """The buckets of a result; all runs of a study share the same ones."""
     from spanwise.document.study import Study
 
     if not isinstance(result, Study):
@@ -192,7 +192,7 @@ def _edges(result: Result | Study) -> dict[str, Any]:
 
 
 def check_outputs(args: argparse.Namespace) -> None:
-    """Refuse places that cannot be written to, before time is spent on what would be lost."""
+    """Refuse output paths that cannot be written, before time is spent on computing."""
     inputs = [args.gold, *(_named(text)[1] for text in args.systems), *(args.train or [])]
     read = {Path(path).resolve() for path in inputs}
     written: dict[Path, str] = {}
@@ -214,7 +214,7 @@ def check_outputs(args: argparse.Namespace) -> None:
 
 
 def check_thresholds(args: argparse.Namespace) -> None:
-    """Refuse options of thresholds that mean nothing by themselves, before anything is computed."""
+    """Refuse threshold options that lack another option they need, before anything is computed."""
     for name in ("fail_drop", "not_worse_than"):
         if getattr(args, name) is not None and not args.against:
             flag = f"--{name.replace('_', '-')}"
@@ -238,7 +238,7 @@ def _has_thresholds(args: argparse.Namespace) -> bool:
 
 
 def check(args: argparse.Namespace, result: Result | Study) -> int:
-    """Exit status 1 where a threshold was missed, with one line each on standard error."""
+    """Report the thresholds on standard error, and return exit status 1 if one was missed, else 0."""
     if not _has_thresholds(args):
         return 0
     from spanwise.gates import gate
@@ -265,14 +265,14 @@ def check(args: argparse.Namespace, result: Result | Study) -> int:
 
 
 def is_result(path: str) -> bool:
-    """Whether a file is a result document: by its name, unless it holds a list, as exports of tasks do."""
+    """Whether a path is a result document: a .json file that does not hold a list, as task exports do."""
     if not path.endswith(".json") or "=" in path:
         return False
     try:
         with Path(path).open("rb") as file:
             return not file.read(64).lstrip().startswith(b"[")
     except OSError:
-        return True  # whoever loads it says what is wrong
+        return True  # loading it reports the problem
 
 
 def compare_results(args: argparse.Namespace) -> int:
@@ -304,7 +304,7 @@ def has_samples(args: argparse.Namespace) -> bool:
 
 
 def _show_document(args: argparse.Namespace, document: Document) -> int:
-    """Write what was asked for of a document, and show its screen."""
+    """Write the requested files of a document, and show its screen."""
     from spanwise.cli.arguments import save_document, show_document
 
     show_document(args, document, save_document(args, document))
@@ -312,9 +312,9 @@ def _show_document(args: argparse.Namespace, document: Document) -> int:
 
 
 def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
-    """Gold and systems; files that all hold both are systems with one gold annotation.
+    """The gold source and the systems; if every file holds gold and predicted tags, each is a system.
 
-    A gold file that was looked at is handed on as it is, open.
+    A gold file that had to be inspected is returned open, so that it is not read twice.
     """
     from spanwise.formats import looks_merged, opened
 
@@ -330,7 +330,7 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, 
 
 
 def with_runs_apart(texts: Sequence[str]) -> list[str]:
-    """The same systems, each run as a system of its own: `a=a.{run}.txt` as `a.1=a.1.txt` and so on."""
+    """The systems with each run as a separate system: `a=a.{run}.txt` becomes `a.1=a.1.txt` and so on."""
     if not any("{run}" in text for text in texts):
         return list(texts)
     return [
@@ -341,7 +341,7 @@ def with_runs_apart(texts: Sequence[str]) -> list[str]:
 
 
 def _runs(path: str) -> dict[str, str]:
-    """The files of a path by run; that of a path without {run} has no name."""
+    """The files that a path stands for, by run; a path without {run} is one run with an empty name."""
     if "{run}" not in path:
         return {"": path}
     from spanwise.studies import runs_of_pattern
@@ -350,7 +350,7 @@ def _runs(path: str) -> dict[str, str]:
 
 
 def refuse_runs(args: argparse.Namespace) -> None:
-    """Refuse patterns of runs where each system must be one file."""
+    """Refuse paths with {run} for commands that need one file per system."""
     for name, path in named_systems(args.systems).items():
         if "{run}" in path:
             from spanwise.studies import runs_of_pattern
@@ -363,7 +363,7 @@ def refuse_runs(args: argparse.Namespace) -> None:
 
 
 def named_systems(texts: Sequence[str]) -> dict[str, str]:
-    """The files of predictions by the names of their systems."""
+    """The prediction files by system name."""
     systems: dict[str, str] = {}
     for text in texts:
         name, path = _named(text)
@@ -376,7 +376,7 @@ def named_systems(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _named(text: str) -> tuple[str, str]:
-    """`name=path`, or the path with its stem as the name; a path that exists is taken as it is."""
+    """Split `name=path`; a plain path, or one that exists as written, is named by its stem."""
     name, equals, path = text.partition("=")
     if equals and name and not Path(text).exists():
         return name, path
@@ -386,7 +386,7 @@ def _named(text: str) -> tuple[str, str]:
 
 
 def parted(text: str, example: str) -> tuple[str, str]:
-    """The name and the value of `NAME=VALUE`."""
+    """Split `NAME=VALUE` into the name and the value."""
     name, equals, value = text.partition("=")
     if not equals or not name or not value:
         raise ChoiceError(f"{text!r} is not of the form NAME=VALUE.\nWrite it like {example}.")
@@ -401,7 +401,7 @@ def _cross(text: str) -> tuple[str, str]:
 
 
 def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dict[str, str]]:
-    """The attributes asked for, and the columns and fields that must be read for them."""
+    """The requested attributes, and the columns and fields that must be read for them."""
     if not args.attribute:
         return args.attributes, {}, {}
     from spanwise.attributes import given
@@ -410,10 +410,10 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
     fields: dict[str, str] = {}
     for text in args.attribute:
         for need in given(text).needs:
-            where, _, key = need.partition(":")
-            if where == "column":
+            kind, _, key = need.partition(":")
+            if kind == "column":
                 columns[key] = int(key) if key.removeprefix("-").isdecimal() else key
-            elif where == "field":
+            elif kind == "field":
                 fields[key] = key
     named = [unless_given("attributes")] if args.attributes is None else args.attributes.split(",")
     return [*named, *args.attribute], columns, fields
@@ -428,6 +428,7 @@ def _write_edges(edges: dict[str, object], path: str) -> None:
 
 
 def read_edges(path: str | None) -> dict[str, Any] | None:
+    """The buckets in a file written by --save-edges, or None if no file was given."""
     if path is None:
         return None
     import json
@@ -446,7 +447,7 @@ def read_edges(path: str | None) -> dict[str, Any] | None:
 
 
 def read_vocabulary(path: str | None) -> list[str] | None:
-    """The known words of a file, where one was given."""
+    """The known words in a file, or None if no file was given."""
     if path is None:
         return None
     from spanwise.formats import read_words
@@ -463,7 +464,7 @@ EVALUATE_EXAMPLES = """examples:
 
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise evaluate`."""
+    """Add the options of `spanwise evaluate`."""
     from spanwise.cli.arguments import add_reading, add_settings
 
     parser.add_argument(
@@ -493,7 +494,7 @@ def run_evaluate(args: argparse.Namespace) -> int:
 
 
 def _conlleval(args: argparse.Namespace) -> int:
-    """The classic screen; here --format names what is printed, as the files are CoNLL anyway."""
+    """Print the classic conlleval screen; --format names the output here, as the input is CoNLL anyway."""
     from spanwise.cli.arguments import reading_of
     from spanwise.compat.conlleval import conlleval
     from spanwise.errors import ChoiceError
@@ -515,7 +516,7 @@ COMPARE_EXAMPLES = """examples:
 
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise compare`."""
+    """Add the options of `spanwise compare`."""
     from spanwise.cli.arguments import add_reading
 
     parser.add_argument("gold", metavar="GOLD|RESULT.json", help="gold annotation, or a result document")
@@ -535,8 +536,8 @@ def run_compare(args: argparse.Namespace) -> int:
 
     Give gold and two or more files of predictions, or two or more result documents
     (made with --json) over the same gold file. A file name with {run} in it stands for
-    the runs of a system: then the spread over runs is shown beside the interval over the data, with a test
-    that takes both into account.
+    the runs of a system: the spread over runs is then shown beside the interval over
+    the data, with a test that takes both into account.
     """
 
     check_outputs(args)

@@ -6,7 +6,7 @@ import sys
 
 from spanwise import __version__
 
-TYPE_CHECKING = False  # `--help` is answered before typing, argparse and the like are loaded
+TYPE_CHECKING = False  # so that `--help` does not have to import typing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from spanwise.cli.arguments import Command, Parser
 
-INTERNAL = 70  # the exit status of a bug of our own, which no input should cause
+INTERNAL = 70  # the exit status for a bug in spanwise itself
 
-# The module and one line each, so that `--help` needs none of the modules.
+# The module and summary of each command, so that `--help` imports none of the modules.
 COMMANDS = {
     "demo": ("about", "make a small corpus with three flawed systems and show what is found"),
     "evaluate": ("evaluating", "score one or more systems against gold and explain the scores"),
@@ -40,7 +40,7 @@ COMMANDS = {
     "report": ("saved", "make the HTML page of a saved result"),
     "figures": ("saved", "draw the figures of a saved result as SVG, PDF or PNG"),
     "table": ("saved", "print one table of a saved result as LaTeX, Markdown or CSV"),
-    "export": ("saved", "turn a saved result into what other tools read"),
+    "export": ("saved", "export a saved result for other tools"),
     "train": ("taggers", "train one of the papers' taggers by name"),
     "tag": ("taggers", "tag a file with a trained tagger"),
     "validate": ("corpora", "list every impossible tag and malformed line in files"),
@@ -70,30 +70,30 @@ examples:
   spanwise compare gold.conll old=first.conll new=second.conll
   spanwise COMMAND --help
 
-exit status: 0 fine; 1 a threshold was missed; 2 wrong usage; 3 an input cannot be used
+exit status: 0 success; 1 a threshold was missed; 2 wrong usage; 3 an input cannot be used
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give back its exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    text = _about(given)
-    if text is not None and _written(text):
+    """Run one command and return its exit status."""
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    text = _help_or_version(argv)
+    if text is not None and _write(text):
         return 0
-    status = _guarded(given, terminable=arguments is None)
-    if arguments is None:  # the process ends: Python need not search everything for cycles once more
+    status = _guarded(argv, terminable=arguments is None)
+    if arguments is None:  # the process is about to end: skip the final search for reference cycles
         import gc
 
         gc.freeze()
     return status
 
 
-def _about(given: list[str]) -> str | None:
-    """The help or the version, where the arguments ask for no more."""
-    first = given[0] if given else "--help"
+def _help_or_version(argv: list[str]) -> str | None:
+    """The help or version text, if that is all the arguments ask for."""
+    first = argv[0] if argv else "--help"
     if first == "--version":
         return f"spanwise {__version__}\n"
-    if first in ("-h", "--help") or given == ["help"]:  # `help` is what many type first
+    if first in ("-h", "--help") or argv == ["help"]:  # `help` is what many type first
         return HELP.format(commands=_listing())
     return None
 
@@ -103,8 +103,8 @@ def _listing() -> str:
     return "\n".join(f"  {name:<{width}}{summary}" for name, (_, summary) in COMMANDS.items())
 
 
-def _written(text: str) -> bool:
-    """Whether standard output took the text; where it is closed or full, the guarded way says so."""
+def _write(text: str) -> bool:
+    """Write to standard output; return False if it is closed or full, which `_guarded` then reports."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -113,25 +113,25 @@ def _written(text: str) -> bool:
     return True
 
 
-def _guarded(given: list[str], *, terminable: bool) -> int:
-    """Run one command with streams that take any text, and answer every error."""
+def _guarded(argv: list[str], *, terminable: bool) -> int:
+    """Run one command with streams that accept any text, and report every error."""
     import gc
     import os
 
     from spanwise.streams import leave_streams, pipes_read_once, prepare_streams, say
 
-    # Our matrices are small: BLAS threads cost more than they bring, and must be chosen before NumPy loads.
+    # Our matrices are small, so BLAS threads only cost time. This must be set before NumPy is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Our columns are no garbage to look for, and modules, classes and parsers are here to stay.
+    # Raise the GC thresholds: columns, modules, classes and parsers live until the end.
     gc.set_threshold(200_000, 20, 20)
     prepare_streams()
     try:
         with _Terminable(terminable), pipes_read_once():
-            return _run(given)
-    except SystemExit as left:  # argparse, after the help of a command
-        return int(left.code or 0)
+            return _run(argv)
+    except SystemExit as stop:  # raised by argparse after it has printed a command's help
+        return int(stop.code or 0)
     except BrokenPipeError:
-        return 0  # the reader of our output left, as `head` does
+        return 0  # the reader closed the pipe, as `head` does
     except KeyboardInterrupt:
         say("spanwise: interrupted; nothing was left half-written.")
         return 130
@@ -143,7 +143,7 @@ def _guarded(given: list[str], *, terminable: bool) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
         return 3
-    except Exception as error:  # our own errors have a status; any other is a bug of ours
+    except Exception as error:  # our own errors have an exit status; any other error is a bug
         status = _status(error)
         if status is None:
             import traceback
@@ -158,27 +158,27 @@ def _guarded(given: list[str], *, terminable: bool) -> int:
 
 
 class _Terminated(BaseException):
-    """The process was asked to end."""
+    """Raised when the process receives SIGTERM."""
 
 
 class _Terminable:
-    """Within this, a request to end (SIGTERM) unwinds the command, which removes what is half-written."""
+    """Turn SIGTERM into an exception, so that the command unwinds and removes partial files."""
 
-    def __init__(self, wanted: bool) -> None:
-        self._wanted = wanted
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
 
     def __enter__(self) -> None:
         import signal
         import threading
 
-        self._wanted = self._wanted and threading.current_thread() is threading.main_thread()
-        if self._wanted:
+        self._enabled = self._enabled and threading.current_thread() is threading.main_thread()
+        if self._enabled:
             self._before = signal.signal(signal.SIGTERM, self._terminate)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._wanted:
+        if self._enabled:
             import signal
 
             signal.signal(signal.SIGTERM, self._before)
@@ -188,16 +188,16 @@ class _Terminable:
         raise _Terminated
 
 
-def _run(given: list[str]) -> int:
-    text = _about(given)
+def _run(argv: list[str]) -> int:
+    text = _help_or_version(argv)
     if text is not None:
         sys.stdout.write(text)
         return 0
-    if given[0] == "help":
-        given = [given[1], "--help"]
-    name = given[0]
+    if argv[0] == "help":
+        argv = [argv[1], "--help"]
+    name = argv[0]
     if name.startswith("-"):
-        _top_parser().parsed(given)
+        _top_parser().parsed(argv)
         sys.stderr.write(HELP.format(commands=_listing()))
         return 0
     if name not in COMMANDS:
@@ -205,8 +205,8 @@ def _run(given: list[str]) -> int:
 
         raise unknown("command", name, COMMANDS)
     command = _command(name)
-    arguments = command.parser(name).parsed(given[1:])
-    arguments.command_line = given
+    arguments = command.parser(name).parsed(argv[1:])
+    arguments.command_line = argv
     from spanwise.engines import keep_freed_memory
 
     keep_freed_memory()
@@ -216,7 +216,7 @@ def _run(given: list[str]) -> int:
 
 
 def _top_parser() -> Parser:
-    """What answers an option given before any command."""
+    """The parser for options given before any command."""
     from spanwise.cli.arguments import Parser
 
     top = Parser(prog="spanwise")

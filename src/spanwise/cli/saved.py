@@ -1,4 +1,4 @@
-"""Commands over saved results: `report`, `figures`, `table`, `export` and `workbench`."""
+"""Commands for saved results: `report`, `figures`, `table`, `export` and `workbench`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ REPORT_EXAMPLES = """examples:
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise report`."""
-    parser.add_argument(
-        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
-    )
+    """Add the options of `spanwise report`."""
+    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where to write the page (default: standard output)"
     )
@@ -52,10 +50,8 @@ FIGURES_EXAMPLES = """examples:
 
 
 def add_figures(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise figures`."""
-    parser.add_argument(
-        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
-    )
+    """Add the options of `spanwise figures`."""
+    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
     parser.add_argument("names", metavar="NAME", nargs="*", help="the figures to draw (default: all)")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="where to write them")
     parser.add_argument(
@@ -117,19 +113,17 @@ TABLE_EXAMPLES = """examples:
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise table`."""
-    parser.add_argument(
-        "result", metavar="RESULT.json", help="a result or study document, as --json wrote it"
-    )
+    """Add the options of `spanwise table`."""
+    parser.add_argument("result", metavar="RESULT.json", help="a result or study document, written by --json")
     parser.add_argument("names", metavar="NAME", nargs="*", help="the tables to print, or all")
     form = parser.add_mutually_exclusive_group()
     for name, what in (
         ("latex", "a booktabs table: best in bold, superscript letters, a caption that names the test"),
         ("markdown", "a pipe table (default)"),
-        ("csv", "numbers in full, as fractions"),
+        ("csv", "unrounded numbers, as fractions"),
     ):
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
-    parser.add_argument("--short", action="store_true", help="attributes by their short names: eLen, eCon")
+    parser.add_argument("--short", action="store_true", help="use the short names of attributes: eLen, eCon")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
@@ -141,9 +135,9 @@ def run_table(args: argparse.Namespace) -> int:
 
     document = load(args.result)
     if not args.names:
-        made = tables(document)
-        width = max(map(len, made), default=0) + 2
-        text = "".join(f"{name:<{width}}{_summary(found.caption)}\n" for name, found in made.items())
+        available = tables(document)
+        width = max(map(len, available), default=0) + 2
+        text = "".join(f"{name:<{width}}{_summary(entry.caption)}\n" for name, entry in available.items())
     else:
         names = list(tables(document)) if args.names == ["all"] else args.names
         form = f"to_{args.form or 'markdown'}"
@@ -174,7 +168,7 @@ exit status 1 if a threshold was given and missed"""
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise export`."""
+    """Add the options of `spanwise export`."""
     from spanwise.cli.arguments import add_thresholds
 
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
@@ -187,7 +181,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def run_export(args: argparse.Namespace) -> int:
-    """Turn a saved result into what other tools read: scalars, rows, CI summaries, model cards."""
+    """Export a saved result for other tools: scalars, rows, CI summaries, model cards."""
     from spanwise.cli.arguments import give
     from spanwise.errors import ChoiceError
 
@@ -210,13 +204,13 @@ def run_export(args: argparse.Namespace) -> int:
     choices = {"fail_under": args.fail_under, "floors": args.floor, "checks": checks}
     choices |= {"changes": outcome.changes, "notes": outcome.notes}
     choices |= {"name": args.name, "dataset": args.dataset}
-    made = report.function(document, **{key: choices[key] for key in report.takes})
-    give(made, args.output)
+    content = report.function(document, **{key: choices[key] for key in report.takes})
+    give(content, args.output)
     return 0 if all(check.passed for check in checks) else 1
 
 
 def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Outcome:
-    """The thresholds that were given, and what changed since an earlier result."""
+    """The outcome of the given thresholds, and what changed since an earlier result."""
     from spanwise.errors import ChoiceError
     from spanwise.gates import Outcome, gate
 
@@ -246,8 +240,8 @@ WORKBENCH_EXAMPLES = """examples:
 
 
 def add_workbench(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise workbench`."""
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="where the results are")
+    """Add the options of `spanwise workbench`."""
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="the folder of results")
     parser.add_argument("--port", type=int, default=7350, help="the port to listen on (default: 7350)")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument(
@@ -256,7 +250,7 @@ def add_workbench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="SIZE",
-        help="the memory that evaluating an upload may use, such as 4GB (default: 3/4 of all)",
+        help="how much memory the evaluation of an upload may use, such as 4GB (default: 3/4 of all)",
     )
     parser.add_argument(
         "--bundle", metavar="OUT", help="save the pages in a new folder instead of serving them"

@@ -1,4 +1,4 @@
-"""Commands over published and own studies: `study` and `reproduce`."""
+"""Commands for studies: `study` for your own, `reproduce` for published ones."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ a manifest:
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise study`."""
+    """Add the options of `spanwise study`."""
     from spanwise.cli.arguments import add_engine, add_screen, add_setting
 
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
     parser.add_argument(
-        "--root", metavar="FOLDER", help="what paths are relative to; by default the manifest's folder"
+        "--root", metavar="FOLDER", help="the folder that paths are relative to (default: the manifest's)"
     )
     add_setting(
         parser, "memory",
-        help="evaluate in parts that need about this much memory, such as 512MB (default: only where the "
+        help="evaluate in parts that need about this much memory, such as 512MB (default: only if the "
         "files of a system would not fit); does not change any number",
     )  # fmt: skip
     add_setting(parser, "workers", help="number of processes (default: one per core)")
     parser.add_argument(
         "--cache", metavar="FOLDER", help="where results are cached (default: the user's cache folder)"
     )
-    parser.add_argument("--no-cache", action="store_true", help="cache nothing and compute everything again")
+    parser.add_argument("--no-cache", action="store_true", help="cache nothing and recompute everything")
     parser.add_argument(
         "--allow-commands", action="store_true", help="run the training commands that the file names"
     )
@@ -72,11 +72,11 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def run_study(args: argparse.Namespace) -> int:
-    """Analyse datasets x models x runs from one TOML file, and which differences between systems are real.
+    """Analyse datasets x models x runs from one TOML file, and test which differences are real.
 
     Paths in the file are relative to it, or to --root. All files are checked before
-    anything is computed. Results are kept by the content of the files, so that a study
-    goes on where it was interrupted and only what changed is computed again.
+    anything is computed. Results are cached by the content of the files, so an interrupted
+    study resumes where it stopped, and only what changed is recomputed.
     """
     from spanwise.cli.arguments import engine_of, save_document, show_document
     from spanwise.errors import ChoiceError
@@ -102,15 +102,15 @@ def run_study(args: argparse.Namespace) -> int:
 
 
 def _manifest(args: argparse.Namespace) -> Manifest:
-    """The manifest; a page shows sentences with errors where the manifest does not say otherwise."""
+    """The manifest; for --html, errors are shown with their sentences unless it says otherwise."""
     from msgspec.structs import replace
 
     from spanwise.studies import read_manifest
 
-    read = read_manifest(args.manifest, root=args.root)
-    if not args.html or "examples" in read.settings:
-        return read
-    return replace(read, settings={**read.settings, "examples": "errors"})
+    manifest = read_manifest(args.manifest, root=args.root)
+    if not args.html or "examples" in manifest.settings:
+        return manifest
+    return replace(manifest, settings={**manifest.settings, "examples": "errors"})
 
 
 def _say(text: str) -> None:
@@ -118,7 +118,7 @@ def _say(text: str) -> None:
 
 
 def _save_tables(args: argparse.Namespace, document: Study) -> list[str]:
-    """Write the tables that were asked for; the names of the files."""
+    """Write the requested tables, and return the names of the files."""
     if not args.csv and not args.parquet:
         return []
     from spanwise.formats import write_atomically
@@ -152,24 +152,24 @@ REPRODUCE_EXAMPLES = """examples:
 
 
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise reproduce`."""
+    """Add the options of `spanwise reproduce`."""
     parser.add_argument(
         "data", metavar="DATA", help="the folder with ortmann-ner, conll2002-es, wnut16 and printed"
     )
     parser.add_argument("--different", action="store_true", help="show only the cells that differ")
-    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON; - is standard output")
+    parser.add_argument("--json", metavar="FILE", help="write the cells as JSON (- for standard output)")
     parser.add_argument(
         "--departures",
         action="store_true",
-        help="show what each departure of the preset interpreteval does to the figures",
+        help="show how each departure of the preset interpreteval affects the figures",
     )
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
     """Recompute published figures from the data they were made from, cell by cell.
 
-    Every line has the paper's figure, the computed one, whether they are equal, and if not why. The last
-    line counts what is equal, explained and unexplained; the exit status is 1 when a cell is unexplained.
+    Every line shows the paper's figure, the computed one, whether they are equal, and if not, why. The last
+    line counts the equal, explained and unexplained cells; the exit status is 1 if a cell is unexplained.
     """
     from spanwise.reproduction import departure_effects, reproduce
 
@@ -188,7 +188,7 @@ def run_reproduce(args: argparse.Namespace) -> int:
 
 
 def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
-    """Lines on standard output, unless the JSON goes there."""
+    """Print the lines, unless the JSON goes to standard output, and write the JSON if requested."""
     if path != "-":
         sys.stdout.write("\n".join(lines) + "\n")
     if path is not None:
@@ -206,9 +206,9 @@ def _lines(result: Reproduction, *, different: bool) -> Iterator[str]:
     width = max((len(cell.name) for cell in shown), default=0)
     title = ""
     for cell in shown:
-        here = f"{cell.source}, {cell.table}"
-        if here != title:
-            title = here
+        heading = f"{cell.source}, {cell.table}"
+        if heading != title:
+            title = heading
             yield f"\n{title}\n  {'':{width}}  {'paper':>12}  {'computed':>12}"
         yield _cell_line(cell, width)
     yield "\nnot computed"
@@ -231,7 +231,7 @@ def _number(value: float | int | str | None) -> str:
 
 
 def _effect_lines(effects: Iterable[Effect]) -> Iterator[str]:
-    yield f"{'departure switched off':24} {'cells changed':>14} {'largest change of F1':>21}   where"
+    yield f"{'departure switched off':24} {'cells changed':>14} {'largest change in F1':>21}   where"
     for effect in effects:
         where = ", ".join(effect.attributes) or "nowhere in these data"
         changed = f"{effect.changed} of {effect.cells}"

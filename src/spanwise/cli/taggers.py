@@ -1,4 +1,4 @@
-"""Commands over the papers' taggers: `train` and `tag`."""
+"""Commands for the papers' taggers: `train` and `tag`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ the folder holds tagger.json (settings, versions, dev curve, seconds), the weigh
 
 
 def add_train(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise train`."""
+    """Add the options of `spanwise train`."""
     parser.add_argument("model", metavar="MODEL", help="the name of the tagger")
     parser.add_argument("--train", metavar="FILE", required=True, help="the data to learn from")
     parser.add_argument("--dev", metavar="FILE", required=True, help="the data used to choose the best epoch")
@@ -76,7 +76,7 @@ def run_train(args: argparse.Namespace) -> int:
 
 
 def options_of(file: str | None, pairs: list[str]) -> dict[str, object]:
-    """The settings of a TOML file, and of KEY=VALUE pairs, which are written as in TOML."""
+    """The settings in a TOML file and in KEY=VALUE pairs, whose values are written as in TOML."""
     import tomllib
 
     from spanwise.errors import ChoiceError
@@ -90,7 +90,7 @@ def options_of(file: str | None, pairs: list[str]) -> dict[str, object]:
         try:
             options[key] = tomllib.loads(f"value = {value}")["value"]
         except (ValueError, RecursionError):
-            options[key] = value  # a word without quotes
+            options[key] = value  # an unquoted string
     return options
 
 
@@ -106,8 +106,8 @@ TAG_EXAMPLES = """examples:
 
 
 def add_tag(parser: argparse.ArgumentParser) -> None:
-    """The options of `spanwise tag`."""
-    parser.add_argument("tagger", metavar="FOLDER", help="what 'spanwise train' wrote")
+    """Add the options of `spanwise tag`."""
+    parser.add_argument("tagger", metavar="FOLDER", help="a folder written by 'spanwise train'")
     parser.add_argument("source", metavar="FILE", help="the text to tag; its own tags are ignored")
     parser.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="the file to write; its suffix names the format"
@@ -116,8 +116,8 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scores",
         action="store_true",
-        help="write how sure the tagger is of each mention: in .jsonl beside its span, in .conll in a third "
-        "column",
+        help="write the tagger's confidence in each mention: beside its span in .jsonl, in a third column in "
+        ".conll",
     )
     parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu or cuda (default: auto)")
     add_reading(parser)

@@ -1,4 +1,4 @@
-"""What is made only from a result document: screens, pages, figures, tables and files for other tools."""
+"""Everything that is made from a result document alone: screens, pages, figures, tables, and exports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from spanwise.registry import Registry
 
 
 class Report(Struct, frozen=True):
-    """One way to show a document: `function(document, **choices)` gives text or bytes.
+    """One way to show a document: `function(document, **choices)` returns text or bytes.
 
-    `takes` names the choices that `spanwise export` hands on: `fail_under` and `floors`; `checks`,
-    `changes` and `notes` (the outcome of these and of an earlier result); `name`, `dataset`.
+    `takes` names the choices that `spanwise export` passes on: `fail_under` and `floors`; `checks`,
+    `changes` and `notes` (the outcome of thresholds and of the comparison with an earlier result);
+    `name` and `dataset`.
     """
 
     name: str
@@ -32,7 +33,7 @@ REPORTS: Registry[Report] = Registry("report", group="spanwise.reports")
 
 
 def render(document: DocumentLike, name: str | Report, **choices: object) -> str | bytes:
-    """The document in the form called `name`, as text or bytes.
+    """Render the document with the report called `name`, as text or bytes.
 
     Examples:
         >>> import spanwise
@@ -44,14 +45,14 @@ def render(document: DocumentLike, name: str | Report, **choices: object) -> str
 
 
 def save(document: DocumentLike, path: str | Path, name: str | Report, **choices: object) -> None:
-    """Write the report beside `path` and rename, so that no half-written file is ever met."""
+    """Write the report to a temporary file and rename it to `path`, so that no partial file is ever seen."""
     from spanwise.formats import write_atomically
 
     write_atomically(path, render(document, name, **choices))
 
 
 def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
-    """A function of a module that is imported when it is first called: most reports need heavy packages."""
+    """A function that imports its module only when it is called: most reports need heavy packages."""
 
     def call(document: DocumentLike, **choices: Any) -> str | bytes:
         report: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
@@ -60,7 +61,7 @@ def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     return call
 
 
-for _name, _summary, _place, _suffix, _extra, _takes in (
+for _name, _summary, _target, _suffix, _extra, _takes in (
     ("flat", "scalars with stable names, as JSON", "outlets:flat_json", ".json", None, ()),
     ("rows", "every score as one row, as CSV", "outlets:rows_csv", ".csv", None, ()),
     (
@@ -90,4 +91,4 @@ for _name, _summary, _place, _suffix, _extra, _takes in (
         (),
     ),
 ):
-    REPORTS.add(Report(_name, _summary, _lazy(*_place.split(":")), _suffix, _extra, _takes))
+    REPORTS.add(Report(_name, _summary, _lazy(*_target.split(":")), _suffix, _extra, _takes))

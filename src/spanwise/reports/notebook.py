@@ -16,12 +16,11 @@ from spanwise.reports.tables import Cell, Number, Table, tables, text_of
 def notebook_table(document: DocumentLike) -> str:
     """The scores of every system, the findings and the scores by label, as plain HTML.
 
-    There is no style of its own and no script, so a notebook shows it like its own tables;
-    every text is escaped.
+    It has no styles or scripts, so a notebook shows it like its own tables; all text is escaped.
     """
     document = as_document(document)
-    made = tables(document)
-    parts = [_table(made[name]) for name in ("holistic", "labels") if name in made]
+    by_name = tables(document)
+    parts = [_table(by_name[name]) for name in ("holistic", "labels") if name in by_name]
     findings = worded_findings(document)
     if findings:
         parts.insert(1, f"<ul>{''.join(f'<li>{_escaped(text)}</li>' for text in findings)}</ul>")
@@ -31,7 +30,7 @@ def notebook_table(document: DocumentLike) -> str:
 
 
 def notebook_description(document: Description) -> str:
-    """A test set's mentions by label, and what share of them is tough, as plain HTML."""
+    """A test set's mentions by label and the shares of tough mentions, as plain HTML."""
     counted = Table("labels", "", ("label", "mentions"), tuple(_counts(document.dataset)))
     parts = [_table(counted), *map(_table, tables(document).values())]
     return f"<div>{''.join(parts)}</div>"
@@ -43,9 +42,9 @@ def _counts(dataset: DatasetFacts) -> Iterator[tuple[Cell, ...]]:
     yield "all", Number(dataset.mentions, count(dataset.mentions))
 
 
-def _table(made: Table) -> str:
-    head = "".join(f"<th>{_escaped(title)}</th>" for title in made.header)
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in made.rows)
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{_escaped(title)}</th>" for title in table.header)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
@@ -53,8 +52,8 @@ def _cell(cell: Cell) -> str:
     if not isinstance(cell, Number):
         return f"<td>{_escaped(text_of(cell))}</td>"
     shown = f"<b>{_escaped(cell.text)}</b>" if cell.best else _escaped(cell.text)
-    raised = f"<sup>{_escaped(cell.letters)}</sup>" if cell.letters else ""
-    return f"<td>{shown}{raised}</td>"
+    letters = f"<sup>{_escaped(cell.letters)}</sup>" if cell.letters else ""
+    return f"<td>{shown}{letters}</td>"
 
 
 def _escaped(value: object) -> str:
