@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # type checkers take it for true; importing typing would cost what the rest does
+TYPE_CHECKING = False  # type checkers treat it as true; importing `typing` would double the import time
 
 __version__ = "0.2.0"
 
@@ -35,8 +35,8 @@ __all__ = [
     "write",
 ]
 
-# The room each public name lives in; it is loaded when the name is first used,
-# so that `import spanwise` and `spanwise --help` stay instant.
+# The module of each public name. Modules are imported when a name is first used, so that
+# `import spanwise` and `spanwise --help` stay instant.
 _HOMES = {
     "Annotation": "corpus:Annotation",
     "ChoiceError": "errors:ChoiceError",
@@ -86,8 +86,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
-    room, _, public = _HOMES[name].partition(":")
-    value = getattr(import_module(f"spanwise.{room}"), public)
+    room, _, attribute = _HOMES[name].partition(":")
+    value = getattr(import_module(f"spanwise.{room}"), attribute)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""`python -m spanwise` is the command `spanwise`."""
+"""Entry point of `python -m spanwise`, the same as the `spanwise` command."""
 
 import sys
 

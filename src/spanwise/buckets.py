@@ -1,4 +1,4 @@
-"""Buckets: a column of values cut into named parts, fitted once on gold units and applied to any."""
+"""Buckets: an attribute's values divided into named parts, fitted on gold units and applied to any units."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def number_text(number: float) -> str:
-    """A number for display, in at most four digits.
+    """A number for display: whole numbers in full, others with four significant digits.
 
     Examples:
         >>> number_text(4.0), number_text(1 / 3), number_text(0.00002501)
@@ -50,7 +50,7 @@ def range_text(
     *,
     whole: bool = False,
 ) -> str:
-    """A bucket's values for display: an interval, or whole numbers where only those are possible.
+    """A bucket's values for display: an interval, or whole numbers if only those are possible.
 
     Examples:
         >>> range_text(0.0, 0.5), range_text(0.5, 1.0, False, [0.0, 1.0]), range_text(3, None, whole=True)
@@ -60,10 +60,10 @@ def range_text(
         return number_text(low)
     if low is None and high is None:
         return "any other" if specials else "all"
-    shut = high not in specials
+    closed = high not in specials
     if whole:
         first = None if low is None else floor(low) + 1
-        last = None if high is None else floor(high) if shut else floor(high) - (high == floor(high))
+        last = None if high is None else floor(high) if closed else floor(high) - (high == floor(high))
         if first is None or last is None:
             return f"≤ {last}" if first is None else f"≥ {first}"
         if first <= last:
@@ -71,18 +71,18 @@ def range_text(
     if high is None:
         return f"> {number_text(low or 0)}"
     if low is None:
-        return f"{'≤' if shut else '<'} {number_text(high)}"
-    return f"({number_text(low)}, {number_text(high)}{']' if shut else ')'}"
+        return f"{'≤' if closed else '<'} {number_text(high)}"
+    return f"({number_text(low)}, {number_text(high)}{']' if closed else ')'}"
 
 
-MOST = 1000  # the maximum number of buckets: more cost time and show nothing
+MOST = 1000  # the maximum number of buckets: more take time and show nothing useful
 
 
 class Strategy(Struct, frozen=True):
-    """A way to choose edges: `function(values, numbers)` gives the inner edges for the gold values.
+    """A way to choose the edges of buckets: `function(values, numbers)` returns the inner edges.
 
-    The values come sorted. `numbers` are those written after the name: how many buckets, or, where
-    `many`, any values. `then` buckets what special values leave.
+    `values` are the gold values, sorted. `numbers` are those written after the name: the number of
+    buckets, or, if `many`, any values. `then` is the strategy for values that are not special.
     """
 
     name: str
@@ -100,7 +100,7 @@ class Strategy(Struct, frozen=True):
 
 
 def _distinct(ordered: Floats) -> tuple[Floats, Ints]:
-    """The distinct values of a sorted column, and how many values are at most each."""
+    """The distinct values of a sorted column, and how many values are less than or equal to each."""
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else np.empty(0, int)
     return ordered[ends], ints(ends + 1)
 
@@ -109,17 +109,17 @@ def _balanced(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
     distinct, upto = _distinct(ordered)
     if not len(distinct):
         return []
-    many = int(numbers[0])
-    nearest = [int(np.argmin(np.abs(upto * many - len(ordered) * j))) for j in range(1, many)]
-    return sorted({float(distinct[place]) for place in nearest})
+    buckets = int(numbers[0])
+    nearest = [int(np.argmin(np.abs(upto * buckets - len(ordered) * j))) for j in range(1, buckets)]
+    return sorted({float(distinct[index]) for index in nearest})
 
 
 def _even_range(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
-    many = int(numbers[0])
+    buckets = int(numbers[0])
     if not len(ordered) or ordered[0] == ordered[-1]:
         return []
     low, high = float(ordered[0]), float(ordered[-1])
-    return sorted({low + (high - low) * j / many for j in range(1, many)})
+    return sorted({low + (high - low) * j / buckets for j in range(1, buckets)})
 
 
 def _fixed(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
@@ -133,8 +133,8 @@ def _discrete(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
 
 
 def _familiarity(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
-    many = int(numbers[0])
-    return [i / many for i in range(1, many)]
+    buckets = int(numbers[0])
+    return [i / buckets for i in range(1, buckets)]
 
 
 def _none(ordered: Floats, numbers: tuple[float, ...]) -> list[float]:
@@ -194,7 +194,7 @@ for _strategy in (
 
 
 def default_strategy(attribute: str | Attribute) -> Strategy:
-    """How an attribute is bucketed by default: as in the papers, else by the kind of its values.
+    """The default strategy of an attribute: as in the papers, or else by the kind of its values.
 
     Examples:
         >>> str(default_strategy("entity_label_consistency"))
@@ -204,7 +204,7 @@ def default_strategy(attribute: str | Attribute) -> Strategy:
 
 
 def parse(text: str) -> Strategy:
-    """The strategy of `balanced:6`, `1,2,3` (fixed edges), `special:0,1+balanced:2` and the like.
+    """Parse a strategy such as `balanced:6`, `1,2,3` (fixed edges) or `special:0,1+balanced:2`.
 
     Examples:
         >>> str(parse("1,2,3")), str(parse("special:0+balanced:3"))
@@ -232,7 +232,7 @@ def parse(text: str) -> Strategy:
 
 
 def parse_choice(text: str) -> tuple[str, Strategy]:
-    """The attribute and the strategy of `entity_length=1,2,3`.
+    """Parse an attribute and its strategy, such as `entity_length=1,2,3`.
 
     Examples:
         >>> name, strategy = parse_choice("eLen=balanced:6")
@@ -246,7 +246,7 @@ def parse_choice(text: str) -> tuple[str, Strategy]:
             "Write ATTRIBUTE=STRATEGY, such as entity_length=1,2,3 or sentence_length=balanced:6."
         )
     name = name.strip()
-    # An attribute that comes with the data has no entry of its own.
+    # Attributes that come with the data are not registered.
     return (ATTRIBUTES.find(name).name if name in ATTRIBUTES else name), parse(strategy)
 
 
@@ -282,14 +282,14 @@ def _check_numbers(strategy: Strategy, text: str) -> None:
 FOUR = ("XS", "S", "L", "XL")
 
 
-UNPLACED = "unplaced"  # what the bucket of mentions that the text lacks is called, unless that is a value
+UNPLACED = "unplaced"  # the bucket for mentions that are not in the text, unless a category has this name
 
 
 class Bucket(Struct, frozen=True):
-    """A part of the values: one special value, `low < value ≤ high` without the special ones, or a category.
+    """A set of values: one special value, `low < value ≤ high` without special values, or a category.
 
-    `low` or `high` None is an open end; `label` is the interval for people; a bucket for the `rest`
-    has neither interval nor category.
+    If `low` or `high` is None, that end is open; `label` is the interval for display; a bucket for the
+    `rest` has neither an interval nor a category.
     """
 
     name: str
@@ -299,7 +299,7 @@ class Bucket(Struct, frozen=True):
     special: bool = False
     label: str = ""
     rest: bool = False
-    hidden: bool = False  # its value or interval is hidden
+    hidden: bool = False  # the value or interval is not shown
 
     def to_dict(self) -> dict[str, Any]:
         """The bucket as written in the result document."""
@@ -318,10 +318,10 @@ class Bucket(Struct, frozen=True):
 
 
 class Bucketing(Struct, frozen=True, eq=False, dict=True):
-    """The buckets of an attribute, in order of value, and after them those for the rest.
+    """The buckets of an attribute in order of value, followed by those for the rest.
 
-    Buckets for the `rest` are shown only where they hold a unit: `other` for values that no gold unit
-    has (categories, and predictions the data give no value), `unplaced` for mentions that the text lacks.
+    Buckets for the `rest` are shown only if they hold a unit: `other` for values that no gold unit has
+    (categories, and predictions without a value in the data), `unplaced` for mentions not in the text.
     """
 
     attribute: str
@@ -339,7 +339,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def unplaced(self) -> str:
-        """The name of the bucket of mentions that the text lacks, which is the last one."""
+        """The name of the last bucket, for mentions that are not in the text."""
         return self.buckets[-1].name
 
     def redacted(self) -> Bucketing:
@@ -351,14 +351,14 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         return replace(self, buckets=shown)
 
     def assign(self, values: Values) -> Ints:
-        """The number of the bucket of each unit.
+        """The bucket number of each unit.
 
-        A value beyond a special value that bounds the outermost other bucket joins that bucket.
+        A value beyond a special value that bounds the outermost ordinary bucket joins that bucket.
         """
         if values.kind != self.kind:
             raise InputError(
                 f"the values of {self.attribute!r} are {_KINDS[values.kind]}, but its buckets were made for"
-                f" {_KINDS[self.kind]}.\nLeave the saved edges out, or give those of these values."
+                f" {_KINDS[self.kind]}.\nLeave the saved edges out, or use edges saved for these values."
             )
         number = self._of_names(values) if values.names is not None else self._of_numbers(values.value)
         return ints(np.where(values.defined, number, len(self.buckets) - 1))
@@ -385,7 +385,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _cuts(self) -> tuple[Floats, Ints, Floats, Ints]:
-        """Special values and their buckets, inner edges of the others and theirs."""
+        """The special values and their buckets, then the inner edges between the other buckets and those."""
         special = [i for i, bucket in enumerate(self.buckets) if bucket.special]
         others = [i for i, bucket in enumerate(self.buckets) if not bucket.special and not bucket.rest]
         return (
@@ -396,7 +396,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The bucketing as plain data, to be kept and used again for another system or dataset."""
+        """The bucketing as plain data, to be saved and reused for another system or dataset."""
         return {
             "attribute": self.attribute,
             "kind": self.kind,
@@ -406,7 +406,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Bucketing:
-        """The bucketing that `to_dict` gave."""
+        """Restore a bucketing from the result of `to_dict`."""
         try:
             buckets = tuple(
                 Bucket(
@@ -431,7 +431,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
         return cls(attribute, kind, _with_rest(buckets), strategy)
 
 
-_FEW = 16  # up to this many edges each value is compared with all, which is faster than a search
+_FEW = 16  # with at most this many edges, comparing with each of them is faster than a search
 _KINDS = {"numeric": "numbers", "category": "categories"}
 _ANEW = "Fix them, or save them again."
 
@@ -441,7 +441,7 @@ def _end(value: Any) -> float | None:
 
 
 def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None:
-    """Refuse edges that do not ascend: a value would have two buckets or none."""
+    """Refuse edges that are not ascending: a value would have two buckets or none."""
     where = f"the saved buckets of {attribute!r}"
     if kind not in _KINDS:
         raise InputError(f"{where} have the kind {kind!r}; expected 'numeric' or 'category'.\n{_ANEW}")
@@ -463,7 +463,7 @@ def _check_order(attribute: str, kind: str, buckets: tuple[Bucket, ...]) -> None
 
 
 def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-    """The buckets and, after them, `other` and `unplaced`, renamed where a category has that name."""
+    """The buckets followed by `other` and `unplaced`, which are renamed if a category has that name."""
     taken = {bucket.name for bucket in buckets}
     other, unplaced = "other", UNPLACED
     while other in taken:
@@ -478,7 +478,7 @@ def _with_rest(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
 
 
 def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Bucketing:
-    """The buckets of an attribute, from the values of the gold units.
+    """Fit the buckets of an attribute to the values of the gold units.
 
     Examples:
         >>> lengths = Values(np.array([1.0, 1, 2, 3, 7]), np.ones(5, bool), whole=True)
@@ -496,8 +496,8 @@ def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Buc
         )
     if values.names is not None:
         return Bucketing(name, "category", _with_rest(_categories(chosen, values)), str(chosen))
-    known, times = values.distinct()
-    if times.sum() != values.described or not np.isfinite(known).all():
+    distinct, times = values.distinct()
+    if times.sum() != values.described or not np.isfinite(distinct).all():
         raise InputError(
             f"the attribute {name!r} has values that are not finite numbers.\nGive every gold unit one."
         )
@@ -506,9 +506,9 @@ def fit(strategy: str | Strategy, values: Values, *, attribute: str = "") -> Buc
 
 def _numeric(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
     specials = strategy.numbers if strategy.name == "special" else ()
-    known, times = values.distinct()
-    ordinary = ~_among(known, specials)
-    rest = np.repeat(known[ordinary], times[ordinary])  # in order
+    distinct, times = values.distinct()
+    ordinary = ~_among(distinct, specials)
+    rest = np.repeat(distinct[ordinary], times[ordinary])  # sorted
     then = strategy.then or strategy
     ranges = _ranges(list(then.function(rest, then.numbers)), rest, specials, values.bounds)
     parts = sorted(
@@ -530,7 +530,7 @@ def _among(ordered: Floats, specials: tuple[float, ...]) -> Bools:
 
 
 def _categories(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
-    """The values among gold units, the most frequent first, equally frequent ones by name."""
+    """One bucket per value among gold units, the most frequent first, ties by name."""
     ranked = sorted((-count, name) for name, count in values.named().items())
     most = int(strategy.numbers[0]) if strategy.numbers else 0
     return tuple(Bucket(name, value=name, label=name) for _, name in (ranked[:most] if most else ranked))
@@ -539,7 +539,7 @@ def _categories(strategy: Strategy, values: Values) -> tuple[Bucket, ...]:
 def _ranges(
     edges: list[float], rest: Floats, specials: tuple[float, ...], bounds: tuple[float, float]
 ) -> list[tuple[float | None, float | None]]:
-    """The intervals between the edges, the outer ones open up to the neighbouring special value."""
+    """The intervals between the edges; the outer ones extend to the next special value, if any."""
     if not specials:
         low, high = None, None
     elif not edges and not len(rest):
@@ -556,7 +556,7 @@ def _ranges(
 def _widest_gap(
     specials: tuple[float, ...], bounds: tuple[float, float]
 ) -> tuple[float | None, float | None]:
-    """Where values that are not special can be, when no gold unit has one: the widest gap."""
+    """The interval of ordinary values if no gold unit has one: the widest gap between special values."""
     borders = sorted({*bounds, *specials})
     gaps = list(pairwise(borders))
     low, high = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0])) if gaps else (None, None)

@@ -1,4 +1,4 @@
-"""The papers behind the numbers, with what each is cited for, as text and as BibTeX."""
+"""The papers behind the measures and what to cite each for, as text and as BibTeX."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from spanwise.errors import unknown
 
-# How the papers are named beside what is based on them.
+# Short references for what is based on these papers.
 FU19 = "Fu, Liu and Huang (2019)"
 FU20 = "Fu, Liu and Neubig (2020)"
 ORTMANN = "Ortmann (2022), Fine-Grained Error Analysis and Fair Evaluation of Labeled Spans, LREC"
 
 
 class Citation(Struct, frozen=True):
-    """A paper and what it is the source of."""
+    """A paper, and what to cite it for."""
 
     name: str
     summary: str  # what to cite it for
@@ -29,7 +29,7 @@ class Citation(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The paper in one line."""
+        """The reference in one line."""
         *first, last = (" ".join(reversed(author.split(", "))) for author in self.authors)
         authors = f"{', '.join(first)} and {last}" if first else last
         pages = f", pages {self.pages}" if self.pages else ""
@@ -37,7 +37,7 @@ class Citation(Struct, frozen=True):
 
     @property
     def bibtex(self) -> str:
-        """The entry for a bibliography."""
+        """The BibTeX entry."""
         fields = {
             "author": " and ".join(self.authors),
             "title": f"{{{self.title}}}",
@@ -138,15 +138,15 @@ CITATIONS: tuple[Citation, ...] = (
 
 
 def find(names: Iterable[str] = ()) -> list[Citation]:
-    """The papers of the names given, all of them without any.
+    """The papers with these names, or all papers if no name is given.
 
     Examples:
         >>> [citation.year for citation in find(["tu2021tmr"])]
         [2021]
     """
-    known = {citation.name: citation for citation in CITATIONS}
-    chosen = list(names) or list(known)
+    by_name = {citation.name: citation for citation in CITATIONS}
+    chosen = list(names) or list(by_name)
     for name in chosen:
-        if name not in known:
-            raise unknown("paper", name, known)
-    return [known[name] for name in chosen]
+        if name not in by_name:
+            raise unknown("paper", name, by_name)
+    return [by_name[name] for name in chosen]

@@ -1,4 +1,4 @@
-"""The column types that everything is made of, and the only division."""
+"""The column types used throughout, and `ratio`, the only function that divides."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Column: TypeAlias = npt.NDArray[Any]
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-_TOGETHER = 1 << 20  # numbers that are looked at together
+_TOGETHER = 1 << 20  # values checked at a time
 
 D = TypeVar("D", bound=np.generic)
 
 
 def ints(values: object) -> Ints:
-    """A read-only int64 column of `values`; a column that is one already is not copied."""
+    """A read-only int64 column of `values`; an int64 array is not copied."""
     return frozen(np.asarray(values, dtype=np.int64))
 
 
@@ -38,7 +38,7 @@ def floats(values: object) -> Floats:
 
 
 def frozen(column: npt.NDArray[D]) -> npt.NDArray[D]:
-    """The same column, read-only; the one passed stays as it was."""
+    """A read-only view of a column; the column itself is left as it was."""
     view = column.view()
     view.flags.writeable = False
     return view
@@ -57,7 +57,7 @@ def offsets(sizes: Sequence[int] | Column) -> Ints:
 
 
 def run_positions(first: Column, sizes: Sequence[int] | Column) -> Ints:
-    """The positions of several runs, one run after the other, that begin at `first` and have these sizes.
+    """The positions in several runs, concatenated; run `i` begins at `first[i]` and has `sizes[i]` positions.
 
     Examples:
         >>> run_positions([4, 0], [2, 1]).tolist()
@@ -68,10 +68,10 @@ def run_positions(first: Column, sizes: Sequence[int] | Column) -> Ints:
 
 
 def on_grid(values: object, most: float) -> Floats:
-    """`values` as multiples of a power of two so fine that sums of up to `most` are exact in any order.
+    """`values` rounded to multiples of a power of two, so that sums up to `most` are exact in any order.
 
-    Products of matrices are summed in an order that depends on the processor and its threads; of such
-    numbers every order gives the same bits. Whole numbers stay as they are.
+    Matrix products are summed in an order that depends on the processor and its threads; with these
+    values every order gives the same bits. Whole numbers are not changed.
 
     Examples:
         >>> thirds = on_grid([1 / 3, 1 / 3, 1 / 3], 2)
@@ -85,8 +85,8 @@ def on_grid(values: object, most: float) -> Floats:
 
 
 def compact(matrix: Column) -> Column:
-    """A matrix whose column sums are exact in any order: in single precision where that is enough."""
-    step = max(1, _TOGETHER // max(len(matrix), 1))  # columns: copies of all of them would be large
+    """The matrix with column sums made exact in any order, in single precision where that is enough."""
+    step = max(1, _TOGETHER // max(len(matrix), 1))  # columns at a time, so that copies stay small
     parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
     if all(map(is_exact_in_single, parts)):
         return matrix.astype(np.float32, copy=False)
@@ -94,7 +94,7 @@ def compact(matrix: Column) -> Column:
 
 
 def is_exact_in_single(values: Column) -> bool:
-    """Whether values, and sums of any of them along the first axis, are exact in single precision."""
+    """Whether values, and any sums of them along the first axis, are exact in single precision."""
     quarters = 4 * values
     return _largest_sum(values) < 2**22 and bool((quarters == np.rint(quarters)).all())
 
@@ -104,7 +104,7 @@ def _largest_sum(values: Column) -> float:
 
 
 def plain(value: SupportsFloat) -> float | None:
-    """A number as documents hold it: a Python float, and None where it is undefined.
+    """A number as stored in documents: a Python float, or None where it is undefined.
 
     Examples:
         >>> plain(ratio(1, 4)), plain(ratio(0, 0))
@@ -115,13 +115,13 @@ def plain(value: SupportsFloat) -> float | None:
 
 
 def ratio(numerator: object, denominator: object) -> Floats:
-    """`numerator / denominator`, and NaN where the denominator is 0.
+    """`numerator / denominator`, or NaN where the denominator is 0.
 
     Examples:
         >>> ratio([1, 0], [4, 0]).tolist()
         [0.25, nan]
     """
     top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    # Dividing by NaN is faster than leaving places out, and says nothing. In the order C a later sum
-    # over the last axis has the same last bits however the arguments were laid out in memory.
+    # Dividing by NaN is faster than masking, and gives no warning. In C order, later sums over the
+    # last axis have the same last bits whatever the memory layout of the arguments.
     return np.asarray(np.divide(top, np.where(bottom == 0, np.nan, bottom), order="C"))

@@ -1,4 +1,4 @@
-"""Counts of mentions in named cells, unit by unit; over parts of a corpus they add up."""
+"""Counts of mentions per unit in named cells; the counts of parts of a corpus add up."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from spanwise.columns import Column, Floats, Ints, Words, frozen, ints
 from spanwise.hashing import multipliers, numbered, numbered_columns
 
 Matrix = npt.NDArray[np.int32]
-_BLOCK = 1 << 18  # events looked at together, so that they stay in the processor's cache
+_BLOCK = 1 << 18  # events processed together, so that they stay in the processor's cache
 _EXACT = 53  # bits of whole numbers that a float64 holds exactly
 _WORD = 64
-_FEW = 2  # sections that are summed one by one, which is faster
+_FEW = 2  # up to this many sections are summed one by one, which is faster
 
 
 class EventUnits(Struct, frozen=True, eq=False):
-    """The unit of each of several events, and a number of events that no unit has more of."""
+    """The unit number of each event, and an upper bound on the number of events in any unit."""
 
     unit: Ints
     most: int
 
     @classmethod
     def of(cls, unit: Ints) -> EventUnits:
-        """The units of events, whose numbers are given."""
+        """The given unit numbers, with the bound counted from them."""
         return cls(unit, int(np.bincount(unit).max(initial=0)))
 
     def take(self, rows: Column) -> EventUnits:
-        """Those of some of the events."""
+        """The units of the events at these positions; the bound still holds."""
         return EventUnits(self.unit[rows], self.most)
 
 
 class EventGroup(Struct, frozen=True, eq=False):
-    """Events of a few kinds; an event counts at all places of its kind, or all are of the only one.
+    """Events of a few kinds, where each event counts at all places of its kind.
 
-    A place is a cell and a column: cell · columns + column.
+    A place is the position of a count in a unit's row: cell · columns + column.
     """
 
     units: EventUnits
-    kind: Column | None  # of each event; None: 0
-    places: tuple[Ints, ...]  # each has a place for every kind, -1 for none
+    kind: Column | None  # of each event; None: all events are of kind 0
+    places: tuple[Ints, ...]  # each array has a place for every kind; -1: not counted
 
 
 class Counts(Struct, frozen=True, eq=False, dict=True):
-    """How many mentions fell into each cell and column, in every unit (sentence or document).
+    """How many mentions each unit (sentence or document) has in each cell and column.
 
     Units with the same counts share a row: `rows[row[u]]` are the counts of unit `u`,
     its cells one after the other. The order of rows depends only on their contents.
-    Counts over two halves of a corpus add up to the counts over
-    the whole: every engine, every bucket and every resample relies on that.
+    Counts over two halves of a corpus add up to the counts over the whole: every engine,
+    every bucket and every resample relies on that.
     """
 
     cells: tuple[str, ...]
     columns: tuple[str, ...]
     rows: Matrix  # distinct rows × (cells · columns)
-    row: Column  # of each unit, in the narrowest numbers: units are many, and stay until the end
+    row: Column  # of each unit, in the narrowest type: there are many units, and they are kept to the end
 
     @classmethod
     def of(
@@ -73,7 +73,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         column: Ints | int,
         units: int,
     ) -> Counts:
-        """Count events: one row each of `unit`, `cell` and `column` (their numbers).
+        """Count events, given the number of the unit, cell and column of each.
 
         Examples:
             >>> counts = Counts.of(["PER"], ["gold", "correct"], unit=np.array([0, 2, 2]),
@@ -81,9 +81,11 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
             >>> counts.total.tolist()
             [[2, 1]]
         """
-        place = cell * np.int64(len(columns)) + column
-        every = np.arange(len(cells) * len(columns))
-        return cls.of_groups(cells, columns, [EventGroup(EventUnits.of(unit), place, (every,))], units=units)
+        position = cell * np.int64(len(columns)) + column
+        positions = np.arange(len(cells) * len(columns))
+        return cls.of_groups(
+            cells, columns, [EventGroup(EventUnits.of(unit), position, (positions,))], units=units
+        )
 
     @classmethod
     def of_groups(
@@ -102,7 +104,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     def of_matrix(
         cls, cells: Sequence[str], columns: Sequence[str], matrix: npt.NDArray[np.integer]
     ) -> Counts:
-        """Counts of a matrix with one row per unit."""
+        """The counts in a matrix with one row per unit."""
         rows, row = distinct_rows(np.asarray(matrix, dtype=np.int32))
         return cls(tuple(cells), tuple(columns), frozen(rows), _narrow(row, len(rows)))
 
@@ -113,7 +115,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def times(self) -> Ints:
-        """How many units have each of the distinct rows."""
+        """How many units have each distinct row."""
         return frozen(np.bincount(self.row, minlength=len(self.rows)))
 
     @cached_property
@@ -123,11 +125,11 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return frozen(summed.reshape(len(self.cells), len(self.columns)))
 
     def matrix(self) -> Matrix:
-        """One row per unit."""
+        """The counts as a matrix with one row per unit."""
         return np.asarray(self.rows[self.row])
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts over the units of both, those of `other` last; cells that only one of them has join."""
+        """The counts over the units of both, those of `other` last, in the cells of either."""
         return Counts.joined([self, other])
 
     @classmethod
@@ -136,12 +138,12 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         cells = tuple(dict.fromkeys(cell for part in parts for cell in part.cells))
         same = [part.with_cells(cells) for part in parts]
         rows, number = distinct_rows(np.concatenate([part.rows for part in same]))
-        places = np.split(_narrow(number, len(rows)), np.cumsum([len(part.rows) for part in same])[:-1])
-        row = np.concatenate([place[part.row] for place, part in zip(places, same, strict=True)])
+        new_rows = np.split(_narrow(number, len(rows)), np.cumsum([len(part.rows) for part in same])[:-1])
+        row = np.concatenate([new_row[part.row] for new_row, part in zip(new_rows, same, strict=True)])
         return cls(cells, parts[0].columns, frozen(rows), frozen(row))
 
     def with_cells(self, cells: Sequence[str]) -> Counts:
-        """The counts in the cells of these names, in their order; a cell that is not there is 0."""
+        """The counts in the named cells, in the order given; 0 in cells that are missing."""
         if tuple(cells) == self.cells:
             return self
         number = {name: index for index, name in enumerate(self.cells)}
@@ -155,7 +157,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return Counts(tuple(cells), self.columns, frozen(merged), frozen(_narrow(row, len(merged))[self.row]))
 
     def with_sum(self) -> Counts:
-        """The counts with one more cell in front: all cells added up.
+        """The counts with the sum over all cells added as a cell in front.
 
         Examples:
             >>> Counts.of_matrix(["PER", "LOC"], ["gold"], np.array([[2, 1]])).with_sum().total.tolist()
@@ -168,7 +170,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return Counts(("all", *self.cells), self.columns, frozen(rows), self.row)
 
     def summed(self, cells: Sequence[str], parts: Sequence[Sequence[int]]) -> Counts:
-        """The counts in new cells, each the sum of the cells at some places; units stay apart.
+        """The counts in new cells, each the sum of the cells at the given positions.
 
         Examples:
             >>> two = Counts.of_matrix(["x", "y"], ["gold"], np.array([[2, 1]]))
@@ -184,7 +186,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         )
 
     def in_blocks(self, size: int) -> Counts:
-        """The counts of blocks of this many consecutive units; the last one may be smaller.
+        """The counts of blocks of `size` consecutive units; the last block may be smaller.
 
         Examples:
             >>> Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3]])).in_blocks(2).matrix().tolist()
@@ -199,12 +201,12 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return Counts.of_matrix(self.cells, self.columns, whole)
 
     def as_one_unit(self) -> Counts:
-        """The counts over all units as those of a single one."""
+        """The total counts, as those of a single unit."""
         rows = self.total.reshape(1, -1).astype(np.int32)
         return Counts(self.cells, self.columns, frozen(rows), frozen(np.zeros(1, dtype=np.uint8)))
 
     def of_cells(self, places: Sequence[int]) -> Counts:
-        """The counts in the cells at these places; units stay apart even if only other cells differ."""
+        """The counts in the cells at these positions; rows that become equal are not merged."""
         wide = len(self.columns)
         taken = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in places])
         cells = tuple(self.cells[index] for index in places)
@@ -212,7 +214,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
 
 
 class CrossTable(Struct, frozen=True, eq=False):
-    """How many mentions fell into each pair of a named row and a named column; tables of parts add up."""
+    """How many mentions fall into each pair of a named row and a named column; tables of parts add up."""
 
     rows: tuple[str | None, ...]
     columns: tuple[str | None, ...]
@@ -222,7 +224,7 @@ class CrossTable(Struct, frozen=True, eq=False):
     def of(
         cls, rows: Sequence[str | None], columns: Sequence[str | None], *, row: Ints, column: Ints
     ) -> CrossTable:
-        """Count pairs of numbers of a row and a column.
+        """Count pairs of row and column numbers.
 
         Examples:
             >>> CrossTable.of("ab", "x", row=np.array([0, 1, 1]), column=np.array([0, 0, 0])).counts.tolist()
@@ -240,7 +242,7 @@ class CrossTable(Struct, frozen=True, eq=False):
         return CrossTable(rows, columns, ints(self.chosen(rows, columns) + other.chosen(rows, columns)))
 
     def chosen(self, rows: Sequence[str | None], columns: Sequence[str | None]) -> Ints:
-        """The counts in rows and columns of these names, 0 where there is none."""
+        """The counts in the named rows and columns, 0 for names that are missing."""
         row_at = {name: index for index, name in enumerate(self.rows)}
         column_at = {name: index for index, name in enumerate(self.columns)}
         padded = np.zeros((len(self.rows) + 1, len(self.columns) + 1), dtype=np.int64)
@@ -253,8 +255,8 @@ class CrossTable(Struct, frozen=True, eq=False):
 def _rows_of_events(groups: Sequence[EventGroup], units: int, width: int) -> tuple[Matrix, Column]:
     """The distinct rows of the matrix units × places that counts the events, and each unit's row.
 
-    The matrix itself, mostly zeros, is never made: the counts of a unit are packed into as few 64-bit words
-    as hold them, and units are told apart by their words.
+    The matrix is mostly zeros and never built: the counts of a unit are packed into as few 64-bit words as
+    possible, and units are compared by these words.
     """
     groups = [group for group in groups if group.units.most]
     if units <= 1 or not groups:
@@ -265,64 +267,66 @@ def _rows_of_events(groups: Sequence[EventGroup], units: int, width: int) -> tup
     layout = _Layout.of(groups, width)
     words = layout.words(groups, units)
     first, number = numbered_columns(words)
-    held = np.stack([word[first] for word in words], axis=1)
-    rows = (held[:, layout.word] >> layout.shift & layout.mask).astype(np.int32)
+    packed = np.stack([word[first] for word in words], axis=1)
+    rows = (packed[:, layout.word] >> layout.shift & layout.mask).astype(np.int32)
     order, rank = _ordered(rows)
     return rows[order], _narrow(rank, len(rank))[number]
 
 
 def _add_total(total: Matrix, group: EventGroup) -> None:
-    """Add the events of a group, whatever their units."""
+    """Add the events of a group to `total`, ignoring their units."""
     if group.kind is None:
         times = np.full(1, len(group.units.unit))
     else:
         times = np.bincount(group.kind, minlength=len(group.places[0]))
     for places in group.places:
-        there = places >= 0
-        np.add.at(total, places[there], times[there].astype(np.int32))
+        counted = places >= 0
+        np.add.at(total, places[counted], times[counted].astype(np.int32))
 
 
 class _Layout(Struct, frozen=True, eq=False):
-    """Where the counts of a unit are in its words; those of a group are together, so that few sums do.
+    """Where the counts of a unit are stored in its words; those of a group are adjacent, which saves sums.
 
-    Sums of floating-point numbers are faster than those of integers, and exact below 2**53: counts are
-    summed in sections of at most so many bits, and sections are joined to words.
+    Floating-point sums are faster than integer sums, and exact below 2**53: counts are summed in
+    sections of at most 53 bits, and sections are combined into words.
     """
 
     section: Ints  # of each place, -1 where nothing is counted
-    factor: Floats  # of each place: what one event adds to its section
-    at: Sequence[tuple[int, int]]  # the word of each section, and by how many bits it is shifted there
+    factor: Floats  # of each place: how much one event adds to its section
+    at: Sequence[tuple[int, int]]  # the word of each section, and its shift in bits within that word
     word: Ints  # of each place
     shift: Words
     mask: Words
 
     @classmethod
     def of(cls, groups: Sequence[EventGroup], width: int) -> _Layout:
-        """Give every place bits for as many events as a unit can have there."""
+        """Give every place enough bits for the most events that a unit can have there."""
         most = [0] * width
         listed = [[places.tolist() for places in group.places] for group in groups]
         for group, columns in zip(groups, listed, strict=True):
-            for place in chain.from_iterable(map(set, columns)):
-                if place >= 0:
-                    most[place] += group.units.most
+            for position in chain.from_iterable(map(set, columns)):
+                if position >= 0:
+                    most[position] += group.units.most
         section = [-1] * width
         word, shift, size, inner = ([0] * width for _ in range(4))
         at: list[tuple[int, int]] = []
         last, used = 0, 0
         for columns in listed:
-            new = sorted(place for place in {*chain(*columns)} if place >= 0 and section[place] < 0)
-            bits = max((most[place] for place in new), default=1).bit_length()
-            # Places of one kind stay in one section where they can.
+            new = sorted(
+                position for position in {*chain(*columns)} if position >= 0 and section[position] < 0
+            )
+            bits = max((most[position] for position in new), default=1).bit_length()
+            # Keep the places of one kind in one section where possible.
             number = max(_EXACT // bits // len(columns) * len(columns), 1)
             for begin in range(0, len(new), number):
-                here = new[begin : begin + number]
-                if used + len(here) * bits > _WORD:
+                chunk = new[begin : begin + number]
+                if used + len(chunk) * bits > _WORD:
                     last, used = last + 1, 0
-                for step, place in enumerate(here):
-                    section[place], size[place], inner[place] = len(at), bits, step * bits
-                    word[place], shift[place] = last, used + step * bits
+                for step, position in enumerate(chunk):
+                    section[position], size[position], inner[position] = len(at), bits, step * bits
+                    word[position], shift[position] = last, used + step * bits
                 at.append((last, used))
-                used += len(here) * bits
+                used += len(chunk) * bits
         return cls(
             section=np.array(section),
             factor=np.ldexp(1.0, inner),
@@ -333,19 +337,19 @@ class _Layout(Struct, frozen=True, eq=False):
         )
 
     def words(self, groups: Sequence[EventGroup], units: int) -> list[Words]:
-        """The counts of all units, packed; each word as a column."""
+        """The packed counts of all units, one column per word."""
         sums: dict[int, Floats] = {}
         for group in groups:
             for section, added in self._sums(group, units):
                 sums[section] = sums[section] + added if section in sums else added
         words: dict[int, Words] = {}
         for section, (word, shift) in enumerate(self.at):
-            held = sums[section].astype(np.uint64) << np.uint64(shift)
-            words[word] = words[word] | held if word in words else held
+            shifted = sums[section].astype(np.uint64) << np.uint64(shift)
+            words[word] = words[word] | shifted if word in words else shifted
         return list(words.values())
 
     def _sums(self, group: EventGroup, units: int) -> Iterator[tuple[int, Floats]]:
-        """The sections that a group counts in, and what it adds to that of each unit."""
+        """Each section that a group counts in, with what the group adds to it in every unit."""
         amounts = np.zeros((len(self.at), len(group.places[0])))
         for places in group.places:
             kinds = np.flatnonzero(places >= 0)
@@ -356,14 +360,14 @@ class _Layout(Struct, frozen=True, eq=False):
             for section, amount in zip(sections.tolist(), amounts, strict=True):
                 yield section, _summed(group.units.unit, group.kind, amount, units)
             return
-        # Many labels: one sum over the pairs of a unit and a section.
+        # Many labels: a single sum over all pairs of a unit and a section.
         slot = group.units.unit * len(sections) + amounts.argmax(axis=0)[group.kind]
         wide = _summed(slot, group.kind, amounts.max(axis=0), units * len(sections))
         yield from zip(sections.tolist(), wide.reshape(units, -1).T, strict=True)
 
 
 def _summed(slot: Ints, kind: Column | None, amount: Floats, slots: int) -> Floats:
-    """The sum over the events in each slot of the amounts of their kinds."""
+    """The sum over the events in each slot, where `amount` gives the summand for each kind of event."""
     if kind is None:
         return np.asarray(np.bincount(slot, minlength=slots) * amount[0])
     if len(slot) > _BLOCK:
@@ -372,16 +376,18 @@ def _summed(slot: Ints, kind: Column | None, amount: Floats, slots: int) -> Floa
             slot[middle:], kind[middle:], amount, slots
         )
     weights = amount.take(kind.astype(np.intp, copy=False))
-    return np.bincount(slot, weights=weights, minlength=slots).astype(np.float64, copy=False)  # of none: int
+    return np.bincount(slot, weights=weights, minlength=slots).astype(
+        np.float64, copy=False
+    )  # int if there are no events
 
 
 def _narrow(number: Ints, size: int) -> Column:
-    """Numbers below `size` in the narrowest type that holds them."""
+    """Numbers below `size` in the narrowest type that can hold them."""
     return frozen(number.astype(np.min_scalar_type(max(size - 1, 0))))
 
 
 def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
-    """The order of distinct rows by their contents, and the place of each in it."""
+    """The order of distinct rows by their contents, and the rank of each row in it."""
     order = _order(rows)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -389,7 +395,7 @@ def _ordered(rows: Matrix) -> tuple[Ints, Ints]:
 
 
 def _order(rows: Matrix) -> Ints:
-    """The order of distinct rows, which depends only on their contents: by a linear hash of them."""
+    """An order of distinct rows that depends only on their contents: that of a linear hash."""
     hashed = rows.astype(np.uint64) @ multipliers(rows.shape[1])
     order = np.argsort(hashed)
     if (hashed[order[1:]] == hashed[order[:-1]]).any():
@@ -398,7 +404,7 @@ def _order(rows: Matrix) -> Ints:
 
 
 def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
-    """The distinct rows of a matrix in an order of their own, and for each row its number among them."""
+    """The distinct rows of a matrix, ordered by their contents, and the number of each row among them."""
     if len(matrix) == 0:
         return matrix, np.zeros(0, dtype=np.int64)
     words = np.zeros((len(matrix), (matrix.shape[1] + 1) // 2), dtype=np.uint64)
@@ -413,28 +419,28 @@ def joint_numbers(tables: Sequence[Counts]) -> tuple[Matrix, Ints]:
     """The distinct combinations of rows of several tables over the same units, and how many units have each.
 
     Examples:
-        >>> one, other = (Counts.of_matrix(["x"], ["gold"], np.array([[1], [1], [size]])) for size in (1, 2))
-        >>> sorted(joint_numbers([one, other])[1].tolist())
+        >>> first, second = (Counts.of_matrix(["x"], ["gold"], np.array([[1], [1], [n]])) for n in (1, 2))
+        >>> sorted(joint_numbers([first, second])[1].tolist())
         [1, 2]
     """
     ways = prod(len(table.rows) for table in tables)
     if not 0 < ways <= 2 * tables[0].units:
         distinct, number = distinct_rows(np.stack([table.row.astype(np.int32) for table in tables], axis=1))
         return distinct, np.bincount(number, minlength=len(distinct))
-    # So few that each has its own slot to be counted in.
+    # Few enough combinations to give each its own slot.
     code = np.zeros(tables[0].units, dtype=np.int64)
     for table in tables:
         code = code * len(table.rows) + table.row
     times = np.bincount(code, minlength=ways)
-    there = np.flatnonzero(times)
-    places = np.unravel_index(there, [len(table.rows) for table in tables])
-    distinct = np.stack(places, axis=1).astype(np.int32)
+    present = np.flatnonzero(times)
+    numbers = np.unravel_index(present, [len(table.rows) for table in tables])
+    distinct = np.stack(numbers, axis=1).astype(np.int32)
     order = _order(distinct)
-    return distinct[order], times[there][order]
+    return distinct[order], times[present][order]
 
 
 def grouped(table: Counts, groups: int) -> Matrix:
-    """The counts of this many groups of consecutive units, added up without a matrix of all units.
+    """The counts of this many groups of consecutive units, without a matrix of all units.
 
     Examples:
         >>> table = Counts.of_matrix(["x"], ["gold"], np.array([[1], [2], [3], [4], [5]]))
@@ -444,7 +450,7 @@ def grouped(table: Counts, groups: int) -> Matrix:
     starts = np.arange(groups, dtype=np.int64) * table.units // groups
     size = np.diff(starts, append=table.units)
     whole = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
-    for at in range(int(size.min())):  # the unit at this place of every group
+    for at in range(int(size.min())):  # the unit at this position of every group
         whole += table.rows[table.row[starts + at]]
     larger = size > size.min()  # by one unit
     whole[larger] += table.rows[table.row[(starts + size - 1)[larger]]]

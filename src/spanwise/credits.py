@@ -31,10 +31,10 @@ _TERM = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)?\s*\*?\s*(?P<part>[A-Za-z]+
 
 
 class Credit(Struct, frozen=True, dict=True):
-    """What each outcome adds to the sums of TP, FP and FN that precision, recall and F1 divide.
+    """How much each outcome adds to the TP, FP and FN from which precision, recall and F1 are computed.
 
     Outcomes that `weights` does not name keep their fair credit: LE, BE and LBE are half
-    a false positive and half a false negative each; TP, FP and FN are themselves.
+    a false positive and half a false negative each; TP, FP and FN count as themselves.
 
     Examples:
         >>> Credit("lenient", "label errors are forgiven", {"LE": (1, 0, 0)}).weights["LBE"]
@@ -47,29 +47,29 @@ class Credit(Struct, frozen=True, dict=True):
     source: str = ""
 
     def __post_init__(self) -> None:
-        given = {name: _weights(name, value) for name, value in self.weights.items()}
-        full = {name: given.get(name, _WHOLE.get(name, _HALVES)) for name in OUTCOMES}
+        custom = {name: _weights(name, value) for name, value in self.weights.items()}
+        full = {name: custom.get(name, _WHOLE.get(name, _HALVES)) for name in OUTCOMES}
         force_setattr(self, "weights", MappingProxyType(full))
 
     @cached_property
     def matrix(self) -> Floats:
-        """Outcomes × (TP, FP, FN)."""
+        """The weights as a matrix, outcomes × (TP, FP, FN)."""
         return floats([self.weights[name] for name in OUTCOMES])
 
     def apply(self, counts: Column) -> tuple[Floats, Floats, Floats]:
-        """The credited TP, FP and FN of counts whose last axis is the outcomes.
+        """The credited TP, FP and FN for counts whose last axis is the outcomes.
 
         Examples:
             >>> counts = np.array([10, 2, 1, 1, 0, 0, 3, 4])
             >>> tuple(float(part) for part in CREDITS.find("fair").apply(counts))
             (10.0, 6.0, 5.0)
         """
-        # einsum, since BLAS sums in an order that depends on its threads.
+        # Not `@`: BLAS sums in an order that depends on its threads.
         sums = np.einsum("...o,op->...p", np.asarray(counts, dtype=np.float64), self.matrix)
         return sums[..., 0], sums[..., 1], sums[..., 2]
 
     def formula(self) -> str:
-        """The credit as a formula, one statement for each outcome that departs from the fair credit.
+        """The credit as a formula, with a statement for each outcome that differs from the fair credit.
 
         Examples:
             >>> parse("BE = .5TP + 0.5 FN").formula()
@@ -109,11 +109,11 @@ def _weights(name: str, value: Iterable[float]) -> Weights:
 
 
 def parse(formula: str) -> Credit:
-    """The credit that a formula writes, such as `BE = 0.5 TP + 0.25 FP + 0.25 FN`.
+    """Parse a credit formula such as `BE = 0.5 TP + 0.25 FP + 0.25 FN`.
 
     Several statements are separated by `;` or `,`. `BE` sets BEs, BEl and BEo; a later
     statement about one of them overrides it. Outcomes that are not named keep
-    their fair credit. A term without a number counts 1, and `0` alone counts nothing.
+    their fair credit. A term without a number counts as 1, and `0` alone as nothing.
 
     Raises:
         ChoiceError: a statement cannot be read, or names something that is not an outcome.
@@ -168,7 +168,7 @@ def _worth(statement: str, text: str) -> Weights:
             )
         worth[part.upper()] += 1.0 if number is None else float(number)
     total = sum(worth.values())
-    # An error that is one false positive and one false negative is counted traditionally.
+    # FP + FN is the traditional way to count an error.
     if total > 1 + 1e-9 and worth != {"TP": 0.0, "FP": 1.0, "FN": 1.0}:
         raise ChoiceError(
             f"in the credit {statement!r} the shares add up to {total:g}, but an outcome counts once.\n"
@@ -199,10 +199,10 @@ CREDITS.add(
 
 
 def credit_of(credit: str | Credit) -> Credit:
-    """The credit of a name or of a formula; a credit is given back as it is.
+    """The credit with this name or formula; a `Credit` is returned unchanged.
 
     Raises:
-        ChoiceError: nothing has that name, or the formula cannot be read.
+        ChoiceError: no credit has that name, or the formula cannot be read.
 
     Examples:
         >>> credit_of("ortmann-eq7").weights["BEs"], credit_of("LE = 0.5 TP + 0.5 FP").weights["LE"]

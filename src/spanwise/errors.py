@@ -1,4 +1,4 @@
-"""The exceptions people meet, and how their texts are built."""
+"""The exceptions that spanwise raises, and helpers to word their messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class SpanwiseError(Exception):
-    """Any error that spanwise raises on purpose; its text is written for the person at the keyboard."""
+    """Base class of all errors that spanwise raises on purpose; the message is written for the user."""
 
 
 class InputError(SpanwiseError):
@@ -18,11 +18,11 @@ class ChoiceError(SpanwiseError, ValueError):
 
 
 class MissingExtra(SpanwiseError, ImportError):
-    """An optional package is needed for what was asked and is not installed."""
+    """An optional package that is needed for this request is not installed."""
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtra:
-        """The error that says what `package` is needed for and how to get it."""
+        """The error that says what `package` is needed for and how to install it."""
         return cls(
             f"{purpose} needs the package {package!r}, which is not installed.\n"
             f"Install it with: pip install 'spanwise[{extra}]'"
@@ -30,18 +30,18 @@ class MissingExtra(SpanwiseError, ImportError):
 
 
 class WorkerLost(SpanwiseError):
-    """A worker process was killed from outside before its part of the work was done."""
+    """A worker process was killed from outside before it finished its part of the work."""
 
 
 class UnknownKey(ChoiceError, KeyError):
-    """A key that a part of a result does not have."""
+    """A part of a result does not have this key."""
 
     def __str__(self) -> str:
-        return Exception.__str__(self)  # a KeyError would show its text in quotes, on one line
+        return Exception.__str__(self)  # KeyError would show the repr of the message
 
 
 def many(number: int, noun: str) -> str:
-    """A number with its noun.
+    """A number with its noun, in the plural unless the number is 1.
 
     Examples:
         >>> many(1, "token"), many(1200, "token")
@@ -51,12 +51,12 @@ def many(number: int, noun: str) -> str:
 
 
 def at(path: str, line: int | None, message: str) -> str:
-    """A message after its place, as `file:line: message`."""
+    """A message with its location in front, as `file:line: message`."""
     return f"{path}:{line}: {message}" if line is not None else f"{path}: {message}"
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
-    """The error for an unknown name, with the nearest known one.
+    """The error for an unknown name, which suggests the closest known one.
 
     Examples:
         >>> print(unknown("attribute", "entity_lenght", ["entity_length", "label"]))
@@ -67,14 +67,14 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
         There are: LOC, ORG.
     """
     names = sorted(known)
-    # Differences in case are common slips, so they are ignored.
+    # Wrong case is a common slip, so names are also compared without it.
     folded = {name.casefold(): name for name in reversed(names)}
     import difflib  # only needed for a wrong name
 
     near = difflib.get_close_matches(str(name), names, n=1) or [
-        folded[one] for one in difflib.get_close_matches(str(name).casefold(), folded, n=1)
+        folded[match] for match in difflib.get_close_matches(str(name).casefold(), folded, n=1)
     ]
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    between = "; " if any("," in name for name in names) else ", "
-    listed = f"There are: {between.join(names)}." if names else "There are none yet."
+    separator = "; " if any("," in name for name in names) else ", "
+    listed = f"There are: {separator.join(names)}." if names else "There are none yet."
     return ChoiceError(f"no {kind} is called {name!r}.{hint}\n{listed}")

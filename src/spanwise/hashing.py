@@ -1,4 +1,4 @@
-"""The one hash kernel: equal rows found, keys spread far apart, content hashes that are the same anywhere."""
+"""Hashing: numbering equal rows, spreading keys, and content hashes that are the same on every machine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy.typing as npt
 
 from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
 
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads close keys far apart
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby keys far apart
 STIR = np.uint64(0xD6E8FEB86659FD93)
 _STAFFORD = np.uint64(0xBF58476D1CE4E5B9)
-PADDING = b"\x00" * 8  # a buffer ends with these, so that eight bytes can be loaded from any place in it
+PADDING = b"\x00" * 8  # appended to a buffer, so that eight bytes can be loaded from any position in it
 MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
 _ROUNDS = 20
-_FEW = 16  # columns that are compared one by one, which is faster
+_FEW = 16  # up to this many columns are compared one by one, which is faster
 
 
 def windows(buffer: bytes | npt.NDArray[np.uint8]) -> Words:
-    """The eight bytes from every position of a padded buffer, as one number each, without a copy."""
+    """The eight bytes at every position of a padded buffer as one number each, without a copy."""
     return np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))
 
 
@@ -31,7 +31,7 @@ def slots(keys: Column, bits: int) -> Ints:
 
 
 def slot(key: int, bits: int) -> int:
-    """What `slots` gives for one key.
+    """Like `slots`, for a single key.
 
     Examples:
         >>> slot(7, 6) == int(slots(np.array([7]), 6)[0])
@@ -41,7 +41,7 @@ def slot(key: int, bits: int) -> int:
 
 
 def mixed_words(values: Column) -> Words:
-    """Numbers spread over 64 bits (the finaliser of SplitMix64), the same everywhere.
+    """Numbers spread over 64 bits (the finaliser of SplitMix64), the same on every machine.
 
     Examples:
         >>> hex(mixed_words(np.array([0]))[0])
@@ -58,7 +58,7 @@ def mixed_words(values: Column) -> Words:
 
 
 def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
-    """A number from all bytes of each piece of a padded buffer, whose `windows` are given."""
+    """A hash of each piece of a padded buffer, given the `windows` of the buffer."""
     key: Words = size.astype(np.uint64) * factor
     rest: Column = np.arange(len(begin))
     step = 0
@@ -71,7 +71,7 @@ def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR
 
 
 def word_hashes(words: Sequence[str]) -> Words:
-    """The content of each word as 128 bits, in two columns: the same in every process and for every block.
+    """A 128-bit hash of each word, in two columns; it is the same in every process and block.
 
     Examples:
         >>> word_hashes(["Rome", "Oslo", "Rome"])[:, 0].tolist().count(word_hashes(["Rome"])[0, 0])
@@ -85,21 +85,21 @@ def word_hashes(words: Sequence[str]) -> Words:
 
 
 def sequence_hashes(hashes: Words, at: Ints) -> Words:
-    """The hashes of rows of words, 128 bits each: row `i` holds the words `hashes[at[i]:at[i + 1]]`."""
+    """A 128-bit hash of each sequence of words: sequence `i` has the words `hashes[at[i]:at[i + 1]]`."""
     size = np.diff(at)
-    place = np.arange(at[-1]) - np.repeat(at[:-1], size)
+    position = np.arange(at[-1]) - np.repeat(at[:-1], size)
     factors = multipliers(int(size.max(initial=0)))
     result = np.zeros((len(size), 2), dtype=np.uint64)
     some = size > 0
     for column in range(2):
-        mixed = hashes[:, column] * factors[place]
+        mixed = hashes[:, column] * factors[position]
         if len(mixed):
             result[some, column] = np.add.reduceat(mixed, at[:-1][some])
     return result + size.astype(np.uint64)[:, None] * STIR
 
 
 def ordered_hashes(hashes: Words) -> Words:
-    """The distinct rows of hashes of 128 bits, in order; each of the two columns is contiguous in memory.
+    """The distinct 128-bit hashes, sorted; each of the two columns is contiguous in memory.
 
     Examples:
         >>> len(ordered_hashes(word_hashes(["Rome", "Oslo", "Rome"])))
@@ -113,23 +113,23 @@ def ordered_hashes(hashes: Words) -> Words:
 
 
 def find_hashes(ordered: Words, hashes: Words) -> Ints:
-    """The place of each row of hashes among those that `ordered_hashes` gave, -1 where it is not there."""
+    """The position of each hash in the result of `ordered_hashes`; -1 if it is not there."""
     high, low = ordered[:, 0], np.append(ordered[:, 1], np.uint64(0))
     first = np.searchsorted(high, hashes[:, 0], side="left")
     last = np.searchsorted(high, hashes[:, 0], side="right")
-    place = np.where((last > first) & (low[first] == hashes[:, 1]), first, -1)
-    for row in np.flatnonzero((last - first > 1) & (place < 0)).tolist():  # almost never
+    position = np.where((last > first) & (low[first] == hashes[:, 1]), first, -1)
+    for row in np.flatnonzero((last - first > 1) & (position < 0)).tolist():  # almost never
         same = np.flatnonzero(low[first[row] : last[row]] == hashes[row, 1])
-        place[row] = first[row] + same[0] if len(same) else -1
-    return ints(place)
+        position[row] = first[row] + same[0] if len(same) else -1
+    return ints(position)
 
 
 def distinct(keys: Ints) -> tuple[Ints, Ints]:
-    """The distinct keys in ascending order, and the place of each key among them.
+    """The distinct keys in ascending order, and the position of each key among them.
 
     Examples:
-        >>> ordered, place = distinct(ints([7, 3, 7]))
-        >>> ordered.tolist(), place.tolist()
+        >>> ordered, position = distinct(ints([7, 3, 7]))
+        >>> ordered.tolist(), position.tolist()
         ([3, 7], [1, 0, 1])
     """
     first, number = numbered(np.ascontiguousarray(keys).view(np.uint64)[:, None])
@@ -141,56 +141,58 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def numbered(words: Words) -> tuple[Ints, Ints]:
-    """Equal rows of words with equal numbers: one place of each number, and the number of each place.
+    """Number the rows so that equal rows share a number: a row of each number, and the number of each row.
 
-    Far cheaper than sorting where many rows are equal, and exact: rows that meet are compared.
+    Far cheaper than sorting if many rows are equal, and exact: rows with the same hash are compared.
     """
     if words.shape[1] <= _FEW:
         return numbered_columns([np.ascontiguousarray(column) for column in words.T])
     mixed = words @ multipliers(words.shape[1])
-    return _met(mixed, lambda one, other: (words[one] != words[other]).any(axis=1)) or _sorted_places(words)
+    return _met(mixed, lambda first, second: (words[first] != words[second]).any(axis=1)) or _sorted_places(
+        words
+    )
 
 
 def numbered_columns(columns: Sequence[Words]) -> tuple[Ints, Ints]:
-    """The same for rows whose columns are given one by one, of which there are few."""
+    """Like `numbered`, but for a few columns that are given separately."""
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column, factor in zip(columns, multipliers(len(columns)), strict=True):
         mixed += column * factor
 
-    def unlike(one: Column, other: Column | slice) -> Bools:
-        differ = columns[0][one] != columns[0][other]
+    def unlike(first: Column, second: Column | slice) -> Bools:
+        differ = columns[0][first] != columns[0][second]
         for column in columns[1:]:
-            differ |= column[one] != column[other]
+            differ |= column[first] != column[second]
         return np.asarray(differ)
 
     return _met(mixed, unlike) or _sorted_places(np.stack(columns, axis=1))
 
 
 def _met(mixed: Words, unlike: Callable[[Column, Column | slice], Bools]) -> tuple[Ints, Ints] | None:
-    """What `numbered` gives, from a hash of each row and a way to compare rows; None where too many meet."""
+    """Number rows as `numbered` does, by hashing and comparing them; None if too many hashes collide."""
     size = len(mixed)
     like = np.empty(size, dtype=np.int64)
-    everyone: Column = np.arange(size)
-    place = everyone
+    rows: Column = np.arange(size)
+    pending = rows
     left: Column | slice = slice(None)
     bits = min(max(size.bit_length(), 8), 20)
     at_slot = np.empty(1 << bits, dtype=np.int64)
     for _ in range(_ROUNDS):
-        # Rows whose first bits are the same meet in one slot; those unlike the one that has it go on.
+        # Rows with the same first bits share a slot; those that differ from the slot's row try again.
         slot = (mixed >> np.uint64(64 - bits)).view(np.int64)
-        at_slot[slot] = place
+        at_slot[slot] = pending
         holder = at_slot[slot]
         like[left] = holder
-        other = unlike(holder, left)
-        if not other.any():
+        differs = unlike(holder, left)
+        if not differs.any():
             break
-        left = place = place[other]
-        mixed = mixed[other]
+        left = pending = pending[differs]
+        mixed = mixed[differs]
         mixed = (mixed ^ (mixed >> np.uint64(29))) * ODD
     else:
-        # Millions of distinct rows, or some that are mixed to the same 64 bits.
+        # Millions of distinct rows, or different rows with the same 64-bit hash.
         return None
-    first = np.flatnonzero(like == everyone)
+    first = np.flatnonzero(like == rows)
     number = np.empty(size, dtype=np.int64)
     number[first] = np.arange(len(first))
     return first, number[like]
@@ -202,7 +204,7 @@ def _sorted_places(words: Words) -> tuple[Ints, Ints]:
 
 
 def multipliers(width: int) -> Words:
-    """Fixed odd 64-bit numbers (a Weyl sequence, mixed), so that hashes are the same everywhere."""
+    """Fixed odd 64-bit numbers (a mixed Weyl sequence), so that hashes are the same on every machine."""
     words = np.arange(1, width + 1, dtype=np.uint64) * ODD
     words ^= words >> np.uint64(29)
     words *= _STAFFORD

@@ -1,4 +1,4 @@
-"""Names for what people can add: formats, attributes, bucketings, matchers, credits, reports."""
+"""Registries of what users can add: formats, attributes, bucketings, matchers, credits, reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spanwise.errors import ChoiceError, unknown
 
 
 class Named(Protocol):
-    """Anything with a name and one line that says what it is."""
+    """Anything with a name and a one-line summary."""
 
     @property
     def name(self) -> str: ...
@@ -22,10 +22,9 @@ T = TypeVar("T", bound=Named)
 
 
 class Registry(Generic[T]):
-    """The things of one kind, found by name or alias; other packages add theirs by entry point.
+    """Objects of one kind, found by name or alias; other packages can add theirs by entry point.
 
-    Anything that takes a name also takes the object, so `find` returns anything that is not a string as it
-    is.
+    Whatever takes a name also takes the object itself, so `find` returns anything but a string unchanged.
     """
 
     def __init__(self, kind: str, *, group: str | None = None) -> None:
@@ -36,7 +35,7 @@ class Registry(Generic[T]):
         self._aliases: dict[str, str] = {}
 
     def add(self, value: T, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
-        """Register `value` under its name and `aliases`; a name taken twice is an error unless `replace`."""
+        """Register `value` under its name and `aliases`; a taken name is an error unless `replace`."""
         for name in (value.name, *aliases):
             if not replace and (name in self._values or name in self._aliases):
                 raise ChoiceError(
@@ -47,15 +46,15 @@ class Registry(Generic[T]):
         return value
 
     def remove(self, name: str) -> None:
-        """Forget the value called `name`, and its aliases."""
-        self._aliases = {alias: known for alias, known in self._aliases.items() if known != name}
+        """Remove the value called `name`, and its aliases."""
+        self._aliases = {alias: target for alias, target in self._aliases.items() if target != name}
         del self._values[name]
 
     def find(self, name: str | T) -> T:
-        """The value called `name`, or `name` itself where it is a value already."""
+        """The value called `name`, or `name` itself if it is not a string."""
         if not isinstance(name, str):
             return name
-        # Entry points of other packages take milliseconds to look up: only for names that are not known here.
+        # Looking up entry points takes milliseconds: done only for names that are not built in.
         if name not in self._values and name not in self._aliases:
             self._load()
         key = self._aliases.get(name, name)
@@ -70,7 +69,7 @@ class Registry(Generic[T]):
 
     def aliases(self, name: str) -> list[str]:
         """The other names of the value called `name`."""
-        return [alias for alias, known in self._aliases.items() if known == name]
+        return [alias for alias, target in self._aliases.items() if target == name]
 
     def __iter__(self) -> Iterator[T]:
         self._load()
@@ -84,7 +83,7 @@ class Registry(Generic[T]):
         if self._loaded or self._group is None:
             return
         self._loaded = True
-        from importlib.metadata import entry_points  # 30 ms, which only a look-up by name must pay
+        from importlib.metadata import entry_points  # takes 30 ms, so only imported when needed
 
         for point in sorted(entry_points(group=self._group), key=lambda point: point.name):
             if point.name not in self:
@@ -92,10 +91,10 @@ class Registry(Generic[T]):
 
 
 def reach(place: str) -> Any:
-    """The value at `room:name`, loaded when it is asked for.
+    """The object at `module:name`, imported on demand.
 
-    A result shows itself through modules above it (reports, compat layers);
-    it refers to them by name only, so nothing imports upwards.
+    A result is displayed by modules above it (reports, compat layers); referring to them by name
+    keeps lower modules from importing higher ones.
     """
     room, _, name = place.partition(":")
     return getattr(import_module(f"spanwise.{room}"), name)

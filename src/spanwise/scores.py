@@ -1,4 +1,4 @@
-"""Scores: counts divided, once, at the end."""
+"""Scores, computed from counts by dividing once, at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXACT = ("gold", "predicted", "correct")
 RECALL = ("mentions", "correct")
 ACCURACY = ("tokens", "equal")
 # How many errors of a kind were made in a first pass (a), and how many gold (b) and predicted (c)
-# mentions they consumed alone.
+# mentions they used up on their own.
 GAIN_ROLES = {
     "LE": ("a",),
     "BE": ("a", "b", "c"),
@@ -29,16 +29,16 @@ GAIN_ROLES = {
     "FN": ("b",),
     "FP": ("c",),
 }
-_SUMMING = " with overall"  # the end of the name of a scorer that adds the sum over its cells
+_SUMMING = " with overall"  # suffix of the scorers that add the sum over their cells
 GAINS = (*EXACT, *(f"{kind}.{role}" for kind, roles in GAIN_ROLES.items() for role in roles))
-_GAIN_PLACES = [  # by role the column of each kind, -1 where it has none
+_GAIN_COLUMNS = [  # for each role, the column of each kind of error; -1 where it has none
     [GAINS.index(f"{kind}.{role}") if role in roles else -1 for kind, roles in GAIN_ROLES.items()]
     for role in "abc"
 ]
 
 
 class MeasureKey(Struct, frozen=True):
-    """Which table of counts is meant: its kind, and the attribute, credit or error that it is about.
+    """The key of a table of counts: its kind, and the attribute, credit or error it is about.
 
     Examples:
         >>> MeasureKey("attribute", "entity_length").name
@@ -52,35 +52,35 @@ class MeasureKey(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The key as one string, as saved documents hold it and random numbers are seeded with it."""
-        between = "/" if self.kind == "credits" else " "
-        return f"{self.kind}{between}{self.attribute}" if self.attribute else self.kind
+        """The key as one string, as used in saved documents and to seed random numbers."""
+        separator = "/" if self.kind == "credits" else " "
+        return f"{self.kind}{separator}{self.attribute}" if self.attribute else self.kind
 
     @classmethod
     def of_name(cls, name: str) -> MeasureKey:
-        """The key of a name in a saved document."""
-        between = "/" if name.startswith("credits/") else " "
-        kind, _, attribute = name.partition(between)
+        """Parse the name of a key in a saved document."""
+        separator = "/" if name.startswith("credits/") else " "
+        kind, _, attribute = name.partition(separator)
         return cls(kind, attribute)
 
 
 class Measure(Struct, frozen=True, eq=False):
-    """The scores of cells from one table of counts, and the place of each cell in the result.
+    """A table of counts, how its cells are scored, and where each scored cell goes in the result.
 
-    A scorer takes totals (… × counted cells × columns) and gives each score as
-    (… × scored cells); it may add cells, such as the sum over labels. It is
-    named, not held, so that a measure can be stored with its counts and read back.
+    A scorer takes totals (… × counted cells × columns) and returns each score as
+    (… × scored cells); it may add cells, such as the sum over labels. It is referred to
+    by name, so that a measure can be saved with its counts and loaded again.
     """
 
     key: MeasureKey
     counts: Counts
-    scorer: str  # a name of `SCORERS`
-    paths: tuple[tuple[str, ...], ...]  # of each scored cell
-    family: str | None = None  # of tests; None: not tested
+    scorer: str  # a key of `SCORERS`
+    paths: tuple[tuple[str, ...], ...]  # where each scored cell goes in the document
+    family: str | None = None  # the family of tests it belongs to; None: not tested
     tested: tuple[str, ...] = ()  # the scores that a comparison tests
     credit: str | None = None
     share: float = 1.0  # what one count is worth: 1/2 where events are halved between two labels
-    unplaced: str = UNPLACED  # the bucket of an attribute that holds no values of it
+    unplaced: str = UNPLACED  # the name of the bucket for mentions without a value
 
     @property
     def name(self) -> str:
@@ -88,11 +88,11 @@ class Measure(Struct, frozen=True, eq=False):
         return self.key.name
 
     def score(self, totals: Floats, only: Collection[str] = ()) -> Scores:
-        """The scores of totals over the whole corpus or of many resamples at once; with `only`, those."""
+        """The scores for totals over the corpus or over many resamples; only the scores in `only`, if any."""
         return SCORERS[self.scorer](totals, self, only)
 
     def sizes(self, totals: Floats, only: Collection[str] = ()) -> Scores:
-        """The number of mentions that is the denominator of each score, 0 where the score is undefined."""
+        """The denominator of each score in mentions; 0 where the score is undefined."""
         return SIZES[self.scorer](totals, self, only)
 
     def values(self, only: Collection[str] = ()) -> Scores:
@@ -101,30 +101,30 @@ class Measure(Struct, frozen=True, eq=False):
 
     @property
     def cell_by_cell(self) -> Measure:
-        """The same scores with the sum over all cells counted as a cell of its own, in front of them.
+        """The same measure with the sum over all cells stored as an extra cell in front.
 
-        Every cell is then scored by itself, except in averages, which need all of them.
+        Every cell is then scored on its own, except in averages, which need all cells.
         """
         if not self.scorer.endswith(_SUMMING):
             return self
         return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
 
     def in_blocks(self, size: int) -> Measure:
-        """The same scores from blocks of this many consecutive units."""
+        """The same measure over blocks of `size` consecutive units."""
         return self if size == 1 else replace(self, counts=self.counts.in_blocks(size))
 
     def of_one_unit(self) -> Measure:
-        """The same scores from totals alone."""
+        """The same measure with only the total counts, as a single unit."""
         return replace(self, counts=self.counts.as_one_unit())
 
     def of_paths(self, places: list[int]) -> Measure:
-        """The scores at these places alone, of a measure with a cell for every path."""
+        """Only the cells at these positions, for a measure with one counted cell per path."""
         paths = tuple(self.paths[index] for index in places)
         return replace(self, counts=self.counts.of_cells(places), paths=paths)
 
 
 def _chosen(parts: dict[str, Callable[[], Floats]], only: Collection[str]) -> Scores:
-    """The parts of these names, or all; the others are not computed."""
+    """Compute the named scores, or all of them if `only` is empty."""
     return {name: part() for name, part in parts.items() if not only or name in only}
 
 
@@ -147,14 +147,14 @@ def exact(totals: Floats, only: Collection[str] = ()) -> Scores:
 
 
 def with_overall(totals: Floats) -> Floats:
-    """The totals with one more cell in front: all cells added up."""
+    """The totals with the sum over all cells added as a cell in front."""
     return np.concatenate([totals.sum(axis=-2, keepdims=True), totals], axis=-2)
 
 
 def averages(totals: Floats, only: Collection[str] = ()) -> Scores:
-    """Macro and support-weighted means over labels where a score is defined, as two cells.
+    """Macro and support-weighted averages over the labels whose score is defined, as two cells.
 
-    Labels that hold neither gold nor predicted mentions have no defined score and drop out.
+    Labels with neither gold nor predicted mentions have no defined score and are left out.
     """
     support = totals[..., 0]
     scores = exact(totals, only)
@@ -178,7 +178,7 @@ def recall(totals: Floats) -> Scores:
 
 
 def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collection[str] = ()) -> Scores:
-    """Precision, recall and F1 after each outcome was credited as a share of TP, FP and FN."""
+    """Precision, recall and F1 with each outcome credited as shares of TP, FP and FN."""
     right, false, missed = credit.apply(totals * share)
     return _chosen(
         {
@@ -191,14 +191,14 @@ def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collec
 
 
 def gains(totals: Floats) -> Scores:
-    """What exact F1 would gain if all errors of one kind were fixed, one cell per kind (definitions: gain).
+    """How much exact F1 would rise if all errors of a kind were fixed, one cell per kind (definitions: gain).
 
-    `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; columns as in `GAINS`, of a single cell.
+    `2(TP+a+b)/(n+m+b-c) - 2TP/(n+m)`; `totals` has the columns in `GAINS` and a single cell.
     """
-    # What a kind lacks is taken from a column of zeros after the others.
+    # Roles that a kind does not have are read from an extra column of zeros at the end.
     padded = np.concatenate([totals[..., 0, :], np.zeros_like(totals[..., 0, :1])], axis=-1)
     gold, predicted, correct = (padded[..., index, None] for index in range(len(EXACT)))
-    a, b, c = (padded[..., places] for places in _GAIN_PLACES)
+    a, b, c = (padded[..., columns] for columns in _GAIN_COLUMNS)
     before = ratio(2 * correct, gold + predicted)
     return {"gain": ratio(2 * (correct + a + b), gold + predicted + b - c) - before}
 
@@ -210,7 +210,7 @@ def relaxed(totals: Floats) -> Scores:
 
 
 def exact_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
-    """The denominators of `exact` in mentions: half of gold and predicted together for F1."""
+    """The denominators of `exact` in mentions; for F1, half of gold plus predicted."""
     gold, predicted = totals[..., 0], totals[..., 1]
     return _chosen(
         {"precision": lambda: predicted, "recall": lambda: gold, "f1": lambda: (gold + predicted) / 2}, only
@@ -218,27 +218,28 @@ def exact_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
 
 
 def average_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
-    """The effective number of mentions of an average over labels: `1 / Σ(w² / n)` with the weights w of the
-    labels.
+    """The effective number of mentions behind an average over labels: `1 / Σ(w² / n)`, w the weights.
 
-    For the macro average of k labels that is `k² / Σ(1/n)`; labels without a defined score are ignored.
+    For the macro average of k labels this is `k² / Σ(1/n)`; labels without a defined score are ignored.
     """
     support = totals[..., 0]
     effective: Scores = {}
     for name, sizes in exact_sizes(totals, only).items():
         defined = sizes > 0
         inverse = np.where(defined, 1 / np.where(defined, sizes, 1.0), 0.0)
-        alike = defined.astype(np.float64)
-        # Labels with only predicted mentions have no support, but count in the score.
+        equal = defined.astype(np.float64)
+        # Labels with only predicted mentions have no support, but still count in the score.
         supported = np.where(defined, support, 0.0).sum(axis=-1, keepdims=True) > 0
-        both = [alike, np.where(supported, alike * support, alike)]
-        worth = [ratio(weights.sum(axis=-1) ** 2, (weights**2 * inverse).sum(axis=-1)) for weights in both]
-        effective[name] = np.nan_to_num(np.stack(worth, axis=-1))
+        weightings = [equal, np.where(supported, equal * support, equal)]
+        averaged = [
+            ratio(weights.sum(axis=-1) ** 2, (weights**2 * inverse).sum(axis=-1)) for weights in weightings
+        ]
+        effective[name] = np.nan_to_num(np.stack(averaged, axis=-1))
     return effective
 
 
 def credited_sizes(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
-    """The denominators of `credited`, from the credited sums."""
+    """The denominators of `credited`, in credited mentions."""
     right, false, missed = credit.apply(totals * share)
     return {
         "precision": right + false,
@@ -248,7 +249,7 @@ def credited_sizes(totals: Floats, credit: Credit, *, share: float = 1.0) -> Sco
 
 
 def gain_sizes(totals: Floats) -> Scores:
-    """Half of gold and predicted mentions, one cell per kind of error."""
+    """The denominator of gains: half of gold plus predicted mentions, one cell per kind of error."""
     half = exact_sizes(totals)["f1"]
     return {"gain": np.broadcast_to(half, (*half.shape[:-1], len(GAIN_ROLES)))}
 
@@ -261,9 +262,9 @@ def relaxed_sizes(totals: Floats) -> Scores:
 
 
 class Fraction(Struct, frozen=True, eq=False):
-    """A score as a fraction of weighted counts: weights of the columns above and below (columns × cells).
+    """A score as a ratio of weighted counts: column weights above and below the line (columns × cells).
 
-    With `less`, the score is the fraction minus that other one.
+    With `less`, a second fraction is subtracted from the first.
     """
 
     above: Floats
@@ -272,7 +273,7 @@ class Fraction(Struct, frozen=True, eq=False):
 
 
 def fraction(measure: Measure, score: str) -> Fraction:
-    """How a score of one cell divides its counts; averages, which are not a single fraction, have none.
+    """The fraction of counts that a cell's score is; not for averages, which are not a single fraction.
 
     Examples:
         >>> from spanwise.counts import Counts
@@ -286,7 +287,7 @@ def fraction(measure: Measure, score: str) -> Fraction:
     if measure.scorer == "gains":
         gold, predicted, correct = (each[:, [index]] for index in range(len(EXACT)))
         padded = np.concatenate([each, np.zeros_like(gold)], axis=1)
-        a, b, c = (padded[:, places] for places in _GAIN_PLACES)
+        a, b, c = (padded[:, columns_of_role] for columns_of_role in _GAIN_COLUMNS)
         both = gold + predicted
         return Fraction(2 * (correct + a + b), both + b - c, (2 * correct, both))
     if measure.scorer.startswith("credited"):
@@ -308,7 +309,7 @@ def fraction(measure: Measure, score: str) -> Fraction:
     return Fraction(above[:, None], below[:, None])
 
 
-# By the name of a scorer: the number of mentions that each score is a share of.
+# For each scorer, the denominator of each of its scores, in mentions.
 SIZES: dict[str, Callable[[Floats, Measure, Collection[str]], Scores]] = {
     "exact": lambda totals, _, only: exact_sizes(totals, only),
     "exact with overall": lambda totals, _, only: exact_sizes(with_overall(totals), only),

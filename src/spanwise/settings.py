@@ -1,7 +1,7 @@
 """The settings of `evaluate` and `read`, each declared once.
 
-The flags of the command line, the keys of a study's manifest, the checks of values, the parts of a
-signature and the options that messages name all follow from these records.
+Command-line flags, the keys of a study's manifest, the checks of values, the parts of a signature and the
+options named in messages are all derived from these records.
 """
 
 from __future__ import annotations
@@ -16,50 +16,50 @@ from spanwise.errors import ChoiceError, unknown
 if TYPE_CHECKING:
     from spanwise.document import Settings as Kept
 
-Bounds = tuple[Callable[[Any], bool], str]  # whether a value will do, and what it must be
+Bounds = tuple[Callable[[Any], bool], str]  # whether a value is allowed, and the allowed values in words
 CONFIDENCE = 0.95  # of intervals
 CORRECTION = "holm"  # of p-values
-CAP = 10_000  # the most sentences that a document holds
+CAP = 10_000  # the default maximum number of sentences in a document
 MOST_DRAWS = 1_000_000  # resamples or sign flips
 
 
-# Not a Struct: `--help` needs these records, and the import of msgspec would cost it more than all of them.
+# Not a Struct: `--help` needs these records, and importing msgspec would take longer than all of them.
 class Setting(NamedTuple):
-    """One keyword: its flag, its check, its key in a manifest, and its part of the signature."""
+    """One keyword, with its flag, its check, its key in a manifest and its part of the signature."""
 
     name: str
     help: str = ""
     group: Literal["compute", "show", "preset", "read"] = "compute"
     type: Callable[..., object] = str  # of the flag; bool: a switch, list: may be repeated
     default: Any = None  # of the flag
-    usual: Any = None  # what holds where neither is given, if the flag has no default
+    usual: Any = None  # the value used if none is given and the flag has no default
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
     whole: bool = False  # a whole number
     bounds: Bounds | None = None
-    toml: object = None  # the type of its key in a manifest; None: it has none
-    signed: Callable[[Kept], str] | None = None  # its part of the signature, empty where it says nothing
-    flag: str = ""  # where it differs from the name
-    keyword: bool = True  # False: a flag alone, from which other keywords are made
+    toml: object = None  # the type of its key in a manifest; None: no such key
+    signed: Callable[[Kept], str] | None = None  # its part of the signature; may be empty
+    flag: str = ""  # if it differs from the name
+    keyword: bool = True  # False: only a flag, from which other keywords are derived
 
     @property
     def option(self) -> str:
-        """The flag."""
+        """The command-line flag."""
         return f"--{self.flag or self.name.replace('_', '-')}"
 
     @property
     def unless_given(self) -> Any:
-        """What holds where nothing is asked for; None where the data decide."""
+        """The value used if none is given; None if it depends on the data."""
         return self.usual if self.default is None else self.default
 
     @property
     def per_dataset(self) -> bool:
-        """Whether each dataset of a study may have its own: how its files are read, and put on gold."""
+        """Whether each dataset of a study may have its own value, as for reading and aligning files."""
         return self.group == "read" or self.name == "align"
 
     def check(self, value: object) -> None:
-        """Refuse a value that the keyword does not take.
+        """Raise `ChoiceError` for a value that the keyword does not accept.
 
         Examples:
             >>> SETTINGS["seed"].check(-1)
@@ -76,12 +76,12 @@ class Setting(NamedTuple):
 
 
 def column(text: str) -> int | str:
-    """A number where it is one, else a name."""
+    """A column given as a number or a name."""
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def listed(text: str) -> list[str]:
-    """Names between commas."""
+    """A list of names separated by commas."""
     return [name.strip() for name in text.split(",")]
 
 
@@ -116,7 +116,7 @@ _DECLARED = (
         signed=lambda kept: "weights:" + "+".join(kept.credits) if kept.credits else "",
     ),
     Setting(
-        "attributes", "names with commas, or fu20 (default), fu19, all, none",
+        "attributes", "names separated by commas, or fu20 (default), fu19, all, none",
         usual="fu20", metavar="NAMES", toml=str | list[object], signed=_attributes,
     ),
     Setting(
@@ -134,7 +134,7 @@ _DECLARED = (
         toml=list[object],
     ),
     Setting(
-        "vocabulary", "known words, one per line, to tell out-of-vocabulary words", metavar="FILE",
+        "vocabulary", "known words, one per line, to recognise out-of-vocabulary words", metavar="FILE",
         signed=lambda kept: "" if kept.vocabulary is None else f"vocabulary:{kept.vocabulary}",
     ),
     Setting(
@@ -151,7 +151,8 @@ _DECLARED = (
         bounds=(lambda value: value >= 0, "0 or more"), signed=lambda kept: f"seed:{kept.seed}",
     ),
     Setting(
-        "confidence", f"of the intervals (default: {CONFIDENCE})", type=float, default=CONFIDENCE, toml=float,
+        "confidence", f"confidence level of the intervals (default: {CONFIDENCE})",
+        type=float, default=CONFIDENCE, toml=float,
         bounds=(lambda value: 0.5 <= value < 1, "at least 0.5 and below 1"),
         signed=lambda kept: f"conf:{kept.confidence}",
     ),
@@ -160,7 +161,7 @@ _DECLARED = (
         metavar="UNIT", toml=str, signed=_interval,
     ),
     Setting(
-        "correction", f"of p-values within a family (default: {CORRECTION})",
+        "correction", f"correction of p-values within a family (default: {CORRECTION})",
         default=CORRECTION, choices=("holm", "bh"), noun="correction", toml=str,
     ),
     Setting(
@@ -181,16 +182,16 @@ _DECLARED = (
         type=int, metavar="N",
     ),
     Setting(
-        "align", "what to do if predictions have other tokens than gold (default: strict, an error)",
+        "align", "what to do if the tokens of predictions and gold differ (default: strict, an error)",
         default="strict", choices=("strict", "position", "characters", "diff"), toml=str,
         signed=lambda kept: f"align:{kept.align}",
     ),
     Setting(
-        "examples", "the sentences that the document and the page hold (default: errors)", "show",
+        "examples", "the sentences to include in the document and the page (default: errors)", "show",
         default="errors", choices=("errors", "all", "none"), noun="policy for examples", toml=str,
     ),
     Setting(
-        "examples_cap", "the maximum number of sentences they hold", "show", int, CAP, whole=True, toml=int,
+        "examples_cap", "the maximum number of sentences to include", "show", int, CAP, whole=True, toml=int,
         bounds=(lambda value: value >= 0, "0 or more"),
     ),
     Setting("redact", "leave out all text", "show", bool, False),
@@ -220,7 +221,7 @@ _DECLARED = (
         "read", metavar="NAME", toml=str,
     ),
     Setting(
-        "repair", "what becomes of impossible tags (default: conlleval; none: an error)", "read",
+        "repair", "what to do with impossible tags (default: conlleval; none: an error)", "read",
         usual="conlleval", choices=("conlleval", "discard", "none"), toml=str,
         signed=lambda kept: f"repair:{kept.repair}",
     ),
@@ -248,33 +249,35 @@ _DECLARED = (
         "limits", "raise a limit on input files: labels, nested, unpacked (bytes) or values",
         "read", dict, metavar="NAME=NUMBER", flag="limit",
     ),
-    # They have no flags: --attribute asks for what they name.
+    # These have no flags: --attribute sets them.
     Setting("columns", group="read", toml=dict[str, object]),
     Setting("fields", group="read", toml=dict[str, object]),
 )  # fmt: skip
 
-SETTINGS: Mapping[str, Setting] = {one.name: one for one in _DECLARED}
+SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _DECLARED}
 
 
 def unless_given(name: str) -> Any:
-    """What a setting is where nothing is asked for."""
+    """The value of a setting if none is given."""
     return SETTINGS[name].unless_given
 
 
-# The parts of a signature in the order that published ones have; others stand behind them.
+# The parts of a signature in the order of published signatures; any others follow.
 _FIRST = ("matcher", "focus", "scheme", "repair", "align", "unit", "confidence", "seed", "correction")
 _NEXT = ("attributes", "weights", "lowercase", "vocabulary")
 
 
 def signed_parts(kept: Kept, others: Mapping[str, str]) -> list[str]:
-    """The parts of a signature that settings have; `others` are those that take more than one of them."""
-    parts = {one.name: one.signed(kept) for one in SETTINGS.values() if one.signed is not None}
+    """The parts of a signature; `others` are those that combine several settings."""
+    parts = {
+        setting.name: setting.signed(kept) for setting in SETTINGS.values() if setting.signed is not None
+    }
     parts |= others
     order = dict.fromkeys([*_FIRST, *_NEXT, *parts])
     return [parts[name] for name in order if parts.get(name)]
 
 
-# Other keywords that messages name, of other functions.
+# Keywords of other functions that occur in messages.
 _OTHERS = (
     "answers",
     "root",
@@ -303,7 +306,7 @@ _OTHERS = (
 
 
 def in_options(text: str) -> str:
-    """An error text of the library with its keywords written as options.
+    """An error message of the library with its keywords written as command-line options.
 
     Examples:
         >>> in_options('Name its encoding, such as encoding="latin-1".')

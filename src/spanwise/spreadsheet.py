@@ -1,4 +1,4 @@
-"""Rows as comma-separated values or a workbook that a spreadsheet shows and never computes."""
+"""Rows as CSV or an Excel workbook, with cells that a spreadsheet shows but never computes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Iterable
 
-# Excel, LibreOffice and Sheets read a cell that begins with one of these as a formula, full-width forms
-# included.
+# Excel, LibreOffice and Google Sheets treat a cell that begins with one of these as a formula,
+# including the full-width forms.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def to_csv(rows: Iterable[Iterable[object]]) -> str:
-    """One line per row; texts are made inert, numbers stay numbers, None is an empty cell.
+    """CSV with one line per row; text is made inert, numbers stay numbers, None is an empty cell.
 
     Examples:
         >>> print(to_csv([("label", "difference"), ("=cmd()", -0.5), ("PER", None)]), end="")
@@ -24,7 +24,7 @@ def to_csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def inert(cell: object) -> object:
-    """The cell as it is, or after an apostrophe where a spreadsheet would compute or run it.
+    """The cell unchanged, or with an apostrophe in front if a spreadsheet would compute or run it.
 
     Examples:
         >>> inert("=1+1"), inert("PER"), inert(-3)
@@ -47,8 +47,8 @@ def is_formula(text: str) -> bool:
 
 
 def _line(cells: Iterable[object]) -> str:
-    # The writer quotes only the line ends it uses itself; a bare carriage return inside a
-    # cell must be quoted too, or it would begin a row of its own.
+    # The writer quotes only the characters of its own line terminator; a bare carriage return in a
+    # cell must be quoted too, or it would start a new row.
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\r\n").writerow(cells)
     return buffer.getvalue().removesuffix("\r\n") + "\n"
@@ -61,7 +61,7 @@ _SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
 def to_xlsx(rows: Iterable[Iterable[object]]) -> bytes:
-    """A workbook of one sheet: texts stay texts whatever they begin with; same rows, same bytes."""
+    """A workbook with one sheet, in which text is never a formula; the same rows give the same bytes."""
     import zipfile
 
     lines = "".join(f"<row>{''.join(_cell(cell) for cell in row)}</row>" for row in rows)
@@ -97,9 +97,9 @@ def _cell(cell: object) -> str:
 
 
 def _in_xml(character: str) -> str:
-    """A character as XML holds it; one that XML cannot hold becomes the replacement character."""
+    """A character escaped for XML; one that XML does not allow becomes the replacement character."""
     if character in "&<>":
         return {"&": "&amp;", "<": "&lt;", ">": "&gt;"}[character]
     code = ord(character)
-    held = character in "\t\n\r" or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF
-    return character if held else "\ufffd"
+    allowed = character in "\t\n\r" or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF
+    return character if allowed else "\ufffd"

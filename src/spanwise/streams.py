@@ -1,4 +1,4 @@
-"""Standard streams and pipes: read once, writable in any encoding, free of control characters."""
+"""Standard streams and pipes: read once, written in any encoding, free of control characters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from contextvars import ContextVar
 
 from spanwise.errors import InputError
 
-# Joiners shape letters in many scripts and belong to the word; other format characters could only mislead.
+# Joiners shape letters in many scripts and are part of the word; other format characters could mislead.
 _JOINERS = "\u200c\u200d"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Replacements for what our screens draw, for streams that can only write letters.
+# Replacements for drawing characters and symbols, for streams whose encoding lacks them.
 _PLAIN = {
     "─": "-", "━": "-", "│": "|", "┃": "|", "█": "#", "▏": "|", "▎": "|", "▍": "|", "▌": "#", "▋": "#",
     "▊": "#", "▉": "#", "░": ".", "▒": ":", "▓": "#", "–": "-", "—": "-", "−": "-", "×": "x", "…": "...",
@@ -29,14 +29,14 @@ _PLAIN = {
 
 
 class _Pipes:
-    """The bytes of pipes and devices that were read, by the stream they come from."""
+    """The bytes read from pipes and devices, by device and inode."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[int, int], bytes] = {}
         self._lock = threading.Lock()
 
     def bytes_of(self, path: str) -> bytes:
-        """All bytes of a pipe or device, which is read when it is asked for first."""
+        """All bytes of a pipe or device, which is read on the first call."""
         status = _stdin_status() if path == "-" else os.stat(path)  # noqa: PTH116
         key = (status.st_dev, status.st_ino)
         with self._lock:
@@ -50,10 +50,10 @@ _pipes: ContextVar[_Pipes | None] = ContextVar("spanwise_pipes", default=None)
 
 @contextmanager
 def pipes_read_once() -> Iterator[None]:
-    """Within this, a pipe is read once, however often its bytes are asked for.
+    """A context in which each pipe is read only once, however often its bytes are needed.
 
-    What recognises a file, what reads it and what hashes it each open it, and a pipe gives its
-    bytes only once. Outside, each reader reads for itself: a named pipe may have other bytes then.
+    A file is opened once to recognise it, once to read it and once to hash it, but a pipe gives its
+    bytes only once. Outside this context every call reads anew: a named pipe may have new bytes by then.
     """
     if _pipes.get() is not None:
         yield
@@ -71,11 +71,11 @@ def bytes_of_pipe(path: str) -> bytes:
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is standard input, a pipe or a device: what can be read only once."""
+    """Whether a path is standard input, a pipe or a device, which can be read only once."""
     if os.fspath(path) == "-":
         return True
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - faster, and asked of every file
+        mode = os.stat(path).st_mode  # noqa: PTH116 - faster, and called for every file
     except (OSError, ValueError):
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
@@ -86,7 +86,7 @@ def _stdin_status() -> os.stat_result:
         raise InputError("-: standard input is closed.\nName a file, or pipe one in.")
     try:
         return os.fstat(sys.stdin.fileno())
-    except (OSError, ValueError, AttributeError):  # a stream put in its place, as tests do
+    except (OSError, ValueError, AttributeError):  # replaced by another stream, as in tests
         return os.stat_result((0, id(sys.stdin), 0, 0, 0, 0, 0, 0, 0, 0))
 
 
@@ -100,11 +100,11 @@ def _all_of(path: str) -> bytes:
 
 
 def visible(text: object) -> str:
-    """The text on one line with every control, override and other unseen character made visible.
+    """The text on one line, with control, override and other invisible characters made visible.
 
-    Control characters become their pictures, format characters (bidi overrides, zero-width
-    blanks) and halves of surrogate pairs their code point, so that no token or label can move
-    the cursor, colour the screen or turn the line around.
+    Control characters become control pictures; format characters (bidi overrides, zero-width
+    spaces) and lone surrogates become their code points, so that no token or label can move
+    the cursor, colour the screen or reverse the line.
 
     Examples:
         >>> visible("a\\x1b[31mb\\u202ec")
@@ -130,8 +130,8 @@ def _shown(character: str) -> str:
 def message(text: str) -> str:
     """A message of several lines, safe to print whatever file names and labels it quotes.
 
-    Unseen characters are made visible, and a line that a build server would take for a command
-    (`::error::`, `##[error]`) is set off.
+    Invisible characters are made visible, and a line that a build server would take for a command
+    (`::error::`, `##[error]`) is prefixed with `| `.
 
     Examples:
         >>> message("a\\x1b[31m\\n::error::b")
@@ -142,31 +142,31 @@ def message(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write a message to standard error, for people; a stream that is gone is skipped."""
+    """Write a message to standard error; do nothing if the stream is closed."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{message(text)}\n")
         sys.stderr.flush()
 
 
 def put(pieces: str | bytes | Iterable[str]) -> None:
-    """Write data to standard output as UTF-8, whatever encoding its screens have."""
+    """Write data to standard output as UTF-8, whatever the encoding of the terminal."""
     if _closed_stdout():
         raise InputError("-: standard output is closed.\nName a file to write to.")
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     for piece in [pieces] if isinstance(pieces, str | bytes) else pieces:
-        if binary is None:  # a stream put in its place, as notebooks do
+        if binary is None:  # replaced by another stream, as in notebooks
             sys.stdout.write(piece if isinstance(piece, str) else piece.decode("utf-8"))
         else:
             binary.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
 
 
 def prepare_streams() -> None:
-    """Make standard output and error writable: in any encoding, and where they were closed."""
+    """Make standard output and error writable in any encoding, even if they were closed."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # otherwise the next file that is opened would take the place of a stream
+        except OSError:  # otherwise the next opened file would get the number of this stream
             os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = _Nowhere()
@@ -179,7 +179,7 @@ def prepare_streams() -> None:
 
 
 def leave_streams() -> None:
-    """Flush both streams, and drop those without a reader, so that Python is silent at exit."""
+    """Flush both streams and discard those without a reader, so that Python prints no error at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -189,7 +189,7 @@ def leave_streams() -> None:
 
 
 class _Nowhere(io.StringIO):
-    """A stream in place of one that was closed: it discards what is written."""
+    """A stream that discards everything, in place of a closed one."""
 
     def write(self, text: str) -> int:
         return len(text)
@@ -200,14 +200,14 @@ def _closed_stdout() -> bool:
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """What to write for characters that a stream's encoding does not have."""
+    """Codec error handler that replaces characters which the encoding of a stream lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     replaced = []
     for character in error.object[error.start : error.end]:
         code = ord(character)
         escape = f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-        if 0x2400 <= code < 0x2420:  # the picture of a control character, which stays one
+        if 0x2400 <= code < 0x2420:  # a control picture: escape the control character it stands for
             escape = f"\\x{code - 0x2400:02x}"
         replaced.append(_PLAIN.get(character, escape))
     return "".join(replaced), error.end
