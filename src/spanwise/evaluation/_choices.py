@@ -1,4 +1,4 @@
-"""The choices and sources of a call: checked before a file is opened, then read whole, in one vocabulary."""
+"""The options and sources of `evaluate`: options are checked first, then sources are read and aligned."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spanwise.matching import MATCHERS, Matcher
 from spanwise.settings import SETTINGS, unless_given
 
 UNITS = ("sentence", "document")
-TWO_READERS = 32 << 20  # bytes of files above which two readers are faster than one that knows all words
+TWO_READERS = 32 << 20  # bytes of files above which two readers are faster than one with a common vocabulary
 _NAMELESS = "predicted"  # the name of a system whose predictions are not a file
 
 
@@ -43,7 +43,7 @@ class Block(Struct, frozen=True, eq=False):
     gold: Annotation
     systems: Mapping[str, Mentions]
     predicted: Mapping[str, Annotation]  # as read, before alignment
-    alignment: Mapping[str, Mapping[str, Any]]  # how that went
+    alignment: Mapping[str, Mapping[str, Any]]  # the report on each system
 
     @property
     def corpus(self) -> Corpus:
@@ -52,7 +52,7 @@ class Block(Struct, frozen=True, eq=False):
 
 
 class Inputs(Block, frozen=True, eq=False):
-    """One dataset and the predictions of each system on it, as one block, with its training data."""
+    """A dataset in memory, as one block: gold, the predictions of each system, and training data."""
 
     name: str
     merged: bool  # whether gold and predictions are in the same files
@@ -60,30 +60,30 @@ class Inputs(Block, frozen=True, eq=False):
     entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
 
     def documented(self) -> tuple[Input, ...]:
-        """What was read and how, as the documents of other verbs name it."""
+        """The sources and how they were read, as the documents of other verbs record them."""
         return (
             _input("gold", self.gold),
-            *(_input("predicted", one, system) for system, one in self.predicted.items()),
-            *(_input("train", one) for one in self.train),
+            *(_input("predicted", annotation, system) for system, annotation in self.predicted.items()),
+            *(_input("train", annotation) for annotation in self.train),
         )
 
 
 def documented(entry: Mapping[str, Any]) -> Input:
-    """An entry of the result document as the documents of other verbs name it."""
+    """Convert an input of the result document to the form that the documents of other verbs use."""
     named = {key: entry[key] for key in ("role", "path", "sha256", "format", "scheme", "repairs")}
     return Input(**named, system=entry.get("system", UNSET))
 
 
-def _input(role: str, one: Annotation, system: str | UnsetType = UNSET) -> Input:
-    told = one.reading
+def _input(role: str, annotation: Annotation, system: str | UnsetType = UNSET) -> Input:
+    reading = annotation.reading
     return Input(
-        role=role, path=told.path, sha256=told.sha256, format=told.format, scheme=told.scheme,
-        repairs=told.repairs, system=system,
+        role=role, path=reading.path, sha256=reading.sha256, format=reading.format, scheme=reading.scheme,
+        repairs=reading.repairs, system=system,
     )  # fmt: skip
 
 
 class ResampledUnits(Struct, frozen=True, eq=False):
-    """What is resampled: sentences, or documents where the data mark them."""
+    """The units that are resampled: sentences, or documents if the data mark them."""
 
     kind: str
     number: int
@@ -91,7 +91,7 @@ class ResampledUnits(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, corpus: Corpus, kind: str | None) -> ResampledUnits:
-        """The units of a corpus: documents where it has more than one, unless told otherwise."""
+        """The units of a corpus: documents if it has more than one, unless `kind` names another unit."""
         documents = None if corpus.documents is None else len(corpus.documents) - 1
         kind = unit_of(kind, documents, corpus.source.path)
         if kind == "document" and corpus.document_of_sentence is not None:
@@ -100,10 +100,10 @@ class ResampledUnits(Struct, frozen=True, eq=False):
 
 
 def unit_of(asked: str | None, documents: int | None, path: str) -> str:
-    """What is resampled: documents where there are more than one, unless told otherwise."""
+    """The kind of unit to resample: documents if there is more than one, unless another is asked for."""
     if asked is not None and asked not in UNITS:
-        block_size(asked)  # refuses what is not a unit
-        return "sentence"  # consecutive ones are joined once all are counted
+        block_size(asked)  # raises an error if it is not a unit
+        return "sentence"  # consecutive sentences are joined after counting
     if asked == "document" and documents is None:
         raise InputError(
             f"{path}: the file marks no documents, so they cannot be resampled.\n"
@@ -113,7 +113,7 @@ def unit_of(asked: str | None, documents: int | None, path: str) -> str:
 
 
 def block_size(asked: str | None) -> int:
-    """How many consecutive sentences are one unit: N of "block:N", else 1."""
+    """The number of consecutive sentences per unit: N for "block:N", else 1."""
     if asked is None or asked in UNITS:
         return 1
     kind, _, size = asked.partition(":")
@@ -131,11 +131,11 @@ def _keywords_of_reading() -> list[str]:
 
 
 def check_keywords(reading: Mapping[str, object]) -> None:
-    """Refuse keywords that nothing takes."""
+    """Refuse unknown keywords."""
     for name in reading:
-        if name not in (known := _keywords_of_reading()):
+        if name not in (accepted := _keywords_of_reading()):
             others = signature(import_module("spanwise.evaluation").evaluate).parameters
-            raise unknown("keyword", name, [*known, *(one for one in others if one != "reading")])
+            raise unknown("keyword", name, [*accepted, *(other for other in others if other != "reading")])
 
 
 def gather(
@@ -148,11 +148,11 @@ def gather(
     name: str | None,
     predicted_reading: ReadKeywords | None = None,
 ) -> Inputs:
-    """Read whatever is not read yet, align predictions to gold and give all of it one vocabulary.
+    """Read the sources that are not read yet, align predictions to gold, and give all texts one vocabulary.
 
-    Predictions are read without more columns than their tags, unless `predicted_reading` names some.
+    Of predictions only the tags are read, unless `predicted_reading` asks for more columns.
     """
-    # Words that a reader knows from one file cost nothing in the next.
+    # A reader codes each word once for all its files, so that one reader is faster for small files.
     large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= TWO_READERS
     readers = [Reader(**reading) for _ in range(2 if large else 1)]
     (gold_annotation, predicted), training = at_once(
@@ -178,23 +178,31 @@ def gathered(
     name: str | None,
     merged: bool = False,
 ) -> Inputs:
-    """What was read, as one block: predictions on the gold text, all of it with one vocabulary."""
-    corpora = [gold.corpus, *(one.corpus for one in train), *(one.corpus for one in predicted.values())]
+    """Combine annotations into one block: align predictions to gold, and give all texts one vocabulary."""
+    corpora = [
+        gold.corpus,
+        *(annotation.corpus for annotation in train),
+        *(annotation.corpus for annotation in predicted.values()),
+    ]
     recoded = iter(with_one_vocabulary(corpora))
     gold = replace(gold, corpus=next(recoded))
-    training = tuple(replace(one, corpus=next(recoded)) for one in train)
-    predicted = {key: replace(one, corpus=next(recoded)) for key, one in predicted.items()}
-    aligned = {key: align_to(gold, one, how=align) for key, one in predicted.items()}
+    training = tuple(replace(annotation, corpus=next(recoded)) for annotation in train)
+    predicted = {key: replace(annotation, corpus=next(recoded)) for key, annotation in predicted.items()}
+    aligned = {key: align_to(gold, annotation, how=align) for key, annotation in predicted.items()}
     entries = [input_entry("gold", gold)]
-    for key, one in predicted.items():
-        entries.append({**input_entry("predicted", one), "system": key, "alignment": aligned[key].report})
-    entries += [input_entry("train", one) for one in training]
+    for key, annotation in predicted.items():
+        entries.append(
+            {**input_entry("predicted", annotation), "system": key, "alignment": aligned[key].report}
+        )
+    entries += [input_entry("train", annotation) for annotation in training]
     return Inputs(
         name=name or stem_of(gold.reading.path),
         gold=gold,
-        systems={key: one.mentions for key, one in aligned.items()},
-        predicted={key: _on_gold_text(one, gold, aligned[key].report) for key, one in predicted.items()},
-        alignment={key: one.report for key, one in aligned.items()},
+        systems={key: alignment.mentions for key, alignment in aligned.items()},
+        predicted={
+            key: _on_gold_text(annotation, gold, aligned[key].report) for key, annotation in predicted.items()
+        },
+        alignment={key: alignment.report for key, alignment in aligned.items()},
         merged=merged,
         train=training,
         entries=tuple(entries),
@@ -202,35 +210,37 @@ def gathered(
 
 
 def gathered_alone(gold: object, train: object, *, reading: ReadKeywords, name: str | None) -> Inputs:
-    """Read gold and training data, and give them one vocabulary; there are no predictions.
+    """Read gold and training data without predictions, and give them one vocabulary.
 
-    Training data keep more columns than their text. Those without text are refused beside a text.
+    Training data keep all their columns. If gold has text, training data without text are refused.
     """
     reader = Reader(**reading)
-    tested = reader.read(gold)
+    gold_annotation = reader.read(gold)
     training = [reader.read(source) for source in listed_sources(train)]
-    if not tested.corpus.without_text:
+    if not gold_annotation.corpus.without_text:
         training = list(map(with_text, training))
-    corpora = with_one_vocabulary([tested.corpus, *(one.corpus for one in training)])
-    tested = replace(tested, corpus=corpora[0])
-    training = [replace(one, corpus=corpus) for one, corpus in zip(training, corpora[1:], strict=True)]
+    corpora = with_one_vocabulary([gold_annotation.corpus, *(annotation.corpus for annotation in training)])
+    gold_annotation = replace(gold_annotation, corpus=corpora[0])
+    training = [
+        replace(annotation, corpus=corpus) for annotation, corpus in zip(training, corpora[1:], strict=True)
+    ]
     return Inputs(
-        name=name or stem_of(tested.reading.path), gold=tested, systems={}, predicted={}, alignment={},
-        merged=False, train=tuple(training), entries=(input_entry("gold", tested),),
+        name=name or stem_of(gold_annotation.reading.path), gold=gold_annotation, systems={}, predicted={},
+        alignment={}, merged=False, train=tuple(training), entries=(input_entry("gold", gold_annotation),),
     )  # fmt: skip
 
 
 def _gold_or_merged(
     gold: object, systems: object, reader: Reader
 ) -> tuple[Annotation, dict[str, Annotation]]:
-    """The gold annotation, and the predictions where they are in the same files."""
+    """Read gold, and the predictions if they are in the same files."""
     return _merged(gold, reader) if systems is None else (reader.read(gold), {})
 
 
 def read_predicted(
     systems: object, readers: Sequence[Reader], *, prefer: str | None, extras: bool = False
 ) -> dict[str, Annotation]:
-    """The predictions of every system, by readers that share the files."""
+    """Read the predictions of every system; the readers divide the files among themselves."""
     named = list(_systems(systems).items())
     check_any(systems)
     annotations = together(
@@ -239,12 +249,12 @@ def read_predicted(
             for index, reader in enumerate(readers)
         ]
     )
-    every = {key: one for part in annotations for key, one in part.items()}
-    return {key: every[key] for key, _ in named}
+    merged = {key: annotation for part in annotations for key, annotation in part.items()}
+    return {key: merged[key] for key, _ in named}
 
 
 def check_any(systems: object) -> None:
-    """Refuse predictions of no system at all."""
+    """Refuse an empty collection of systems."""
     if systems is not None and not named_sources(systems):
         raise ChoiceError("there is no system to evaluate.\nGive at least one file or list of predictions.")
 
@@ -260,22 +270,24 @@ def _systems(systems: object) -> dict[str, object]:
 
 
 def _bytes(sources: Sequence[object]) -> int:
-    """The size of those sources that are files."""
+    """The total size of the sources that are files."""
     paths = [Path(source) for source in sources if isinstance(source, str | os.PathLike)]
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def _on_gold_text(one: Annotation, gold: Annotation, report: Mapping[str, object]) -> Annotation:
-    """The same annotation, sharing the columns of the gold text where they are equal."""
-    corpus = one.corpus
+def _on_gold_text(annotation: Annotation, gold: Annotation, report: Mapping[str, object]) -> Annotation:
+    """Let an annotation share the columns of the gold text, if the two texts are equal."""
+    corpus = annotation.corpus
     by_tokens = corpus.unit == gold.corpus.unit == "token" and not corpus.without_text
     if report["changed_sentences"] or "crossing" in report or not by_tokens:
-        return one
-    return replace(one, corpus=replace(corpus, tokens=gold.corpus.tokens, sentences=gold.corpus.sentences))
+        return annotation
+    return replace(
+        annotation, corpus=replace(corpus, tokens=gold.corpus.tokens, sentences=gold.corpus.sentences)
+    )
 
 
 def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
-    """Gold and predictions of one file, or of several files whose gold columns are the same."""
+    """Read gold and predictions from one file, or from several files that hold the same gold annotation."""
     files = named_sources(
         gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold
     )
@@ -284,22 +296,22 @@ def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation
             "no predictions were given, and the gold data are not a file that holds predicted tags too.\n"
             "Give the predictions as systems."
         )
-    both = {key: reader.read_layers(source) for key, source in files.items()}
-    first, *others = (layers["gold"] for layers in both.values())
+    annotations = {key: reader.read_layers(source) for key, source in files.items()}
+    first, *others = (layers["gold"] for layers in annotations.values())
     for gold_annotation in others:
         if first.mentions.rows() != gold_annotation.mentions.rows():
             raise InputError(
                 f"{gold_annotation.reading.path}: its gold mentions are not those of {first.reading.path}.\n"
                 "Files that hold gold and predictions can be compared only over the same gold annotation."
             )
-    return first, {key: layers["predicted"] for key, layers in both.items()}
+    return first, {key: layers["predicted"] for key, layers in annotations.items()}
 
 
-RUN = "{run}"  # in a path: what tells the runs of a system apart
+RUN = "{run}"  # the placeholder in a path for the name or number of a run
 
 
 def has_runs(systems: object) -> bool:
-    """Whether a path among these sources stands for the runs of a system.
+    """Whether a path among these sources contains {run} and stands for all runs of a system.
 
     Examples:
         >>> has_runs({"bert": "bert.{run}.conll"}), has_runs("bert.1.conll")
@@ -310,11 +322,11 @@ def has_runs(systems: object) -> bool:
         return RUN in os.fspath(listed)
     if not isinstance(listed, list | tuple):
         return False
-    return any(isinstance(one, str | os.PathLike) and RUN in os.fspath(one) for one in listed)
+    return any(isinstance(source, str | os.PathLike) and RUN in os.fspath(source) for source in listed)
 
 
 def named_sources(systems: Any) -> dict[str, Any]:
-    """Predictions by the names of their systems; a file that has none is named by its stem."""
+    """The predictions by system; a file that is not given by name is named by its stem."""
     if isinstance(systems, Mapping):
         return dict(systems)
     if is_source(systems):
@@ -323,15 +335,15 @@ def named_sources(systems: Any) -> dict[str, Any]:
     if not all(map(is_source, listed)):
         return {_NAMELESS: listed}  # the lists of tags or spans of one system
     named: dict[str, object] = {}
-    for one in listed:
-        key = _system_name(one)
-        if key in named and not isinstance(one, str | os.PathLike | Annotation):
+    for source in listed:
+        key = _system_name(source)
+        if key in named and not isinstance(source, str | os.PathLike | Annotation):
             raise ChoiceError(
                 'several systems are objects without a name.\nName them: {"first": …, "second": …}.'
             )
         if key in named:
             raise ChoiceError(f'two systems are called {key!r}.\nName them: {{"first": …, "second": …}}.')
-        named[key] = one
+        named[key] = source
     return named
 
 
@@ -342,12 +354,12 @@ def _system_name(source: object) -> str:
 
 
 def training_of(train: object, reader: Reader) -> tuple[Annotation, ...]:
-    """The training data, read; they must hold text."""
+    """Read the training data, which must hold text."""
     return tuple(with_text(reader.read(source, extras=False)) for source in listed_sources(train))
 
 
 def with_text(train: Annotation) -> Annotation:
-    """Training data as they are, unless they hold no text."""
+    """Return training data as they are; raise an error if they hold no text."""
     if not train.corpus.without_text:
         return train
     raise InputError(
@@ -357,7 +369,7 @@ def with_text(train: Annotation) -> Annotation:
 
 
 class Choices(Struct, frozen=True, eq=False):
-    """The keywords of `evaluate` that shape its numbers or what is shown of them."""
+    """The keywords of `evaluate` that affect its numbers or what is shown of them."""
 
     matcher: Matcher
     focus: str
@@ -396,20 +408,20 @@ class Choices(Struct, frozen=True, eq=False):
         vocabulary: Sequence[str] | None,
         **others: Any,
     ) -> Choices:
-        """The choices in the form that later stages use."""
+        """Convert the keywords of `evaluate` to the form that later stages use."""
         if buckets is not None and not isinstance(buckets, Mapping):
             raise ChoiceError(
                 f"buckets is {buckets!r}, but must say how to cut each attribute.\n"
                 'Write it like {"entity_length": "1,2,3"}.'
             )
-        own = _without_entry(_listed(attributes))
+        own = _unregistered(_listed(attributes))
         crosses = _crosses(cross, own)
         return cls(
             matcher=MATCHERS.find(matcher),
             credits=_credits(weights),
             attributes=_with_crossed(attributes, [own.get(name, name) for pair in crosses for name in pair]),
             buckets={own.get(name, name): how for name, how in (buckets or {}).items()},
-            edges={own.get(name, name): kept for name, kept in (edges or {}).items()},
+            edges={own.get(name, name): saved for name, saved in (edges or {}).items()},
             crosses=crosses,
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             **others,
@@ -426,10 +438,10 @@ class Choices(Struct, frozen=True, eq=False):
         reading: ReadKeywords,
         **others: Any,
     ) -> Choices:
-        """The choices of verbs that ask less than `evaluate`."""
-        asked = {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
-        less: dict[str, Any] = {"resamples": 0, "examples": "none", "examples_cap": 0}
-        return cls.usual(reading=reading, **{**less, **asked, **others})
+        """The choices of verbs with fewer options than `evaluate`: no resampling and no examples."""
+        chosen = {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
+        defaults: dict[str, Any] = {"resamples": 0, "examples": "none", "examples_cap": 0}
+        return cls.usual(reading=reading, **{**defaults, **chosen, **others})
 
     @classmethod
     def of_mentions(
@@ -440,11 +452,11 @@ class Choices(Struct, frozen=True, eq=False):
         reading: ReadKeywords,
         **others: Any,
     ) -> Choices:
-        """The choices of verbs that ask for attributes of mentions alone: those of tokens are left out."""
-        given = _listed(attributes if isinstance(attributes, str | Attribute) else [*attributes])
+        """The choices of verbs that use only attributes of mentions: attributes of tokens are left out."""
+        requested = _listed(attributes if isinstance(attributes, str | Attribute) else [*attributes])
         cuts = buckets or {}
-        every = choose([*(one for one in given if one != "none"), *cuts])
-        chosen = {one.name: one for one in every if one.unit == "mention"}
+        resolved = choose([*(attribute for attribute in requested if attribute != "none"), *cuts])
+        chosen = {attribute.name: attribute for attribute in resolved if attribute.unit == "mention"}
         return cls.plain(
             attributes=list(chosen.values()) or "none",
             buckets={key: how for key, how in cuts.items() if choose([key])[0].name in chosen},
@@ -454,7 +466,7 @@ class Choices(Struct, frozen=True, eq=False):
 
     @classmethod
     def usual(cls, *, reading: ReadKeywords, **given: Any) -> Choices:
-        """The choices that were made, and the defaults of `evaluate` for all others."""
+        """The given choices, and the defaults of `evaluate` for all others."""
         defaults = {name: SETTINGS[name].default for name in cls.__struct_fields__ if name in SETTINGS}
         defaults |= {"weights": (), "buckets": None, "cross": (), "pairs": None, "command": None, "tags": {}}
         return cls.of(reading=reading, **{**defaults, **given})
@@ -472,9 +484,9 @@ class Choices(Struct, frozen=True, eq=False):
                     raise unknown("system", system, names)
 
     def pairs_of(self, names: Sequence[str]) -> list[tuple[str, str]]:
-        """The pairs of systems to test: those asked for, or all."""
+        """The pairs of systems to test: those that were chosen, or all."""
         if self.pairs is not None:
-            return [(one, other) for one, other in self.pairs]
+            return [(first, second) for first, second in self.pairs]
         return list(combinations(names, 2))
 
     def check_crosses(self, absent: Mapping[str, str]) -> None:
@@ -488,9 +500,9 @@ class Choices(Struct, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """The choices as the settings of a result document."""
-        same = {name: getattr(self, name) for name in Settings.__struct_fields__ if hasattr(self, name)}
+        fields = {name: getattr(self, name) for name in Settings.__struct_fields__ if hasattr(self, name)}
         return {
-            name: value for name, value in same.items() if name not in ("attributes", "buckets", "unit")
+            name: value for name, value in fields.items() if name not in ("attributes", "buckets", "unit")
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
@@ -505,10 +517,10 @@ class Choices(Struct, frozen=True, eq=False):
 def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
     listed = [weights] if isinstance(weights, str | Credit) else list(weights)
     credits = {}
-    for one in listed:
-        credit = credit_of(one)
+    for weight in listed:
+        credit = credit_of(weight)
         credits[credit.name] = credit
-    credits.pop("fair", None)  # it is always there
+    credits.pop("fair", None)  # always included
     return credits
 
 
@@ -518,20 +530,20 @@ def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> l
     return [*(attributes.split(",") if isinstance(attributes, str) else attributes)]
 
 
-def _without_entry(asked: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
-    """By name those asked for that are not in a registry: `NAME=column:3` and attributes themselves."""
-    own = [one for one in asked if isinstance(one, Attribute) or ":" in one]
-    return {choose([one])[0].name: one for one in own}
+def _unregistered(asked: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
+    """The attributes that are in no registry, by name: `NAME=column:3` and `Attribute` objects."""
+    own = [attribute for attribute in asked if isinstance(attribute, Attribute) or ":" in attribute]
+    return {choose([attribute])[0].name: attribute for attribute in own}
 
 
 def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute]) -> list[tuple[str, str]]:
     crosses = []
-    for one, two in cross:
-        first, second = (choose([own.get(name, name)])[0] for name in (one, two))
+    for left, right in cross:
+        first, second = (choose([own.get(name, name)])[0] for name in (left, right))
         if "token" in (first.unit, second.unit):
-            named = first if first.unit == "token" else second
+            attribute = first if first.unit == "token" else second
             raise ChoiceError(
-                f"{named.name!r} is an attribute of tokens and cannot be crossed.\n"
+                f"{attribute.name!r} is an attribute of tokens and cannot be crossed.\n"
                 "Cross two attributes of mentions; spanwise list attributes shows their units."
             )
         crosses.append((first.name, second.name))
@@ -539,7 +551,7 @@ def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute
 
 
 def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object:
-    """The attributes asked for and those that are crossed."""
+    """The chosen attributes, and those that are crossed."""
     if not crossed:
         return attributes
     if attributes is None:
@@ -547,12 +559,12 @@ def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object
     return [*_listed(attributes), *crossed]
 
 
-# Memory per byte of a file when all files are held at once, and a file's growth when it is unpacked.
+# Memory per byte of a file when all files are held at once, and by how much an unpacked file is larger.
 BYTES_PER_BYTE = 12
 UNPACKED = 4
-DECODED = 6  # the growth of a Parquet file, whose columns become lists of words
-DEFAULT_PART = 256 << 20  # the memory for parts where only workers were asked for
-# Size of gold and predictions together from which two processes with parts are faster than one with all.
+DECODED = 6  # the same for a Parquet file, whose columns become lists of words
+DEFAULT_PART = 256 << 20  # memory for parts if only the number of workers was given
+# Total size of gold and predictions from which two processes over parts are faster than one over all.
 LARGE = 128 << 20
 AMPLE = 1 << 30  # memory for parts if no limit was given
 MOST_WORKERS = 4
@@ -570,10 +582,10 @@ def parts_of(
     reading: Mapping[str, object],
     elsewhere: bool = False,
 ) -> tuple[int | None, int]:
-    """The memory that parts may take in bytes, or None to hold all files at once; and the processes for them.
+    """The memory for parts in bytes, or None to hold all files at once, and the number of processes.
 
-    By default, files so large that parts pay off are evaluated in parts, by several processes,
-    if they can be read in parts; all files are, where blocks run `elsewhere`.
+    By default, only large files are evaluated in parts, by several processes, and only if their format
+    can be read in parts. If blocks run `elsewhere`, all files are evaluated in parts.
     """
     if workers is not None and workers < 1:
         raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
@@ -586,49 +598,49 @@ def parts_of(
         return None, 1
     if elsewhere or (workers is not None and workers > 1):
         return DEFAULT_PART, workers or 1
-    size, have = sum(map(_size, paths)), _physical()
+    size, available = sum(map(_size, paths)), _physical_memory()
     large = workers is None and size >= LARGE
-    beyond = have is not None and BYTES_PER_BYTE * size > have
+    beyond = available is not None and BYTES_PER_BYTE * size > available
     if not (large or beyond) or not _can_be_streamed(paths, reading, records=beyond):
         return None, 1
     if large:
-        return AMPLE if have is None else min(AMPLE, have // 2), min(cores(), MOST_WORKERS)
-    return (have or AMPLE) // 2, 1
+        return AMPLE if available is None else min(AMPLE, available // 2), min(cores(), MOST_WORKERS)
+    return (available or AMPLE) // 2, 1
 
 
 def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, records: bool) -> bool:
-    """Whether all files can be read in parts; records only where they must, as that takes longer."""
-    # An import that small files need not pay.
+    """Whether all files can be read in parts; files of records only if `records`, as they take longer."""
+    # Imported lazily: small files don't need it.
     from spanwise.formats.parts import streamed_format
 
-    known = [streamed_format(path, reading) for path in paths]
-    return all(one is not None and (one.keeps_rows or records) for one in known)
+    formats = [streamed_format(path, reading) for path in paths]
+    return all(streamed is not None and (streamed.keeps_rows or records) for streamed in formats)
 
 
 def read_whole(
     sources: Iterable[Any], reading: ReadKeywords, memory: int | str
 ) -> dict[str, tuple[str, int]]:
-    """The format of every file that is read whole, and what it may need in bytes, if more than `memory`."""
+    """The files that are read whole but may need more than `memory`: their formats and how many bytes."""
     from spanwise.formats import format_of, opened
     from spanwise.formats.parts import streamed_format
 
-    found = {}
+    formats = {}
     for source in sources:
         if needs(source) > parse_memory(memory) and streamed_format(source, reading) is None:
             file = opened(source, limits=reading.get("limits"))
-            found[file.path] = (format_of(file, reading.get("format")).name, needs(source))
-    return found
+            formats[file.path] = (format_of(file, reading.get("format")).name, needs(source))
+    return formats
 
 
 def needs(source: Any) -> int:
-    """What a file may need when it is held in memory, in bytes; 0 if it is not a file."""
+    """About how many bytes a file needs when it is held in memory; 0 if it is not a file."""
     if not isinstance(source, str | os.PathLike) or str(source) == "-":
         return 0
     return BYTES_PER_BYTE * _size(Path(source))
 
 
 def parse_memory(memory: int | str, name: str = "memory") -> int:
-    """A number of bytes, such as 536870912, "512MB" or "1.5 GB"; errors call it by its name.
+    """Parse a number of bytes, such as 536870912, "512MB" or "1.5 GB"; errors call it `name`.
 
     Examples:
         >>> parse_memory("1.5 GB") == 3 << 29
@@ -647,7 +659,7 @@ def parse_memory(memory: int | str, name: str = "memory") -> int:
 
 
 def _paths(gold: object, systems: object) -> list[Path] | None:
-    """The files, or None where a source is not a file."""
+    """The paths of all sources, or None if one of them is not a file."""
     sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
     if not all(isinstance(source, str | os.PathLike) and str(source) != "-" for source in sources):
         return None
@@ -655,16 +667,17 @@ def _paths(gold: object, systems: object) -> list[Path] | None:
 
 
 def _size(path: Path) -> int:
+    """The size of a file in bytes once it is unpacked, or of all files in a folder."""
     if path.is_dir():
-        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     if not path.is_file():
         return 0  # reading will report what is wrong with it
     growth = UNPACKED if path.suffix in PACKED else DECODED if path.suffix == ".parquet" else 1
     return growth * path.stat().st_size
 
 
-def _physical() -> int | None:
-    """The memory of this machine in bytes, if known."""
+def _physical_memory() -> int | None:
+    """The physical memory of this machine in bytes, if known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
