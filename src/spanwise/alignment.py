@@ -1,4 +1,4 @@
-"""Predictions are aligned to the gold text, even if sentences end elsewhere, or an error shows why not."""
+"""Align predictions to the gold text, even if sentence boundaries differ; errors show what differs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from spanwise.errors import InputError, at, many, unknown
 
 
 class Groups(Struct, frozen=True, eq=False):
-    """Which sentences belong together: borders among those of gold, and among those of predictions."""
+    """Groups of sentences that correspond to each other, as offsets into the sentences of each side."""
 
     gold: Ints
     predicted: Ints
 
     def of_sentences(self, mask: Bools) -> Bools:
-        """A property of groups, for every gold sentence in them."""
+        """Spread a mask over groups to the gold sentences in them."""
         return np.asarray(np.repeat(mask, np.diff(self.gold)))
 
 
 def groups_of(gold: Corpus, predicted: Corpus, *, same_text: bool) -> Groups | None:
-    """The smallest groups of sentences that hold the same text; None where the sentences themselves do.
+    """The smallest groups of sentences with the same text, or None if sentences correspond one to one.
 
-    Args:
-        same_text: whether both sides have the same characters, white space aside. Otherwise groups lie
-            between sentences that occur once on both sides, in the same order.
+    `same_text` means that both sides are known to have the same characters apart from white space. If the
+    text differs, groups lie between sentences that occur once on each side, in the same order.
     """
     gold_ends, predicted_ends = ink_ends(gold), ink_ends(predicted)
     if np.array_equal(gold_ends, predicted_ends):
@@ -46,21 +45,21 @@ def groups_of(gold: Corpus, predicted: Corpus, *, same_text: bool) -> Groups | N
         borders = [np.searchsorted(ends, common, side="right") for ends in (gold_ends, predicted_ends)]
         return _complete(borders[0], borders[1], len(gold), len(predicted))
     if len(gold) == len(predicted):
-        return None  # the text differs, not where its sentences end
+        return None  # the text differs, not the sentence boundaries
     return _between_equal(gold, predicted)
 
 
-def _complete(borders_here: Ints, borders_there: Ints, sentences: int, others: int) -> Groups:
-    """Groups with these borders, and those of the whole."""
+def _complete(gold: Ints, predicted: Ints, gold_size: int, predicted_size: int) -> Groups:
+    """Groups with the given inner borders and the outer borders of each side."""
     borders = np.stack(
-        [np.concatenate([[0], borders_here, [sentences]]), np.concatenate([[0], borders_there, [others]])]
+        [np.concatenate([[0], gold, [gold_size]]), np.concatenate([[0], predicted, [predicted_size]])]
     )
     keep = np.concatenate([[True], np.any(np.diff(borders, axis=1) > 0, axis=0)])
     return Groups(ints(borders[0][keep]), ints(borders[1][keep]))
 
 
 def ink_ends(corpus: Corpus) -> Ints:
-    """How many characters other than white space there are up to the end of each sentence."""
+    """The number of characters, not counting white space, up to the end of each sentence."""
     if corpus.unit == "character" and corpus.texts is not None:
         return ints(np.cumsum([len("".join(text.split())) for text in corpus.texts]))
     sizes = np.array([len("".join(word.split())) for word in corpus.vocabulary], dtype=np.int64)
@@ -69,7 +68,7 @@ def ink_ends(corpus: Corpus) -> Ints:
 
 
 def ink(corpus: Corpus) -> str:
-    """All characters other than white space."""
+    """All characters of a corpus except white space."""
     if corpus.unit == "character" and corpus.texts is not None:
         return "".join("".join(text.split()) for text in corpus.texts)
     words = ["".join(word.split()) for word in corpus.vocabulary]
@@ -77,41 +76,41 @@ def ink(corpus: Corpus) -> str:
 
 
 def _between_equal(gold: Corpus, predicted: Corpus) -> Groups:
-    """Groups between sentences that occur once on both sides: the longest chain of them in order."""
-    mine, other = (_once(corpus) for corpus in (gold, predicted))
-    pairs = sorted((at, other[words]) for words, at in mine.items() if words in other)
-    tops: list[int] = []  # the least end of a chain of each length
-    chain: list[int] = []
+    """Groups that lie between unique sentences: the longest chain of them in the same order on both sides."""
+    in_gold, in_predicted = (_once(corpus) for corpus in (gold, predicted))
+    pairs = sorted((index, in_predicted[words]) for words, index in in_gold.items() if words in in_predicted)
+    tops: list[int] = []  # for each length of a chain, the smallest predicted sentence it can end with
+    chain: list[int] = []  # for each length, the last pair of that chain
     before = [-1] * len(pairs)
-    for number, (_, there) in enumerate(pairs):
-        size = bisect_left(tops, there)
+    for number, (_, last) in enumerate(pairs):
+        size = bisect_left(tops, last)
         before[number] = chain[size - 1] if size else -1
         if size == len(tops):
-            tops.append(there)
+            tops.append(last)
             chain.append(number)
         else:
-            tops[size], chain[size] = there, number
-    kept: list[tuple[int, int]] = []
+            tops[size], chain[size] = last, number
+    anchored: list[tuple[int, int]] = []
     number = chain[-1] if chain else -1
     while number >= 0:
-        kept.append(pairs[number])
+        anchored.append(pairs[number])
         number = before[number]
-    anchors = np.array(kept[::-1], dtype=np.int64).reshape(-1, 2)
+    anchors = np.array(anchored[::-1], dtype=np.int64).reshape(-1, 2)
     borders = np.stack([anchors, anchors + 1], axis=1).reshape(-1, 2)
     return _complete(ints(borders[:, 0]), ints(borders[:, 1]), len(gold), len(predicted))
 
 
 def _once(corpus: Corpus) -> dict[tuple[str, ...], int]:
-    """The sentences that occur once, by their words, with their numbers."""
-    where: dict[tuple[str, ...], int] = {}
+    """The number of each sentence that occurs exactly once, by its words."""
+    numbers: dict[tuple[str, ...], int] = {}
     for number in range(len(corpus)):
         words = tuple(corpus.words(number))
-        where[words] = -1 if words in where else number
-    return {words: number for words, number in where.items() if number >= 0 and words}
+        numbers[words] = -1 if words in numbers else number
+    return {words: number for words, number in numbers.items() if number >= 0 and words}
 
 
 def joined(corpus: Corpus, borders: Ints) -> Corpus:
-    """The same text in groups, each a sentence."""
+    """A copy of the corpus in which each group is joined into one sentence."""
     lines = corpus.source.lines
     first = np.minimum(borders[:-1], max(len(corpus) - 1, 0))
     source = replace(corpus.source, lines=None if lines is None else ints(lines[first]))
@@ -126,14 +125,14 @@ def joined(corpus: Corpus, borders: Ints) -> Corpus:
 
 
 def _begins(corpus: Corpus) -> Ints:
-    """Where each sentence begins when all are written one after the other, and where the last ends."""
+    """Where each sentence begins when all are laid end to end, and where the last one ends."""
     if corpus.unit == "character" and corpus.texts is not None:
         return offsets([len(text) + 1 for text in corpus.texts])
     return corpus.sentences
 
 
 def in_groups(annotation: Annotation, borders: Ints) -> Annotation:
-    """The annotation of the joined text, with mentions in positions of the groups."""
+    """A copy of the annotation with sentences joined into groups, and mentions moved accordingly."""
     mentions, begins = annotation.mentions, _begins(annotation.corpus)
     group = ints(np.searchsorted(borders, mentions.sentence, side="right") - 1)
     shift = begins[mentions.sentence] - begins[borders[group]]
@@ -142,9 +141,10 @@ def in_groups(annotation: Annotation, borders: Ints) -> Annotation:
 
 
 def in_sentences(mentions: Mentions, gold: Corpus, borders: Ints) -> tuple[Mentions, int]:
-    """Mentions of groups in the sentences of gold, and how many have no place because they cross an end.
+    """Move mentions from groups back to gold sentences, and count those that cross a sentence end.
 
-    What has no place goes to the first sentence of its group, what crosses an end to the one where it begins.
+    Those become unplaced, in the sentence where they begin. Mentions that were unplaced before go to the
+    first sentence of their group.
     """
     begins = _begins(gold)
     first = borders[mentions.sentence]
@@ -152,21 +152,21 @@ def in_sentences(mentions: Mentions, gold: Corpus, borders: Ints) -> tuple[Menti
     placed = mentions.placed
     sentence = np.where(placed, np.searchsorted(begins, start, side="right") - 1, first)
     sentence = np.minimum(sentence, max(len(gold) - 1, 0))
-    # A line end between two texts belongs to neither.
+    # The newline that joins two texts belongs to neither.
     gap = 1 if gold.unit == "character" else 0
     ends = begins[sentence + 1] - gap if len(gold) else np.zeros(0, dtype=np.int64)
     crossing = placed & (start + (mentions.end - mentions.start) > ends)
     shift = begins[np.minimum(first, len(gold))] - begins[sentence]
     moved = _shifted(mentions, ints(sentence), ints(shift))
     if crossing.any():
-        nowhere = [ints(np.where(crossing, -1, column)) for column in (moved.start, moved.end)]
-        moved = replace(moved, start=nowhere[0], end=nowhere[1])
+        unplaced = [ints(np.where(crossing, -1, column)) for column in (moved.start, moved.end)]
+        moved = replace(moved, start=unplaced[0], end=unplaced[1])
     order = np.argsort(moved.sentence, kind="stable")
     return moved.take(order), int(np.count_nonzero(crossing))
 
 
 def _shifted(mentions: Mentions, sentence: Ints, shift: Ints) -> Mentions:
-    """The mentions in other sentences, their positions moved; what has no place keeps none."""
+    """Move mentions to other sentences and shift their positions; unplaced ones stay unplaced."""
     placed = mentions.placed
     start = np.where(placed, mentions.start + shift, mentions.start)
     end = np.where(placed, mentions.end + shift, mentions.end)
@@ -181,12 +181,11 @@ How = Literal["strict", "position", "characters", "diff"]
 
 
 class Aligned(Struct, frozen=True, eq=False):
-    """Predicted mentions in positions of the gold text (-1 where they have none), with a report.
+    """Predicted mentions with positions in the gold text (-1 if unplaced), and a report.
 
-    The report counts `sentences`, those whose tokens differ (`changed_sentences`), the
-    predicted tokens that are not the gold ones (`changed_tokens`) and the mentions
-    that could not be placed (`unplaced`); where sentences end elsewhere, also those of
-    them that cross the end of a gold sentence (`crossing`).
+    The report counts the `sentences`, those whose tokens differ (`changed_sentences`), the predicted
+    tokens that differ from gold (`changed_tokens`) and the mentions that could not be placed (`unplaced`);
+    if sentence boundaries differ, also those of them that cross the end of a gold sentence (`crossing`).
     """
 
     mentions: Mentions
@@ -194,20 +193,20 @@ class Aligned(Struct, frozen=True, eq=False):
 
 
 def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Aligned:
-    """The predicted mentions on the gold text.
+    """Align the predicted mentions to the gold text.
 
-    "strict" requires the same tokens and shows the first difference; "position" requires equal numbers of
-    tokens, whatever they are; "characters" requires the same text, white space
-    aside, tokenised in any way; "diff" anchors on equal tokens (the longest common
-    subsequence, leftmost). With these two, sentences may also end elsewhere. A mention is
-    unplaced when one of its ends is inside a gold token, or inside a block of tokens
-    without counterpart, or when it crosses the end of a gold sentence.
+    "strict" requires the same tokens; the error shows the first difference. "position" requires the
+    same number of tokens, whatever they are. "characters" requires the same text apart from white
+    space, in any tokenisation. "diff" anchors on equal tokens (the leftmost longest common
+    subsequence). With the last two, sentence boundaries may differ as well. A mention is unplaced
+    if one of its ends is inside a gold token or inside a block of tokens without counterpart,
+    or if it crosses the end of a gold sentence.
 
     Examples:
         >>> from spanwise.formats import from_tags
         >>> gold = from_tags([["O", "O", "O"]], tokens=[["in", "U.S.", "today"]])
-        >>> said = from_tags([["O", "B-LOC", "I-LOC", "O"]], tokens=[["in", "U.", "S.", "today"]])
-        >>> align(gold, said, how="characters").mentions.rows()
+        >>> predicted = from_tags([["O", "B-LOC", "I-LOC", "O"]], tokens=[["in", "U.", "S.", "today"]])
+        >>> align(gold, predicted, how="characters").mentions.rows()
         [(0, 1, 2, 'LOC')]
     """
     if how not in get_args(How):
@@ -232,12 +231,12 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
 
 
 def _by_groups(gold: Corpus, predicted: Annotation, groups: Groups, how: How) -> Aligned:
-    """Where sentences end elsewhere: mentions are aligned in groups of sentences, then cut as gold is."""
-    text, said = joined(gold, groups.gold), in_groups(predicted, groups.predicted)
-    changed = _changed(text, said.corpus)
-    whole = _by_anchors(text, said, changed, how)
-    mentions, crossing = in_sentences(whole.mentions, gold, groups.gold)
-    report = _report(how, groups.of_sentences(changed), int(whole.report["changed_tokens"]), mentions)
+    """Align mentions within groups of sentences, then move them back to the gold sentences."""
+    gold_groups, predicted_groups = joined(gold, groups.gold), in_groups(predicted, groups.predicted)
+    changed = _changed(gold_groups, predicted_groups.corpus)
+    aligned = _by_anchors(gold_groups, predicted_groups, changed, how)
+    mentions, crossing = in_sentences(aligned.mentions, gold, groups.gold)
+    report = _report(how, groups.of_sentences(changed), int(aligned.report["changed_tokens"]), mentions)
     return Aligned(mentions, {**report, "crossing": crossing})
 
 
@@ -258,12 +257,12 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
     text = f"there {_sentences(len(predicted))}, but {len(gold):,} in the gold file ({gold.source.path})."
     if missing := _missing_documents(gold, predicted):
-        beside = missing
+        detail = missing
     elif first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
-        beside = f"{_agree(common)}sentence {common + 1} exists only {which} ({longer.place(common)})."
+        detail = f"{_agree(common)}sentence {common + 1} exists only {which} ({longer.place(common)})."
     else:
-        beside = (
+        detail = (
             f"The first difference is sentence {first + 1} ({predicted.place(first)} here, "
             f"{gold.place(first)} there): {_words(predicted, first)} here, {_words(gold, first)} there."
         )
@@ -271,19 +270,19 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
         at(
             predicted.source.path,
             None,
-            f"{text}\n{beside}\nGive predictions for the same "
-            'sentences; if only the ends of sentences differ, align="characters".',
+            f"{text}\n{detail}\nGive predictions for the same "
+            'sentences; if only sentence boundaries differ, use align="characters".',
         )
     )
 
 
 def _missing_documents(gold: Corpus, predicted: Corpus) -> str | None:
-    """Which documents one of two files lacks, where both name theirs."""
+    """A message about the documents that one file lacks, if both files name their documents."""
     if gold.document_ids is None or predicted.document_ids is None:
         return None
-    here, there = [*predicted.document_ids], [*gold.document_ids]
-    for names, others, where in ((there, {*here}, "missing here"), (here, {*there}, "not in the gold file")):
-        lacking = [name for name in names if name not in others]
+    own, gold_ids = [*predicted.document_ids], [*gold.document_ids]
+    for ids, rest, where in ((gold_ids, {*own}, "missing here"), (own, {*gold_ids}, "not in the gold file")):
+        lacking = [name for name in ids if name not in rest]
         if lacking:
             more = f", and so are {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
             return f"The document {lacking[0]!r} is {where}{more}."
@@ -314,7 +313,7 @@ def _comparable_without_text(gold: Corpus, predicted: Corpus) -> bool:
 
 
 def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
-    """Without text on one side there is only the number of tokens to compare, where it is known."""
+    """Align without text on one side: only the numbers of tokens, if known, can be compared."""
     other = predicted.corpus
     if gold.unit != other.unit and len(predicted.mentions) and not _counts_as_gold(predicted):
         raise InputError(_units_differ(gold, other))
@@ -329,20 +328,20 @@ def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
 
 
 def _counts_as_gold(predicted: Annotation) -> bool:
-    """Whether positions come without a text and unit: then they have the unit of gold."""
+    """Whether predictions come without text and unit, so that their positions are in the unit of gold."""
     corpus = predicted.corpus
-    unsaid = predicted.reading.format in ("spans in memory", "jsonl") and corpus.unit == "token"
-    return unsaid and corpus.without_text and not len(corpus.tokens)
+    unspecified = predicted.reading.format in ("spans in memory", "jsonl") and corpus.unit == "token"
+    return unspecified and corpus.without_text and not len(corpus.tokens)
 
 
 def _check_inside(gold: Corpus, predicted: Annotation) -> None:
-    """Refuse mentions that end after the sentence of the gold file, of which only the length is known."""
+    """Raise an error if a mention ends beyond its gold sentence."""
     mentions = predicted.mentions
     lengths = gold.lengths if gold.texts is None else ints([len(text) for text in gold.texts])
-    behind = mentions.end > lengths[mentions.sentence]
-    if not behind.any():
+    beyond = mentions.end > lengths[mentions.sentence]
+    if not beyond.any():
         return
-    sentence, start, end, label = mentions.rows()[int(behind.argmax())]
+    sentence, start, end, label = mentions.rows()[int(beyond.argmax())]
     raise InputError(
         f"{predicted.corpus.place(sentence)}: the mention {label} [{start}, {end}) ends after sentence "
         f"{sentence + 1}, which has {many(int(lengths[sentence]), gold.unit)} in the gold file "
@@ -373,29 +372,29 @@ def _tokens(corpus: Corpus, sentence: int) -> str:
 
 
 def _changed(gold: Corpus, predicted: Corpus) -> Bools:
-    """Which sentences do not have the same tokens (or, by characters, the same text) on both sides."""
+    """Which sentences differ in their tokens (or, with unit "character", in their text)."""
     if gold.unit != predicted.unit:
         return np.ones(len(gold), dtype=bool)
     if gold.unit == "character":
         mine, other = gold.texts or (), predicted.texts or ()
         return np.fromiter((a != b for a, b in zip(mine, other, strict=True)), bool, len(gold))
-    here, there = with_one_vocabulary([gold, predicted])
-    if np.array_equal(here.sentences, there.sentences):
-        unequal = here.tokens != there.tokens
-        return _any_in(unequal, here.sentences)
-    changed = here.lengths != there.lengths
+    left, right = with_one_vocabulary([gold, predicted])
+    if np.array_equal(left.sentences, right.sentences):
+        unequal = left.tokens != right.tokens
+        return _any_in(unequal, left.sentences)
+    changed = left.lengths != right.lengths
     same_size = np.flatnonzero(~changed)
-    size = here.lengths[same_size]
+    size = left.lengths[same_size]
     unequal = (
-        here.tokens[run_positions(here.sentences[same_size], size)]
-        != there.tokens[run_positions(there.sentences[same_size], size)]
+        left.tokens[run_positions(left.sentences[same_size], size)]
+        != right.tokens[run_positions(right.sentences[same_size], size)]
     )
     changed[same_size] = _any_in(unequal, offsets(size))
     return np.asarray(changed)
 
 
 def _any_in(mask: Bools, borders: Column) -> Bools:
-    """Whether a run between neighbouring borders holds a True."""
+    """For each run between adjacent borders, whether the mask is True anywhere in it."""
     if not mask.any():
         return np.zeros(len(borders) - 1, dtype=bool)
     before = np.concatenate([[0], np.cumsum(mask)])
@@ -403,40 +402,40 @@ def _any_in(mask: Bools, borders: Column) -> Bools:
 
 
 class TokenDifference(Struct, frozen=True, kw_only=True):
-    """The first sentence whose tokens are not those of gold, around the first that differs."""
+    """An excerpt of the first sentence whose tokens differ from gold, around the first difference."""
 
     gold_place: str
     predicted_place: str
-    first: int  # the place of the first token that is given, from 0
+    first: int  # position of the excerpt in the sentence, from 0
     gold: tuple[str, ...]
     predicted: tuple[str, ...]
-    differing: int  # sentences with other tokens than gold
+    differing: int  # sentences whose tokens differ from gold
     sentences: int
 
 
 class TokensDiffer(InputError):
-    """The tokens of a file are not those of gold; `difference` shows where they first differ."""
+    """The error for tokens that differ from gold; `difference` shows where they first differ."""
 
     difference: TokenDifference
 
 
-BEFORE, AROUND = 3, 9  # tokens that are given before the first difference, and in all
+BEFORE, AROUND = 3, 9  # tokens of the excerpt: before the first difference, and in total
 
 
 def _differing(gold: Corpus, predicted: Corpus, changed: Bools) -> InputError:
-    """The error for sentences that are not those of gold; where both have tokens, it quotes them."""
+    """The error for sentences that differ from gold, with an excerpt if both sides have tokens."""
     sentence = int(changed.argmax())
     text = _first_difference(gold, predicted, sentence)
     if gold.unit != "token" or predicted.unit != "token":
         return InputError(text)
     mine, other = gold.words(sentence), predicted.words(sentence)
     unequal = (index for index, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b)
-    same = next(unequal, min(len(mine), len(other)))
-    first = max(same - BEFORE, 0)
+    token = next(unequal, min(len(mine), len(other)))
+    first = max(token - BEFORE, 0)
     error = TokensDiffer(text)
     error.difference = TokenDifference(
-        gold_place=gold.place(sentence, same),
-        predicted_place=predicted.place(sentence, same),
+        gold_place=gold.place(sentence, token),
+        predicted_place=predicted.place(sentence, token),
         first=first,
         gold=tuple(mine[first : first + AROUND]),
         predicted=tuple(other[first : first + AROUND]),
@@ -447,14 +446,14 @@ def _differing(gold: Corpus, predicted: Corpus, changed: Bools) -> InputError:
 
 
 def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
-    """The two sides of the first sentence that differs."""
+    """The error message for the first sentence that differs."""
     if gold.unit != predicted.unit:
         return _units_differ(gold, predicted)
     if gold.unit == "character":
         return _texts_differ(gold, predicted, sentence)
     mine, other = gold.words(sentence), predicted.words(sentence)
     token = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), None)
-    place, there = predicted.place(sentence, token or 0), gold.place(sentence, token or 0)
+    predicted_place, gold_place = predicted.place(sentence, token or 0), gold.place(sentence, token or 0)
     if token is None:
         token = min(len(mine), len(other))
         longer, which = (other, "here") if len(other) > len(mine) else (mine, "there")
@@ -462,26 +461,28 @@ def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     else:
         shown = f"The first difference is token {token + 1}: {other[token]!r} here, {mine[token]!r} there."
     if len(mine) == len(other):
-        head = f"the tokens of the sentence differ from the gold file ({there})."
-        advice = 'If only the spelling differs, align="position" takes the tokens as they are.'
+        head = f"the tokens of the sentence differ from the gold file ({gold_place})."
+        hint = 'If only the spelling differs, align="position" takes the tokens as they are.'
     else:
         head = (
-            f"the sentence has {_tokens(predicted, sentence)}, but {len(mine):,} in the gold file ({there})."
+            f"the sentence has {_tokens(predicted, sentence)}, "
+            f"but {len(mine):,} in the gold file ({gold_place})."
         )
-        advice = 'If the tokenizers differ, align="characters"; if the text differs too, align="diff".'
-    return at(place, None, f"{head}\n{shown}\n{advice}")
+        hint = 'If the tokenizers differ, use align="characters"; if the text differs too, use align="diff".'
+    return at(predicted_place, None, f"{head}\n{shown}\n{hint}")
 
 
 def _texts_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     mine, other = (gold.texts or ())[sentence], (predicted.texts or ())[sentence]
     common = next((i for i, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), None)
-    at_ = min(len(mine), len(other)) if common is None else common
+    first = min(len(mine), len(other)) if common is None else common
     return at(
         predicted.place(sentence),
         None,
         f"the text differs from the gold file ({gold.place(sentence)}).\n"
-        f"The first difference is character {at_}: {other[at_ : at_ + 20]!r} here, {mine[at_ : at_ + 20]!r} "
-        'there.\nIf only white space differs, align="characters"; else align="diff".',
+        f"The first difference is character {first}: {other[first : first + 20]!r} here, "
+        f"{mine[first : first + 20]!r} there.\n"
+        'If only white space differs, use align="characters"; otherwise use align="diff".',
     )
 
 
@@ -492,13 +493,13 @@ def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Aligned
             _first_difference(gold, predicted.corpus, int(differs.argmax()))
             + "\nEqual positions need equal numbers of tokens."
         )
-    here, there = with_one_vocabulary([gold, predicted.corpus])
-    tokens = int(np.count_nonzero(here.tokens != there.tokens))
+    left, right = with_one_vocabulary([gold, predicted.corpus])
+    tokens = int(np.count_nonzero(left.tokens != right.tokens))
     return Aligned(predicted.mentions, _report("position", changed, tokens, predicted.mentions))
 
 
 def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -> Aligned:
-    """Map both ends of every mention of a changed sentence; the others stay as they are."""
+    """Map both ends of each mention in a changed sentence; the other mentions stay as they are."""
     corpus, mentions = predicted.corpus, predicted.mentions
     sides = None
     if gold.unit == corpus.unit == "token":
@@ -523,7 +524,7 @@ def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -
 
 
 def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) -> Mentions:
-    """The mentions at their new places; one that falls on another of its label has none of its own."""
+    """The mentions at their new positions; one that now repeats another becomes unplaced."""
     parts = mentions.parts
     if parts is not None:
         owner = np.repeat(np.arange(len(mentions)), np.diff(parts.at))
@@ -544,7 +545,7 @@ def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) ->
 
 
 class _Map(Struct, frozen=True):
-    """Where a mention that starts before, or ends after, a predicted token does so in the gold sentence."""
+    """For each predicted token, the gold positions of a mention that starts or ends with it (-1: none)."""
 
     start: Sequence[int]
     end: Sequence[int]
@@ -562,31 +563,30 @@ def _codes(corpus: Corpus, sentence: int) -> list[int]:
 
 
 def _anchored(gold: Sequence[object], predicted: Sequence[object]) -> _Map:
-    """The map between two sequences that rests on their equal tokens.
+    """The map between two sequences, anchored on their equal tokens.
 
-    A block without counterpart is between two anchors: a mention may start where it
-    starts and end where it ends, not within.
+    Between two anchors there may be a block of tokens without counterpart: a mention may
+    start where the block starts and end where it ends, but not within it.
     """
     pairs = common_subsequence(gold, predicted)
     start = [-1] * len(predicted)
     end = [-1] * len(predicted)
     before = (-1, -1)
-    for here in [*pairs, (len(gold), len(predicted))]:
-        if here[1] > before[1] + 1:  # predicted tokens between the anchors
+    for anchor in [*pairs, (len(gold), len(predicted))]:
+        if anchor[1] > before[1] + 1:  # predicted tokens between the anchors
             start[before[1] + 1] = before[0] + 1
-            end[here[1] - 1] = here[0]
-        if here[1] < len(predicted):
-            start[here[1]], end[here[1]] = here[0], here[0] + 1
-        before = here
+            end[anchor[1] - 1] = anchor[0]
+        if anchor[1] < len(predicted):
+            start[anchor[1]], end[anchor[1]] = anchor[0], anchor[0] + 1
+        before = anchor
     return _Map(start, end, len(predicted) - len(pairs))
 
 
 def common_subsequence(one: Sequence[object], two: Sequence[object]) -> list[tuple[int, int]]:
     """The longest common subsequence as pairs of positions, leftmost in `one`, then in `two`.
 
-    Lengths of common subsequences of all ends of the two are kept as the bits of whole
-    numbers, one number per position of `one`, so that a long document costs its length
-    squared divided by the width of a machine word.
+    The lengths for all pairs of suffixes are stored as bits, one integer per position of `one`, so that
+    a long document costs its length squared divided by the width of a machine word.
 
     Examples:
         >>> common_subsequence("abcab", "bab")
@@ -598,34 +598,34 @@ def common_subsequence(one: Sequence[object], two: Sequence[object]) -> list[tup
     rest, other = one[head:], two[head:]
     rows = _ends(rest, other)
     size = len(other)
-    where: dict[object, list[int]] = {}
+    positions: dict[object, list[int]] = {}
     for j in reversed(range(size)):
-        where.setdefault(other[j], []).append(j)
+        positions.setdefault(other[j], []).append(j)
     pairs = [(i, i) for i in range(head)]
     j = 0
     for i, item in enumerate(rest):
-        places = where.get(item, [])
-        while places and places[-1] < j:
-            places.pop()
-        if not places:
+        candidates = positions.get(item, [])
+        while candidates and candidates[-1] < j:
+            candidates.pop()
+        if not candidates:
             continue
-        k = places[-1]
+        k = candidates[-1]
         if 1 + _zeros(rows[i + 1], size - k - 1) == _zeros(rows[i], size - j):
             pairs.append((head + i, head + k))
             j = k + 1
     return pairs
 
 
-def _ends(one: Sequence[object], two: Sequence[object]) -> list[int]:
-    """`rows[i]`: as many zeros in its lowest m bits as `one[i:]` and the last m of `two` have in common."""
-    size = len(two)
+def _ends(left: Sequence[object], right: Sequence[object]) -> list[int]:
+    """Bit rows: the zeros in the lowest m bits of `rows[i]` count what `left[i:]` and `right[-m:]` share."""
+    size = len(right)
     masks: dict[object, int] = {}
-    for bit, item in enumerate(reversed(two)):
+    for bit, item in enumerate(reversed(right)):
         masks[item] = masks.get(item, 0) | 1 << bit
     full = (1 << size) - 1
     row = full
     rows = [row]
-    for item in reversed(one):
+    for item in reversed(left):
         matching = row & masks.get(item, 0)
         row = ((row + matching) | (row - matching)) & full
         rows.append(row)
@@ -638,14 +638,14 @@ def _zeros(row: int, low: int) -> int:
 
 
 def _anchored_text(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
-    """The map from predicted to gold positions that rests on equal characters, white space aside."""
+    """The map from predicted to gold positions, anchored on equal characters apart from white space."""
     mine, other = _Ink.of(gold, sentence), _Ink.of(predicted, sentence)
     between = _anchored(mine.characters, other.characters)
     return _through_ink(mine, other, between.start, between.end, between.changed)
 
 
 def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
-    """The map for a sentence of the same characters, or the error that shows where they diverge."""
+    """The map for a sentence with the same characters; an error shows the first difference if they differ."""
     mine, other = _Ink.of(gold, sentence), _Ink.of(predicted, sentence)
     if mine.characters != other.characters:
         pairs = zip(mine.characters, other.characters, strict=False)
@@ -658,7 +658,7 @@ def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
                 f"the characters of the sentence differ from the gold file ({gold.place(sentence)}).\n"
                 f"The first difference: {other.characters[first : first + 20]!r} here, "
                 f"{mine.characters[first : first + 20]!r} there.\n"
-                'Where the text itself differs, align="diff".',
+                'If the text itself differs, use align="diff".',
             )
         )
     size = len(mine.characters)
@@ -669,23 +669,23 @@ def _same_characters(gold: Corpus, predicted: Corpus, sentence: int) -> _Map:
 
 
 class _Ink(Struct, frozen=True):
-    """The characters of a sentence without white space, and where each position begins and ends in them."""
+    """The characters of a sentence except white space, and where each position begins and ends in them."""
 
     characters: str
-    first: list[int]  # of each token (or character): its first one, and the one after its last
-    last: list[int]
+    first: list[int]  # for each token (or character), where it begins in `characters`
+    last: list[int]  # and where it ends
 
     @classmethod
     def of(cls, corpus: Corpus, sentence: int) -> _Ink:
         units = list(corpus.texts[sentence]) if corpus.unit == "character" and corpus.texts else None
-        kept = ["".join(unit.split()) for unit in (corpus.words(sentence) if units is None else units)]
-        last = np.cumsum([len(unit) for unit in kept], dtype=np.int64).tolist()
-        first = [end - len(unit) for end, unit in zip(last, kept, strict=True)]
-        return cls("".join(kept), first, last)
+        stripped = ["".join(unit.split()) for unit in (corpus.words(sentence) if units is None else units)]
+        last = np.cumsum([len(unit) for unit in stripped], dtype=np.int64).tolist()
+        first = [end - len(unit) for end, unit in zip(last, stripped, strict=True)]
+        return cls("".join(stripped), first, last)
 
 
 def _through_ink(gold: _Ink, predicted: _Ink, start: Sequence[int], end: Sequence[int], changed: int) -> _Map:
-    """The map of positions, given the map of characters; blank positions begin with the next character."""
+    """Turn a map of characters into one of positions; blank positions begin at the next character."""
     size = len(gold.characters)
     begins, ends = [-1] * (size + 1), [-1] * (size + 1)
     for position in reversed(range(len(gold.first))):
@@ -694,7 +694,7 @@ def _through_ink(gold: _Ink, predicted: _Ink, start: Sequence[int], end: Sequenc
     for position in range(len(gold.last)):
         if gold.first[position] < gold.last[position]:
             ends[gold.last[position]] = position + 1
-    many = len(predicted.characters)
-    starts = [begins[start[at_]] if at_ < many and start[at_] >= 0 else -1 for at_ in predicted.first]
-    stops = [ends[end[at_ - 1]] if at_ > 0 and end[at_ - 1] >= 0 else -1 for at_ in predicted.last]
+    total = len(predicted.characters)
+    starts = [begins[start[i]] if i < total and start[i] >= 0 else -1 for i in predicted.first]
+    stops = [ends[end[i - 1]] if i > 0 and end[i - 1] >= 0 else -1 for i in predicted.last]
     return _Map(starts, stops, changed)

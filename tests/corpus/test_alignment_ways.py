@@ -54,7 +54,7 @@ def test_strict_shows_the_first_difference_side_by_side(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{tmp_path}/pred.bio:4: the sentence has 3 tokens, but 2 in the gold file ({tmp_path}/gold.bio:4).\n"
         "The first difference is token 2: 'U.S' here, 'U.S.' there.\n"
-        'If the tokenizers differ, align="characters"; if the text differs too, align="diff".'
+        'If the tokenizers differ, use align="characters"; if the text differs too, use align="diff".'
     )
 
 

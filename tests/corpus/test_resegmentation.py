@@ -109,7 +109,7 @@ def test_words_may_differ_between_sentences_that_are_equal() -> None:
 
 def test_without_a_way_to_align_the_ends_are_named() -> None:
     gold, said = cut(["a", "b"], [], [1]), cut(["a", "b"], [], [])
-    with pytest.raises(InputError, match='if only the ends of sentences differ, align="characters"'):
+    with pytest.raises(InputError, match='if only sentence boundaries differ, use align="characters"'):
         align(gold, said)
 
 
