@@ -73,9 +73,9 @@ def test_a_bundle_is_there_whole_or_not_at_all(folder: Path, tmp_path: Path) -> 
     with pytest.raises(spanwise.SpanwiseError, match="no system is called 'nobody'"):
         bundle(there, tmp_path / "out", systems=["nobody"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(spanwise.SpanwiseError, match="holds no results"):
+    with pytest.raises(spanwise.SpanwiseError, match="contains no results"):
         bundle(tmp_path / "empty", tmp_path / "out")
-    with pytest.raises(spanwise.SpanwiseError, match="already there"):
+    with pytest.raises(spanwise.SpanwiseError, match="already exists"):
         bundle(there, tmp_path / "empty")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["empty", "runs"]
 

@@ -22,7 +22,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -> int:
-    """Save the pages of a folder of results for people without a server; how many pages there are."""
+    """Save the pages of a folder of results as static files, and return the number of pages."""
     try:
         from spanwise.workbench.saving import bundle as save
     except ImportError as error:
@@ -33,7 +33,7 @@ def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -
 def application(
     folder: str | Path, door: Door, *, read_only: bool = False, memory: int | None = None
 ) -> Guard:
-    """The application behind its guard."""
+    """The ASGI application for a folder, wrapped in the guard that checks every request."""
     try:
         from starlette.applications import Starlette
     except ImportError as error:
@@ -68,11 +68,11 @@ def serve(
     behind_proxy: str | None = None,
     memory: int | str | None = None,
 ) -> None:
-    """Serve a folder until Ctrl-C; `memory` is what the evaluation of an upload may take.
+    """Serve a folder until Ctrl-C; `memory` limits the memory that evaluating an upload may use.
 
     Raises:
-        ChoiceError: the address would be open to others.
-        InputError: the folder is not there, or another workbench serves it.
+        ChoiceError: the address would be reachable from other machines.
+        InputError: the folder does not exist, or another workbench already serves it.
     """
     try:
         import uvicorn
@@ -127,7 +127,7 @@ def serve(
 
 
 def _check_free(host: str, port: int) -> None:
-    """Refuse a port that another program listens on, before a link to it is printed."""
+    """Refuse a port that is already in use, before printing a link to it."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -140,33 +140,33 @@ def _check_free(host: str, port: int) -> None:
 
 
 def _check_alone(path: Path) -> None:
-    """Refuse a second server on one folder; a server that was killed leaves its number behind.
+    """Refuse to start a second server on the same folder.
 
-    The file holds the number of the process, the address and, where the system tells it, when the process
-    started: another process may have got the number since.
+    A killed server leaves its file behind. The file holds the process id, the address and, where the system
+    provides it, the start time of the process, since the id may have been reused.
     """
     if path.is_file():
-        number, there, started, *_ = [*path.read_text(encoding="utf-8").split(), "", "", ""]
-        if number.isdecimal() and int(number) != os.getpid() and _alive(int(number), started):
+        pid, address, started, *_ = [*path.read_text(encoding="utf-8").split(), "", "", ""]
+        if pid.isdecimal() and int(pid) != os.getpid() and _alive(int(pid), started):
             raise InputError(
-                f"another workbench already serves this folder at {there}.\nOpen that one, or stop it."
+                f"another workbench already serves this folder at {address}.\nOpen that one, or stop it."
             )
 
 
-def _started(number: int) -> str:
-    """When a process started, in ticks since the system did; empty where the system does not tell."""
+def _started(pid: int) -> str:
+    """When a process started, in clock ticks since boot; empty if the system does not provide it."""
     try:
-        about = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return about.rpartition(")")[2].split()[19]  # the name before it may hold spaces and brackets
+    return stat.rpartition(")")[2].split()[19]  # the process name in parentheses may contain spaces
 
 
-def _alive(number: int, started: str) -> bool:
-    if started and _started(number) not in ("", started):
+def _alive(pid: int, started: str) -> bool:
+    if started and _started(pid) not in ("", started):
         return False
     try:
-        os.kill(number, 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
@@ -175,7 +175,7 @@ def _alive(number: int, started: str) -> bool:
 
 
 def _write_secret(path: Path, token: str) -> None:
-    """The token for scripts of the same user."""
+    """Write the token to a file that only this user can read, for their scripts."""
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as stream:

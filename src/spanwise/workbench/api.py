@@ -1,4 +1,4 @@
-"""The JSON API: what each route of the table answers."""
+"""The JSON API: the functions that answer the operations of `openapi.OPERATIONS`."""
 
 from __future__ import annotations
 
@@ -82,14 +82,21 @@ WORKSHEETS = {
 
 
 def routes(bench: Bench) -> list[BaseRoute]:
-    """The routes of the table."""
+    """One route for each operation."""
     return [
-        Route(PREFIX + one.path, answering(bench, one), methods=[one.method], name=one.name)
-        for one in OPERATIONS
+        Route(
+            PREFIX + operation.path,
+            answering(bench, operation),
+            methods=[operation.method],
+            name=operation.name,
+        )
+        for operation in OPERATIONS
     ]
 
 
 def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+    """The request handler of an operation; errors become problem documents."""
+
     async def answer(request: Request) -> Response:
         try:
             if operation.name in LONG:
@@ -105,21 +112,21 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
             elif operation.method == "DELETE" and bench.read_only:
                 raise Refused(503, READ_ONLY)
             value = await in_lane(bench, request, operation.name, lambda: work(bench, request, body))
-        except Exception as error:  # every error becomes an answer with its status
+        except Exception as error:  # every error becomes a response with its status
             return problem(bench, error)
         if isinstance(value, Response):
             return value if operation.method != "GET" else tagged(request, value)
         if operation.answer is None:
             return Response(status_code=operation.status)
-        told = msgspec.json.encode(value, enc_hook=written_out)
-        made = Response(told, operation.status, media_type=JSON)
-        return made if operation.method != "GET" else tagged(request, made)
+        encoded = msgspec.json.encode(value, enc_hook=written_out)
+        response = Response(encoded, operation.status, media_type=JSON)
+        return response if operation.method != "GET" else tagged(request, response)
 
     return answer
 
 
 def tagged(request: Request, answer: Response) -> Response:
-    """An answer with the tag of its content, or that it is still the one that the client has."""
+    """Add an ETag to a response; answer 304 if the client already has this content."""
     tag = f'"{hashlib.sha256(bytes(answer.body)).hexdigest()[:32]}"'
     if answer.status_code == 200 and request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"etag": tag})
@@ -127,7 +134,7 @@ def tagged(request: Request, answer: Response) -> Response:
     return answer
 
 
-COSTLY = {  # what is answered one after the other: tests, searches, documents and many files
+COSTLY = {  # answered one at a time: tests, searches, and what reads documents or many files
     "comparison", "gate", "slice_history", "test", "units", "weak", "worksheet",
 }  # fmt: skip
 
@@ -136,10 +143,10 @@ SEARCHED = 100_000  # gold mentions above which a search for words is costly
 
 
 async def in_lane(bench: Bench, request: Request, name: str, work: Callable[[], T]) -> T:
-    """Do the work of a route at once, or after the costly ones before.
+    """Do the work of a route at once, or queue it if it is costly.
 
-    Of the tests of slices that a browser waits for, only the newest is made: the others are of views that
-    have gone.
+    Of the slice tests that a browser is waiting for, only the newest is computed: the others belong to views
+    that are no longer shown.
     """
     if name not in COSTLY and not _searches(bench, request):
         return await bench.lanes.quick(work)
@@ -149,16 +156,16 @@ async def in_lane(bench: Bench, request: Request, name: str, work: Callable[[], 
 
 
 def _searches(bench: Bench, request: Request) -> bool:
-    """Whether many mentions are searched for words."""
-    asked = {name for text in request.query_params.getlist(WHERE) for name in parse(text).attributes}
-    if not {TEXT, SENTENCE} & {*asked, *request.query_params} or "gold" not in request.path_params:
+    """Whether the request searches the text of many mentions."""
+    attributes = {name for text in request.query_params.getlist(WHERE) for name in parse(text).attributes}
+    if not {TEXT, SENTENCE} & {*attributes, *request.query_params} or "gold" not in request.path_params:
         return False
     gold = bench.store.gold(request.path_params["gold"])
     return gold is not None and gold.mentions > SEARCHED
 
 
 def status_of(error: Exception) -> int:
-    """The status that an error has; what we did not expect is raised again."""
+    """The HTTP status of an error; unexpected errors are raised again."""
     if isinstance(error, Refused):
         return error.status
     if isinstance(error, NotHere):
@@ -179,7 +186,7 @@ def status_of(error: Exception) -> int:
 
 
 def words_of(bench: Bench, error: Exception) -> str:
-    """What people are told of an error."""
+    """The message that users see for an error."""
     if status_of(error) == 507:
         left = shutil.disk_usage(bench.folder).free
         return (
@@ -192,7 +199,7 @@ def words_of(bench: Bench, error: Exception) -> str:
 
 
 def problem(bench: Bench, error: Exception) -> Response:
-    """An error in the words of the command line."""
+    """An error as a problem document, worded as on the command line."""
     status, text = status_of(error), words_of(bench, error)
     where = place_of(text) if status in (400, 422) else None
     title = text.partition("\n")[0]
@@ -201,7 +208,7 @@ def problem(bench: Bench, error: Exception) -> Response:
 
 
 def retry(status: int) -> dict[str, str]:
-    """When to ask again, as headers; browsers do so themselves."""
+    """Headers that say when to retry; browsers then reload the page themselves."""
     return {"retry-after": "2", "refresh": "2"} if status == 503 else {}
 
 
@@ -221,9 +228,9 @@ def golds(bench: Bench, request: Request, _: object) -> list[Gold]:
 
 
 def add_gold(bench: Bench, request: Request, body: GoldRequest) -> Gold:
-    """Register a file inside the folder."""
+    """Register a gold file inside the folder."""
     path = inside(bench.folder, body.path)
-    train = tuple(inside(bench.folder, one).relative_to(bench.folder).as_posix() for one in body.train)
+    train = tuple(inside(bench.folder, given).relative_to(bench.folder).as_posix() for given in body.train)
     annotation = read(path)
     documents = annotation.corpus.documents
     by_document = documents is not None and len(documents) > 2
@@ -247,7 +254,7 @@ def add_gold(bench: Bench, request: Request, body: GoldRequest) -> Gold:
 
 
 def summary_of(one: Result) -> ResultSummary:
-    """A result as the API tells it."""
+    """The API's representation of a result."""
     board = one.board
     return ResultSummary(
         id=one.id, system=one.system, path=one.path, gone=one.gone, scores=board.scores,
@@ -258,28 +265,28 @@ def summary_of(one: Result) -> ResultSummary:
 
 def results(bench: Bench, request: Request, _: object) -> list[ResultSummary]:
     gold = bench.gold(request.path_params["gold"])
-    return [summary_of(one) for one in bench.store.results(gold.slug)]
+    return [summary_of(result) for result in bench.store.results(gold.slug)]
 
 
 def result(bench: Bench, request: Request, _: object) -> Response:
-    one = bench.result(request.path_params["result"])
-    path = inside(bench.folder, one.path)
+    stored = bench.result(request.path_params["result"])
+    path = inside(bench.folder, stored.path)
     return Response(path.read_bytes(), media_type=JSON)
 
 
 def units(bench: Bench, request: Request, _: object) -> UnitCounts:
-    one = bench.result(request.path_params["result"])
-    counts = bench.shelf.document(one).units
+    result = bench.result(request.path_params["result"])
+    counts = bench.shelf.document(result).units
     if counts is UNSET:
-        raise NotHere(f"{one.path}: the document lacks its counts per unit.\nEvaluate again.")
-    return replace(counts, systems={one.system: counts.systems[one.system]})
+        raise NotHere(f"{result.path}: the document lacks its counts per unit.\nEvaluate again.")
+    return replace(counts, systems={result.system: counts.systems[result.system]})
 
 
 def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
-    asked = {**request.query_params, **request.path_params}
-    a, b = (bench.result(asked.get(name, ""), gold) for name in ("a", "b"))
-    compared, notes = bench.shelf.comparison(a, b, bench.score(gold, asked.get("score", "")))
+    parameters = {**request.query_params, **request.path_params}
+    a, b = (bench.result(parameters.get(name, ""), gold) for name in ("a", "b"))
+    compared, notes = bench.shelf.comparison(a, b, bench.score(gold, parameters.get("score", "")))
     limited = sliced_pair(bench, request, gold, compared_view(bench, request, gold), a, b)
     return ResultComparison(
         a=a.id, b=b.id, scores=compared.scores, notes=notes, slice=limited,
@@ -287,7 +294,7 @@ def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
 
 
 def compared_view(bench: Bench, request: Request, gold: Gold) -> View:
-    """What a comparison is limited to: conditions, or those of a saved slice as `slice=NAME`."""
+    """The view that a comparison is limited to: its conditions, or those of a saved slice (`slice=NAME`)."""
     view = view_of(request.query_params.multi_items())
     slug = request.query_params.get("slice")
     return View(parse(bench.slice(gold, slug).conditions), view.shown) if slug else view
@@ -296,13 +303,13 @@ def compared_view(bench: Bench, request: Request, gold: Gold) -> View:
 def sliced_pair(
     bench: Bench, request: Request, gold: Gold, view: View, a: Result, b: Result
 ) -> SliceTest | None:
-    """Two results on the mentions that meet the conditions; None where there is no condition."""
+    """The test of two results on the mentions of a view; None if the view has no condition."""
     if view.condition is None:
         return None
     indexed = bench.indexed(gold)
-    for one in (a, b):
-        if one.system not in indexed.index.systems:
-            raise unknown("system with mention columns", one.system, indexed.index.systems)
+    for result in (a, b):
+        if result.system not in indexed.index.systems:
+            raise unknown("system with mention columns", result.system, indexed.index.systems)
     looked = bench.look(gold, str(view.condition), asker_of(request))
     return bench.shelf.slice_test(indexed, view.condition, a.system, b.system, looked)
 
@@ -314,7 +321,7 @@ def slice(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     bench.look(gold, str(view.condition or ""), asker_of(request))
-    page = request.url.path.endswith(".json")  # which shows them
+    page = request.url.path.endswith(".json")  # pages show intervals
     intervals = page or "intervals" in request.query_params
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
 
@@ -367,15 +374,15 @@ def mentions(bench: Bench, request: Request, _: object) -> Sentences:
 def sentences_of(
     bench: Bench, gold: Gold, view: View, after: int, limit: int, *, systems: Sequence[str] = ()
 ) -> Sentences:
-    """The next sentences with mentions of a view, after sentence `after`; of all systems or of some."""
+    """The next sentences with mentions in a view, after sentence `after`; for all or some systems."""
     index = bench.indexed(gold).index
     notes = bench.notes(gold)
     rows = chosen_rows(index, view, notes)
     sentence = index.columns.column("gold", "sentence")  # in ascending order
     begin = bisect_left(rows, bisect_right(sentence, after))
     chosen: dict[int, list[int]] = {}
-    for place in range(begin, len(rows)):
-        row = int(rows[place])
+    for position in range(begin, len(rows)):
+        row = int(rows[position])
         number = int(sentence[row])
         if number not in chosen and len(chosen) == min(limit, MOST_ROWS):
             break
@@ -390,7 +397,7 @@ def sentences_of(
 
 
 def number_of(request: Request, name: str, otherwise: int, *, least: int) -> int:
-    """A whole number of an address."""
+    """An integer query parameter."""
     text = request.query_params.get(name, "")
     if not text:
         return otherwise
@@ -442,7 +449,7 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
     columns = index.columns
     if not 0 <= body.sentence < columns.head.sentences:
         raise ChoiceError(f"there is no sentence {body.sentence} in this gold file.\nSentences count from 0.")
-    systems = {*index.systems, *(one.system for one in bench.store.results(gold.slug))}
+    systems = {*index.systems, *(result.system for result in bench.store.results(gold.slug))}
     if body.system is not None and body.system not in systems:
         raise unknown("system", body.system, sorted(systems))
     _check_note(body.tag, body.text, body.by)
@@ -472,7 +479,7 @@ def _note(bench: Bench, request: Request) -> Note:
     text = request.path_params["note"]
     note = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
     gold = bench.gold(request.path_params["gold"])
-    if note is None or note.gold not in (gold.slug, *(one.slug for one in bench.other_golds(gold))):
+    if note is None or note.gold not in (gold.slug, *(other.slug for other in bench.other_golds(gold))):
         raise NotHere(f"there is no note {text!r} here.")
     return note
 
@@ -487,7 +494,7 @@ def _check_note(tag: str, text: str, by: str) -> None:
 
 
 def worksheet(bench: Bench, request: Request, _: object) -> Response:
-    """Notes on gold mentions in the columns of `spanwise suspects`: an accepted row deletes the mention."""
+    """Notes on gold mentions as a `spanwise suspects` worksheet; accepting a row deletes the mention."""
     gold = bench.gold(request.path_params["gold"])
     columns = bench.indexed(gold).index.columns
     rows: list[tuple[object, ...]] = []
@@ -510,21 +517,21 @@ def worksheet(bench: Bench, request: Request, _: object) -> Response:
     if form not in WORKSHEETS:
         raise unknown("format of a worksheet", form, WORKSHEETS)
     headers = {"content-disposition": f'attachment; filename="{gold.slug}.worksheet.{form}"'}
-    made: str | bytes
+    content: str | bytes
     if form == "csv":
-        made = to_csv([WORKSHEET, *rows])
+        content = to_csv([WORKSHEET, *rows])
     elif form == "xlsx":
-        made = to_xlsx([WORKSHEET, *rows])
+        content = to_xlsx([WORKSHEET, *rows])
     else:
         lines = (dict(zip(WORKSHEET, row, strict=True)) for row in rows)
-        made = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-    return Response(made, media_type=WORKSHEETS[form], headers=headers)
+        content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    return Response(content, media_type=WORKSHEETS[form], headers=headers)
 
 
 def gate(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
-    asked = request.query_params.get("result")
-    return bench.gate(gold, [bench.result(asked, gold)] if asked else None)
+    number = request.query_params.get("result")
+    return bench.gate(gold, [bench.result(number, gold)] if number else None)
 
 
 # ---- jobs
@@ -536,7 +543,7 @@ async def send_upload(bench: Bench, request: Request) -> Response:
 
 
 def jobs(bench: Bench, request: Request, _: object) -> list[ShownJob]:
-    return [_shown(bench, one) for one in bench.store.jobs()]
+    return [_shown(bench, job) for job in bench.store.jobs()]
 
 
 def job(bench: Bench, request: Request, _: object) -> ShownJob:

@@ -1,4 +1,4 @@
-"""The state of a running workbench, and long-lived connections: uploads and events."""
+"""The state of a running workbench, and its long-lived connections: uploads and events."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 
 class NotHere(Exception):
-    """There is nothing at an address."""
+    """Nothing exists at the requested address."""
 
 
 class Bench:
-    """One folder, opened."""
+    """An open folder of results: its store, watcher, jobs and caches."""
 
     def __init__(
         self, folder: Path, *, read_only: bool = False, memory: int | None = None, bundled: bool = False
     ) -> None:
-        self.bundled = bundled  # pages are drawn for people without a server
+        self.bundled = bundled  # pages are saved as static files, without a server
         self.folder = folder.resolve()
         private = self.folder / PRIVATE
         if not read_only:
@@ -73,12 +73,12 @@ class Bench:
         self.door_token = ""
         self._looked: dict[tuple[str, str], set[str]] = {}
         self._uploading: set[str] = set()
-        self._slices_read: dict[str, tuple[int, int]] = {}  # size and time of each file of slices
-        self.faults: dict[str, str] = {}  # files of slices that cannot be read, and why
+        self._slices_read: dict[str, tuple[int, int]] = {}  # size and modification time of each slices file
+        self.faults: dict[str, str] = {}  # slices files that cannot be read, and why
         self._lock = threading.RLock()
 
     def start(self) -> None:
-        """Watch the folder and wait for jobs."""
+        """Start watching the folder and running jobs."""
         if not self.read_only:
             self.jobs.start()
             self.watcher.start()
@@ -92,22 +92,22 @@ class Bench:
             self.jobs.stop()
         self.store.close()
 
-    # ---- what addresses name
+    # ---- looking up what addresses refer to
 
     def gold(self, slug: str) -> Gold:
-        """The gold of an address."""
+        """Return the gold with this slug."""
         gold = self.store.gold(slug)
         if gold is None:
             raise NotHere(str(unknown("gold", slug, [gold.slug for gold in self.store.golds()])))
         return gold
 
     def result(self, text: str, gold: Gold | None = None) -> Result:
-        """The result of a number, or the latest of a system as `latest:NAME`."""
+        """Return the result with this number, or with `latest:NAME` the latest result of that system."""
         if text.startswith("latest:") and gold is not None:
             name = text.removeprefix("latest:")
-            for one in reversed(self.store.results(gold.slug)):
-                if one.system == name and not one.gone:
-                    return one
+            for candidate in reversed(self.store.results(gold.slug)):
+                if candidate.system == name and not candidate.gone:
+                    return candidate
             names = {result.system for result in self.store.results(gold.slug)}
             raise NotHere(str(unknown("system", name, names)))
         result = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
@@ -116,7 +116,7 @@ class Bench:
         return result
 
     def indexed(self, gold: Gold) -> Indexed:
-        """The columns over a gold."""
+        """Return the indexed mention columns of a gold."""
         index = self.shelf.indexed(gold)
         if index is None:
             raise NotHere(
@@ -126,15 +126,17 @@ class Bench:
         return index
 
     def latest(self, gold: Gold) -> list[Result]:
-        """The latest result of every system, the best first."""
+        """Return the latest result of every system, best first."""
         results = {result.system: result for result in self.store.results(gold.slug) if not result.gone}
         score = self.score(gold)
-        return sorted(results.values(), key=lambda one: (-(one.board.scores.get(score) or 0), one.system))
+        return sorted(
+            results.values(), key=lambda result: (-(result.board.scores.get(score) or 0), result.system)
+        )
 
     def score(self, gold: Gold, asked: str = "") -> str:
-        """The score that ranks and tests systems: the one asked for, or the primary score of the results.
+        """Return the score that ranks and tests systems: the requested one, or the results' primary score.
 
-        Where the results over a gold have different primary scores, it is F1.
+        F1 if the results for this gold have different primary scores.
         """
         if asked:
             if asked not in PRIMARY:
@@ -144,27 +146,27 @@ class Bench:
         return primaries.pop() if len(primaries) == 1 else "f1"
 
     def gold_changed(self, gold: Gold) -> bool:
-        """Whether the gold file is in the folder and is no longer the one that results were made with."""
+        """Whether the gold file in the folder has changed since the results were computed."""
         if not gold.path or not gold.sha256:
             return False
         path = (self.folder / gold.path).resolve()
         if not path.is_relative_to(self.folder) or not path.is_file():
             return False
-        about = path.stat()
-        key = (str(path), about.st_size, about.st_mtime_ns)
+        stat = path.stat()
+        key = (str(path), stat.st_size, stat.st_mtime_ns)
         return self.shelf.kept.get("digest", key, lambda: sha256_of(path), sys.getsizeof) != gold.sha256
 
     def other_golds(self, gold: Gold) -> list[Gold]:
-        """Golds of the same name with another content; no test mixes results over both."""
-        return [one for one in self.store.golds() if one.name == gold.name and one.slug != gold.slug]
+        """Golds with the same name but different content; no test mixes results from both."""
+        return [other for other in self.store.golds() if other.name == gold.name and other.slug != gold.slug]
 
     def notes(self, gold: Gold) -> list[Note]:
-        """The notes on a gold, and those on other versions of it, at the sentences with the same text.
+        """The notes on a gold and on other versions of it, moved to the sentences with the same text.
 
-        Notes whose sentence is no longer there keep their number; their text does not fit it.
+        Notes whose sentence no longer exists keep its number, but its text does not match their hash.
         """
         own = self.store.notes(gold.slug)
-        others = [note for one in self.other_golds(gold) for note in self.store.notes(one.slug)]
+        others = [note for other in self.other_golds(gold) for note in self.store.notes(other.slug)]
         indexed = self.shelf.indexed(gold)
         if not others or indexed is None:
             return own
@@ -174,15 +176,15 @@ class Bench:
             "moved",
             (indexed.files, wanted),
             lambda: _sentences_by_sha(columns, wanted),
-            lambda found: 200 * len(found),
+            lambda positions: 200 * len(positions),
         )
         moved = [replace(note, sentence=at.get(note.sentence_sha, note.sentence)) for note in others]
         return sorted([*own, *moved], key=lambda note: note.id)
 
-    # ---- who asks
+    # ---- clients
 
     def look(self, gold: Gold, where: str, asker: str) -> int:
-        """Count a slice as looked at by a person; how many they have looked at on this gold."""
+        """Record that a client looked at a slice; return how many slices of this gold it has looked at."""
         with self._lock:
             seen = self._looked.setdefault((gold.slug, asker), set())
             seen.add(where)
@@ -190,7 +192,7 @@ class Bench:
 
     @contextmanager
     def uploading(self, asker: str) -> Iterator[None]:
-        """Let every client send one file at a time."""
+        """Allow each client only one upload at a time."""
         with self._lock:
             if asker in self._uploading:
                 raise Refused(409, "another upload from you is still in progress.\nWait for it to end.")
@@ -206,7 +208,7 @@ class Bench:
     def save_slice(
         self, gold: Gold, name: str, where: str, *, score: str | None, least: float | None, version: int
     ) -> Slice:
-        """Keep a slice under a name, and in the file that the command line reads."""
+        """Save a slice under a name, both in the store and in the file that the command line reads."""
         if not name.strip() or len(name) > 100:
             raise ChoiceError("a slice needs a name of up to 100 characters.\nGive one.")
         if score not in (None, "precision", "recall", "f1"):
@@ -214,34 +216,34 @@ class Bench:
         if least is not None and not 1 < least <= 100:
             raise ChoiceError(f"the floor is {least:g}, but must be above 1 and at most 100, in points.")
         canonical = str(parse(where))
-        self.take_slices()  # what was edited in the file comes first
-        one = Slice(gold.slug, _slug(name), name.strip(), canonical, score, least, version)
-        saved = self.store.put_slice(one)
+        self.take_slices()  # pick up edits to the file before it is overwritten
+        new = Slice(gold.slug, _slug(name), name.strip(), canonical, score, least, version)
+        saved = self.store.put_slice(new)
         self._mirror(gold)
         self.events.tell("slice", gold.slug, f"slice {name} saved")
         return saved
 
     def slice(self, gold: Gold, slug: str) -> Slice:
-        """One saved slice."""
-        listed = {one.slug: one for one in self.store.slices(gold.slug)}
+        """Return a saved slice."""
+        listed = {saved.slug: saved for saved in self.store.slices(gold.slug)}
         if slug not in listed:
             raise NotHere(str(unknown("slice", slug, listed)))
         return listed[slug]
 
     def remove_slice(self, gold: Gold, slug: str, version: int) -> None:
-        """Delete a slice that was not changed since."""
+        """Delete a slice, unless it has changed since `version`."""
         self.store.remove_slice(gold.slug, slug, version)
         self._mirror(gold)
 
     def take_slices(self) -> None:
-        """Look at the files of saved slices: what was edited since it was written wins."""
+        """Read the slices files that were edited since they were written; edits win over the store."""
         for gold in self.store.golds():
             path = self._slices_file(gold)
             with self._lock:
                 if not path.is_file():
                     continue
-                about = path.stat()
-                now = (about.st_size, about.st_mtime_ns)
+                stat = path.stat()
+                now = (stat.st_size, stat.st_mtime_ns)
                 if self._slices_read.get(path.name) == now:
                     continue
                 self._slices_read[path.name] = now
@@ -252,13 +254,13 @@ class Bench:
                     self.faults[path.name] = str(error).partition("\n")[0].removeprefix(f"{path}: ")
 
     def _take(self, gold: Gold, path: Path) -> None:
-        """Take the slices of a file into the store, unless they are there already."""
+        """Replace the slices in the store with those of a file, unless they are already equal."""
         named = read_gate(path).named
-        known = self.store.slices(gold.slug)
-        if {one.name: named_slice(one) for one in known} == dict(named):
+        current = self.store.slices(gold.slug)
+        if {saved.name: named_slice(saved) for saved in current} == dict(named):
             return
-        taken = {one.slug: one for name, row in named.items() for one in [_slice(gold, name, row)]}
-        self.store.replace_slices(gold.slug, list(taken.values()))
+        edited = {new.slug: new for name, row in named.items() for new in [_slice(gold, name, row)]}
+        self.store.replace_slices(gold.slug, list(edited.values()))
 
     def _slices_file(self, gold: Gold) -> Path:
         several = len(self.store.golds()) > 1
@@ -267,22 +269,22 @@ class Bench:
     def _mirror(self, gold: Gold) -> None:
         path = self._slices_file(gold)
         with self._lock:
-            named = {one.name: named_slice(one) for one in self.store.slices(gold.slug)}
+            named = {saved.name: named_slice(saved) for saved in self.store.slices(gold.slug)}
             write_atomically(path, written_slices(named))
-            about = path.stat()
-            self._slices_read[path.name] = (about.st_size, about.st_mtime_ns)
+            stat = path.stat()
+            self._slices_read[path.name] = (stat.st_size, stat.st_mtime_ns)
 
     def gate(self, gold: Gold, results: Sequence[Result] | None = None) -> Outcome:
-        """What gate.toml asks of the latest results, and the floors of saved slices."""
+        """Check the latest results against gate.toml and the floors of saved slices."""
         path = self.folder / GATE
-        asked = read_gate(path) if path.is_file() else GateFile()
+        file = read_gate(path) if path.is_file() else GateFile()
         checks: list[Check] = []
-        for one in results if results is not None else self.latest(gold):
-            document = self.shelf.document(one)
-            only = replace(document, systems={one.system: document.systems[one.system]})
-            checks += gate(only, fail_under=asked.fail_under, floors=asked.floors, score=asked.score).checks
-        saved = GateFile(named={one.name: named_slice(one) for one in self.store.slices(gold.slug)})
-        floors = [*asked.slices, *saved.slices]
+        for result in results if results is not None else self.latest(gold):
+            document = self.shelf.document(result)
+            only = replace(document, systems={result.system: document.systems[result.system]})
+            checks += gate(only, fail_under=file.fail_under, floors=file.floors, score=file.score).checks
+        saved = GateFile(named={entry.name: named_slice(entry) for entry in self.store.slices(gold.slug)})
+        floors = [*file.slices, *saved.slices]
         indexed = self.shelf.indexed(gold)
         if floors and indexed is not None:
             index: SliceIndex = indexed.index
@@ -297,7 +299,7 @@ def sentence_sha(columns: MentionColumns, sentence: int) -> str:
 
 
 def _sentences_by_sha(columns: MentionColumns, wanted: Collection[str]) -> dict[str, int]:
-    """The first sentence with each of some hashes."""
+    """For each of the hashes, the first sentence that has it."""
     first: dict[str, int] = {}
     for sentence in range(columns.head.sentences):
         sha = sentence_sha(columns, sentence)
@@ -313,26 +315,26 @@ def _slug(name: str) -> str:
 
 
 def _slice(gold: Gold, name: str, row: NamedSlice) -> Slice:
-    """A slice of a file as the store keeps it: with the first of its floors."""
+    """Convert a slice from a file to the store's form, which keeps only the first of its floors."""
     floors = [(score, value) for score in SCORES if (value := getattr(row, score)) is not None]
     score, least = floors[0] if floors else (None, None)
     return Slice(gold.slug, _slug(name), name, str(parse(row.where)), score, least, 0)
 
 
 def named_slice(one: Slice) -> NamedSlice:
-    """A saved slice as the file of a gate holds it."""
+    """Convert a saved slice to the form used in a gate file."""
     if one.least is None:
         return NamedSlice(where=one.conditions)
     return convert({"where": one.conditions, one.score or "f1": one.least}, NamedSlice)
 
 
 def asker_of(request: Request) -> str:
-    """Who asks: the browser that has the cookie of this server, or a script."""
+    """Identify the client: a browser that has this server's cookie, or a script."""
     return "browser" if any(name.startswith(COOKIE) for name in request.cookies) else "script"
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in a folder survive a power failure, where the system supports it."""
+    """Make a newly created name in a folder survive a power failure, where the system supports it."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -347,7 +349,7 @@ JSON = "application/json"
 
 
 def checked_options(given: Mapping[str, str]) -> dict[str, str]:
-    """The options of a job, refused where they are unknown."""
+    """Return the options of a job; unknown names and values are refused."""
     for name, value in given.items():
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
@@ -357,33 +359,33 @@ def checked_options(given: Mapping[str, str]) -> dict[str, str]:
 
 
 async def upload(bench: Bench, request: Request) -> EvaluationJob:
-    """Keep the body as a file, whole or not at all, and put its evaluation into the queue."""
+    """Save the request body as a file, completely or not at all, and queue its evaluation."""
     if bench.read_only:
         raise Refused(503, READ_ONLY)
     gold = bench.gold(request.path_params["gold"])
-    asked = request.query_params
-    name = asked.get("name") or "predictions"
-    system = (asked.get("system") or name.partition(".")[0]).strip()
+    query = request.query_params
+    name = query.get("name") or "predictions"
+    system = (query.get("system") or name.partition(".")[0]).strip()
     if not system or len(system) > 100:
         raise ChoiceError("a system needs a name of up to 100 characters.\nGive it as ?system=NAME.")
-    options = checked_options({key: asked[key] for key in OPTIONS if asked.get(key)})
-    inside(bench.folder, gold.path)  # refuses before the file is sent
-    # The name of an upload never becomes a path; its endings tell the format.
+    options = checked_options({key: query[key] for key in OPTIONS if query.get(key)})
+    inside(bench.folder, gold.path)  # fail before the file is sent
+    # The name of an upload is never used as a path; only its extensions are kept, to detect the format.
     endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", name)
-    kept = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
+    filename = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
     with bench.uploading(asker_of(request)):
-        await _receive(bench, request, name, kept)
-    tags = {key: asked[key] for key in UPLOAD_TAGS if asked.get(key)}
-    body = JobOptions(upload=kept, name=name, options=options, tags=tags)
+        await _receive(bench, request, name, filename)
+    tags = {key: query[key] for key in UPLOAD_TAGS if query.get(key)}
+    body = JobOptions(upload=filename, name=name, options=options, tags=tags)
     return await run_in_threadpool(bench.jobs.add, gold, system, body)
 
 
-async def _receive(bench: Bench, request: Request, name: str, kept: str) -> None:
-    """Write a body to the file of an upload: beside it, onto the disk, then under its name."""
-    half = bench.jobs.uploads / f"{kept}.part"
+async def _receive(bench: Bench, request: Request, name: str, filename: str) -> None:
+    """Write the request body to a temporary file, sync it to disk, then rename it."""
+    partial = bench.jobs.uploads / f"{filename}.part"
     size = 0
     try:
-        with half.open("xb") as stream:
+        with partial.open("xb") as stream:
             pieces = request.stream()
             while True:
                 piece = await asyncio.wait_for(anext(pieces, b""), IDLE)
@@ -399,21 +401,21 @@ async def _receive(bench: Bench, request: Request, name: str, kept: str) -> None
             os.fsync(stream.fileno())
         if not size:
             raise InputError(f"{name}: the upload is empty.\nSend a file of predictions.")
-        half.rename(bench.jobs.uploads / kept)
+        partial.rename(bench.jobs.uploads / filename)
         sync_folder(bench.jobs.uploads)
     except (ClientDisconnect, TimeoutError):
-        half.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise Refused(408, "the upload was interrupted.\nSend the file again.") from None
     except BaseException:
-        half.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
 async def events(bench: Bench, request: Request) -> Response:
-    """What happens from now on, or since the event that the browser saw last."""
+    """Stream events from now on, or from the last event that the browser has seen."""
     text = request.headers.get("last-event-id") or request.query_params.get("after", "")
     last = int(text) if re.fullmatch(r"\d{1,18}", text) else bench.events.last
-    if last > bench.events.last:  # of an earlier server, whose clock was ahead
+    if last > bench.events.last:  # from an earlier server whose clock was ahead
         last = 0
 
     async def lines() -> AsyncIterator[bytes]:

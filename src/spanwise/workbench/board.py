@@ -1,4 +1,4 @@
-"""What pages show: rows of the leaderboard with their ties, points of the history, rows of a comparison."""
+"""The data shown on pages: leaderboard rows with their ties, points of a history, rows of a comparison."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from spanwise.workbench.index import TESTED
 from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
-BOARD_ROWS = 40  # of a page, which stays below 120 KB
-POINTS = 240  # of a history
-HEIGHT = 14.0  # of the name of a track
-FEW_MENTIONS = 30  # in a slice, below which its interval does not set the scale of a drawing
+BOARD_ROWS = 40  # per page, which keeps a page below 120 KB
+POINTS = 240  # drawn in a history
+HEIGHT = 14.0  # of a track's name
+FEW_MENTIONS = 30  # slices with fewer mentions do not influence the scale of a plot
 SHORT = {"f1": "F1", "precision": "P", "recall": "R", "macro": "macro F1", "fair": "fair F1"}
-COLUMNS = ("precision", "recall", "fair", "tough/UNSEEN-ANY")  # beside the score by which systems are ranked
+COLUMNS = ("precision", "recall", "fair", "tough/UNSEEN-ANY")  # shown next to the score that ranks systems
 
 
 class Axis(Struct, frozen=True):
-    """A scale of scores, from low to high, drawn over 0 to 100."""
+    """A scale from `low` to `high`, mapped to positions from 0 to 100."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, values: Sequence[float | None]) -> Axis:
-        """A scale that holds some values, with a little room."""
-        known = [value for value in values if value is not None]
-        if not known:
+        """A scale that covers the values, with a small margin."""
+        defined = [value for value in values if value is not None]
+        if not defined:
             return cls(0.0, 1.0)
-        low, high = min(known), max(known)
+        low, high = min(defined), max(defined)
         room = max((high - low) * 0.08, 0.005)
         return cls(low - room, high + room)
 
     @classmethod
     def around(cls, rows: Sequence[ScoreTest]) -> Axis:
-        """A scale of differences around 0; the intervals of slices with few mentions may reach beyond it."""
+        """A scale of differences that includes 0; intervals of slices with few mentions may exceed it."""
         many = [row for row in rows if (mentions_of(row) or 0) >= FEW_MENTIONS] or rows
         ends = [end for row in many for end in (*(row.interval or ()), row.difference)]
         return cls.of([0.0, *ends])
 
     def at(self, value: float | None) -> float:
-        """Where a value is, from 0 to 100; what is beyond the scale is at its end."""
+        """The position of a value, clipped to 0 to 100."""
         if value is None:
             return 0.0
         return min(max(round(100 * (value - self.low) / (self.high - self.low), 2), 0.0), 100.0)
 
     def ticks(self, number: int = 3) -> list[float]:
-        """Round values on the scale."""
+        """Round values on the scale, for its tick marks."""
         span = self.high - self.low
         step = next((s for s in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if span / s <= number + 1), 1.0)
         first = -(-self.low // step)
@@ -78,15 +78,15 @@ class BoardRow(Struct, frozen=True):
     low: float | None
     high: float | None
     tied: tuple[str, ...]
-    brackets: tuple[str, ...]  # for each bracket "", "start", "mid" or "end"
-    line: str  # the points of the history, for a small drawing
+    brackets: tuple[str, ...]  # "", "start", "mid" or "end" for each bracket
+    line: str  # the points of the history, for a sparkline
     change: float | None
     significant: bool
     results: int
 
 
 class BoardQuery(Struct, frozen=True, kw_only=True):
-    """What an address asks of the leaderboard."""
+    """The query parameters of the leaderboard."""
 
     score: str
     sort: str
@@ -95,27 +95,29 @@ class BoardQuery(Struct, frozen=True, kw_only=True):
     label: str = ""
     each: bool = False
     columns: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()  # columns to choose from
+    known: tuple[str, ...] = ()  # available columns
     after: int = 0
 
 
 def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
-    """The leaderboard that the parameters of an address ask for; what it does not have is left out."""
+    """Parse the query parameters of the leaderboard; unknown columns and labels are ignored."""
     score = bench.score(gold, asked.get("score", ""))
-    every = bench.store.results(gold.slug)
-    known = tuple(dict.fromkeys([*PRIMARY, *(name for one in every for name in one.board.scores)]))
+    results = bench.store.results(gold.slug)
+    available = tuple(
+        dict.fromkeys([*PRIMARY, *(name for result in results for name in result.board.scores)])
+    )
     sort, label, after = (asked.get(name, "") for name in ("sort", "label", "after"))
-    named = [one for text in asked.getlist("columns") for one in text.split(",") if one in known]
-    columns = named or [one for one in COLUMNS if one in known]
+    requested = [name for text in asked.getlist("columns") for name in text.split(",") if name in available]
+    columns = requested or [name for name in COLUMNS if name in available]
     return BoardQuery(
         score=score,
-        sort=sort if sort.lstrip("-") in (*known, "system", "made_at") else f"-{score}",
+        sort=sort if sort.lstrip("-") in (*available, "system", "made_at") else f"-{score}",
         q=asked.get("q", ""),
         tag=asked.get("tag", ""),
         label=label if label in gold.labels else "",
         each=asked.get("runs") == "each",
         columns=tuple(dict.fromkeys(column for column in columns if column != score)),
-        known=known,
+        known=available,
         after=int(after) if re.fullmatch(r"\d{1,9}", after) else 0,
     )
 
@@ -123,23 +125,23 @@ def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
 def board(
     bench: Bench, gold: Gold, query: BoardQuery, *, most: int = BOARD_ROWS, changes: bool = True
 ) -> tuple[list[BoardRow], Axis, int]:
-    """At most `most` rows of the leaderboard, sorted and filtered, with ties; how many there are.
+    """Return up to `most` sorted and filtered rows of the leaderboard, their axis and the total row count.
 
-    Systems are ranked by a score, of one label by its F1. The twenty best are tested against each other,
-    and with `changes` every row against the result before it.
+    Systems are ranked by a score, or by the F1 of a label. The twenty best are tested against each other and,
+    with `changes`, each row against the previous result of its system.
     """
     label, each, score, after = query.label, query.each, query.score, query.after
-    here = [result for result in bench.store.results(gold.slug) if not result.gone]
-    every = [PooledRuns((one,)) for one in here] if each else pooled(here)
-    newest = {pool.result.system: pool for pool in every}
-    rows = list(reversed(every)) if each else list(newest.values())
-    rows = [row for row in rows if _is_asked_for(row, query)]
+    current = [result for result in bench.store.results(gold.slug) if not result.gone]
+    pools = [PooledRuns((result,)) for result in current] if each else pooled(current)
+    newest = {pool.result.system: pool for pool in pools}
+    rows = list(reversed(pools)) if each else list(newest.values())
+    rows = [row for row in rows if _matches(row, query)]
     ranked = {row.id: _value(row, label, score) for row in rows}
     rows = _sorted(rows, ranked, query)
-    number, best = len(rows), sorted(rows, key=lambda one: -(ranked[one.id] or 0))[:TESTED]
+    number, best = len(rows), sorted(rows, key=lambda row: -(ranked[row.id] or 0))[:TESTED]
     rows = rows[after : after + most]
     tests = (
-        bench.shelf.ties(gold, sorted(best, key=lambda one: one.id), score) if not label and not each else {}
+        bench.shelf.ties(gold, sorted(best, key=lambda row: row.id), score) if not label and not each else {}
     )
     brackets = _brackets([row.id for row in rows], tests)
     shapes = shapes_of(bench, gold)
@@ -147,26 +149,26 @@ def board(
         (bench.shelf.interval(row, score) or (None, None)) if not label else (None, None) for row in rows
     ]
     axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[row.id] for row in rows)])
-    named = {one.id: one.result.system for one in (*rows, *best)}
+    names = {pool.id: pool.result.system for pool in (*rows, *best)}
     history_of: dict[str, list[PooledRuns]] = {}
-    for one in every:
-        history_of.setdefault(one.result.system, []).append(one)
+    for pool in pools:
+        history_of.setdefault(pool.result.system, []).append(pool)
     board_rows = []
-    for index, one in enumerate(rows):
-        own = history_of[one.result.system]
-        test = _test_of_change(bench, gold, one, own, score) if changes and not label else None
+    for index, pool in enumerate(rows):
+        own = history_of[pool.result.system]
+        test = _test_of_change(bench, gold, pool, own, score) if changes and not label else None
         tied = tuple(
-            named[b if a == one.id else a]
+            names[b if a == pool.id else a]
             for (a, b), test in tests.items()
-            if one.id in (a, b) and is_tie(test)
+            if pool.id in (a, b) and is_tie(test)
         )
         board_rows.append(
             BoardRow(
-                result=one.result,
-                runs=len(one.runs),
-                deviation=one.deviation(score),
-                shape=shapes[one.result.system],
-                values={score: ranked[one.id]} if label else one.scores,
+                result=pool.result,
+                runs=len(pool.runs),
+                deviation=pool.deviation(score),
+                shape=shapes[pool.result.system],
+                values={score: ranked[pool.id]} if label else pool.scores,
                 low=bounds[index][0],
                 high=bounds[index][1],
                 tied=tied,
@@ -180,42 +182,42 @@ def board(
     return board_rows, axis, number
 
 
-def _is_asked_for(one: PooledRuns, query: BoardQuery) -> bool:
-    """Whether a row holds the words and the tag that were asked for."""
+def _matches(pool: PooledRuns, query: BoardQuery) -> bool:
+    """Whether a row matches the search words and the tag of a query."""
     name, _, value = query.tag.partition(":")
-    return (not query.q or query.q.casefold() in _words(one).casefold()) and (
-        not query.tag or any(run.board.tags.get(name) == value for run in one.runs)
+    return (not query.q or query.q.casefold() in _words(pool).casefold()) and (
+        not query.tag or any(run.board.tags.get(name) == value for run in pool.runs)
     )
 
 
 def _sorted(
     rows: Sequence[PooledRuns], ranked: Mapping[int, float | None], query: BoardQuery
 ) -> list[PooledRuns]:
-    """The rows in the order asked for; by a score, those that have none come last or first."""
+    """The rows in the requested order; rows without the score come last, or first if ascending."""
     key, falling = query.sort.lstrip("-"), query.sort.startswith("-")
     if key == "system":
-        return sorted(rows, key=lambda one: one.result.system, reverse=falling)
+        return sorted(rows, key=lambda row: row.result.system, reverse=falling)
     if key == "made_at":
-        return sorted(rows, key=lambda one: one.id, reverse=falling)
+        return sorted(rows, key=lambda row: row.id, reverse=falling)
     by = ranked if key == query.score or query.label else {row.id: row.score(key) for row in rows}
     return sorted(
-        rows, key=lambda one: (by[one.id] is None, -(by[one.id] or 0), one.result.system), reverse=not falling
+        rows, key=lambda row: (by[row.id] is None, -(by[row.id] or 0), row.result.system), reverse=not falling
     )
 
 
 def _test_of_change(
-    bench: Bench, gold: Gold, one: PooledRuns, own: Sequence[PooledRuns], score: str
+    bench: Bench, gold: Gold, pool: PooledRuns, own: Sequence[PooledRuns], score: str
 ) -> ScoreTest | None:
-    """The test of a row against the result before it of the same system; None where it is the first."""
-    before = next((other for other in reversed(own) if other.id < one.id), None)
+    """The test of a row against the previous result of the same system; None if it is the first."""
+    before = next((other for other in reversed(own) if other.id < pool.id), None)
     if before is None:
         return None
-    pair = (one.id, before.id)
-    return bench.shelf.tests(gold, [one, before], [pair], score).get(pair)
+    pair = (pool.id, before.id)
+    return bench.shelf.tests(gold, [pool, before], [pair], score).get(pair)
 
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
-    """The colour and shape of each system: the same on every page."""
+    """The colour and shape of each system, which are the same on every page."""
     names = dict.fromkeys(result.system for result in bench.store.results(gold.slug))
     indexed = bench.shelf.indexed(gold)
     names |= dict.fromkeys(indexed.index.systems if indexed is not None else ())
@@ -223,13 +225,13 @@ def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
 
 
 def is_tie(test: ScoreTest) -> bool:
-    """Whether a paired test does not tell two systems apart."""
+    """Whether a paired test finds no significant difference between two systems."""
     return not test.significant
 
 
-def _value(one: PooledRuns, label: str, score: str) -> float | None:
-    """What ranks a row: a score, or the F1 of a label."""
-    return one.mean([run.board.labels.get(label) for run in one.runs]) if label else one.score(score)
+def _value(pool: PooledRuns, label: str, score: str) -> float | None:
+    """The value that ranks a row: a score, or the F1 of a label."""
+    return pool.mean([run.board.labels.get(label) for run in pool.runs]) if label else pool.score(score)
 
 
 def column_name(column: str) -> str:
@@ -239,19 +241,19 @@ def column_name(column: str) -> str:
     return SHORT.get(column) or f"{words.tough(column.removeprefix('tough/'))} R"
 
 
-def _words(one: PooledRuns) -> str:
-    """What the search field of the board looks into."""
-    return " ".join([one.result.system, *(value for run in one.runs for value in run.board.tags.values())])
+def _words(pool: PooledRuns) -> str:
+    """The text that the search field of the leaderboard matches."""
+    return " ".join([pool.result.system, *(value for run in pool.runs for value in run.board.tags.values())])
 
 
 def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) -> list[list[str]]:
-    """Runs of neighbours of which no two are told apart, the longest that there are, one column each."""
+    """The maximal runs of adjacent rows that are all tied with each other, packed into columns."""
     tied = {pair for (a, b), test in tests.items() if is_tie(test) for pair in ((a, b), (b, a))}
     runs: list[tuple[int, int]] = []
     for first in range(len(order)):
         last = first
         while last + 1 < len(order) and all(
-            (one, order[last + 1]) in tied for one in order[first : last + 1]
+            (row, order[last + 1]) in tied for row in order[first : last + 1]
         ):
             last += 1
         if last > first and not any(a <= first and last <= b for a, b in runs):
@@ -267,14 +269,14 @@ def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) 
 
 
 def _sparkline(values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None][-20:]
-    if len(known) < 2:
+    defined = [value for value in values if value is not None][-20:]
+    if len(defined) < 2:
         return ""
-    low, high = min(known), max(known)
+    low, high = min(defined), max(defined)
     span = (high - low) or 1.0
     return " ".join(
-        f"{round(2 + 86 * index / (len(known) - 1), 1)},{round(20 - 16 * (value - low) / span, 1)}"
-        for index, value in enumerate(known)
+        f"{round(2 + 86 * index / (len(defined) - 1), 1)},{round(20 - 16 * (value - low) / span, 1)}"
+        for index, value in enumerate(defined)
     )
 
 
@@ -289,7 +291,7 @@ class Point(Struct, frozen=True):
     runs: int
     value: float | None
     interval: tuple[float | None, float | None] | None
-    name: str  # what the axis shows
+    name: str  # the label on the axis
     change: float | None
     p: float | None
     fell: bool
@@ -302,55 +304,55 @@ class Track(Struct, frozen=True):
     shape: int
     points: tuple[Point, ...]
 
-    label: float  # where its name is drawn, clear of the others
+    label: float  # the height of its name, placed so that names do not overlap
 
     @property
     def path(self) -> str:
-        """The corners of the line."""
+        """The SVG points of the line."""
         return " ".join(f"{point.x},{point.y}" for point in self.points)
 
     @property
     def band(self) -> str:
-        """The corners of the band of the intervals."""
-        there = [f"{point.x},{point.high}" for point in self.points]
-        return " ".join([*there, *(f"{point.x},{point.low}" for point in reversed(self.points))])
+        """The SVG points of the band that the intervals form."""
+        upper = [f"{point.x},{point.high}" for point in self.points]
+        return " ".join([*upper, *(f"{point.x},{point.low}" for point in reversed(self.points))])
 
 
 def history(
     bench: Bench, gold: Gold, systems: Sequence[str], by: str, score: str
 ) -> tuple[list[Track], Axis, list[str]]:
-    """The history of a score of some systems; a drop is marked only where the paired test says so.
+    """The history of a score for several systems; only drops that are significant are marked.
 
-    Of each system the latest points are given, at most `POINTS` of all systems together.
+    Each system is limited to its latest points, about `POINTS` in total.
     """
-    every = bench.store.results(gold.slug)
-    of: dict[str, list[PooledRuns]] = {name: [] for name in systems}
-    for one in pooled([one for one in every if one.system in of]):
-        of[one.result.system].append(one)
-    most = max(POINTS // max(len(of), 1), 2)
-    chosen = sorted((one for own in of.values() for one in own[-most:]), key=lambda one: one.id)
-    names = list(dict.fromkeys(_step(one.result, by) for one in chosen))
+    results = bench.store.results(gold.slug)
+    pools_of: dict[str, list[PooledRuns]] = {name: [] for name in systems}
+    for pool in pooled([result for result in results if result.system in pools_of]):
+        pools_of[pool.result.system].append(pool)
+    most = max(POINTS // max(len(pools_of), 1), 2)
+    chosen = sorted((pool for own in pools_of.values() for pool in own[-most:]), key=lambda pool: pool.id)
+    names = list(dict.fromkeys(_step(pool.result, by) for pool in chosen))
     if by == "epoch":
         names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
-    bounds = [bound for one in chosen for bound in (bench.shelf.interval(one, score) or ())]
-    axis = Axis.of([*bounds, *(one.score(score) for one in chosen)])
+    bounds = [bound for pool in chosen for bound in (bench.shelf.interval(pool, score) or ())]
+    axis = Axis.of([*bounds, *(pool.score(score) for pool in chosen)])
     shapes = shapes_of(bench, gold)
     tracks = []
     for system in systems:
         own = sorted(
-            (one for one in chosen if one.result.system == system),
-            key=lambda one: names.index(_step(one.result, by)),
+            (pool for pool in chosen if pool.result.system == system),
+            key=lambda pool: names.index(_step(pool.result, by)),
         )
         points: list[Point] = []
-        for index, one in enumerate(own):
-            value, interval = one.score(score), bench.shelf.interval(one, score)
+        for index, pool in enumerate(own):
+            value, interval = pool.score(score), bench.shelf.interval(pool, score)
             low, high = interval or (value, value)
             test = None
             if index:
-                pair = (one.id, own[index - 1].id)
-                test = bench.shelf.tests(gold, [one, own[index - 1]], [pair], score).get(pair)
+                pair = (pool.id, own[index - 1].id)
+                test = bench.shelf.tests(gold, [pool, own[index - 1]], [pair], score).get(pair)
             fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
-            x = 40 + 880 * (names.index(_step(one.result, by)) + 0.5) / max(len(names), 1)
+            x = 40 + 880 * (names.index(_step(pool.result, by)) + 0.5) / max(len(names), 1)
             value_at, low_at, high_at = (
                 round(250 - 2.3 * axis.at(number), 1) for number in (value, low, high)
             )
@@ -360,11 +362,11 @@ def history(
                     y=value_at,
                     low=low_at,
                     high=high_at,
-                    result=one.result,
-                    runs=len(one.runs),
+                    result=pool.result,
+                    runs=len(pool.runs),
                     value=value,
                     interval=interval,
-                    name=_step(one.result, by),
+                    name=_step(pool.result, by),
                     change=None if test is None else test.difference,
                     p=None if test is None else test.p,
                     fell=fell,
@@ -376,26 +378,26 @@ def history(
 
 
 def _labelled(tracks: Sequence[Track]) -> list[Track]:
-    """The tracks with their names one below the other where they end at nearly the same height."""
-    place: dict[str, float] = {}
-    lowest: dict[float, float] = {}  # by the step at which tracks end
-    for one in sorted(tracks, key=lambda track: track.label):
-        x = one.points[-1].x
-        place[one.system] = lowest[x] = max(one.label, lowest.get(x, -HEIGHT) + HEIGHT)
-    return [replace(track, label=round(place[track.system], 1)) for track in tracks]
+    """Move the names of tracks that end at nearly the same height so that they do not overlap."""
+    heights: dict[str, float] = {}
+    lowest: dict[float, float] = {}  # by the x position where tracks end
+    for track in sorted(tracks, key=lambda track: track.label):
+        x = track.points[-1].x
+        heights[track.system] = lowest[x] = max(track.label, lowest.get(x, -HEIGHT) + HEIGHT)
+    return [replace(track, label=round(heights[track.system], 1)) for track in tracks]
 
 
-def _step(one: Result, by: str) -> str:
+def _step(result: Result, by: str) -> str:
     import datetime
 
-    if by in one.board.tags:
-        return one.board.tags[by]
-    moment = datetime.datetime.fromtimestamp(one.board.made_at, tz=datetime.UTC)
+    if by in result.board.tags:
+        return result.board.tags[by]
+    moment = datetime.datetime.fromtimestamp(result.board.made_at, tz=datetime.UTC)
     return moment.strftime("%Y-%m-%d %H:%M:%S" if by == "date" else "%m-%d %H:%M:%S")
 
 
 def tested_rows(scores: Sequence[ScoreTest]) -> list[ScoreTest]:
-    """The slices of a comparison, the widest difference first."""
+    """The slices of a comparison, ordered from the first system's largest lead to the second's."""
     rows = [row for row in scores if row.difference is not None and _of_slice(row)]
     return sorted(rows, key=lambda row: -(row.difference or 0))[:200]
 
@@ -405,24 +407,24 @@ def _of_slice(row: ScoreTest) -> bool:
 
 
 def slice_name(buckets: Mapping[tuple[str, str], str], row: ScoreTest) -> str:
-    """A slice as a comparison names it, with the words of `buckets` for what a bucket holds."""
+    """The title of a slice in a comparison, with the bucket's description from `buckets`."""
     match row.path:
         case ("tough", subset, *_):
             return words.tough(subset)
         case ("attributes", attribute, bucket, *_):
-            held = buckets.get((attribute, bucket))
-            named = f"{words.attribute(attribute)} {bucket}"
-            return f"{named}: {held}" if held and held != bucket else named
+            description = buckets.get((attribute, bucket))
+            title = f"{words.attribute(attribute)} {bucket}"
+            return f"{title}: {description}" if description and description != bucket else title
     return " ".join(part for part in row.path[:-1] if part not in ("exact", "labels", "overall"))
 
 
 def mentions_of(row: ScoreTest) -> int | None:
-    """The gold mentions of a tested score."""
+    """The number of gold mentions behind a tested score, or None if it is unknown."""
     return None if row.mentions is UNSET else row.mentions
 
 
 class LeadStep(Struct, frozen=True):
-    """A part of a lead, drawn from where the parts before it end."""
+    """A part of a lead, drawn from the end of the part before it."""
 
     name: str
     contribution: float
@@ -431,17 +433,17 @@ class LeadStep(Struct, frozen=True):
 
 
 def lead_divisions(bench: Bench, a: Result, b: Result) -> dict[str, tuple[LeadPart, ...]]:
-    """By label, tough subset and attribute the parts whose contributions add up to the difference of F1."""
-    first, second = (bench.shelf.document(one).systems[one.system] for one in (a, b))
+    """The parts whose contributions sum to the difference in F1: by label, tough subset and attribute."""
+    first, second = (bench.shelf.document(result).systems[result.system] for result in (a, b))
     return parts_of_lead(first, second)
 
 
 def lead_steps(
     parts: Sequence[LeadPart], division: str, buckets: Mapping[tuple[str, str], str]
 ) -> tuple[list[LeadStep], Axis]:
-    """The parts of a lead, the largest first, one after the other; and the scale they are drawn on."""
+    """The parts of a lead as consecutive steps, largest first, and the scale they are drawn on."""
     steps: list[LeadStep] = []
-    for part in sorted(parts, key=lambda one: -one.contribution):
+    for part in sorted(parts, key=lambda part: -part.contribution):
         start = steps[-1].end if steps else 0.0
         name = _part_name(division, part.name, buckets)
         steps.append(LeadStep(name, part.contribution, start, start + part.contribution))
@@ -451,5 +453,5 @@ def lead_steps(
 def _part_name(division: str, name: str, buckets: Mapping[tuple[str, str], str]) -> str:
     if division == "tough":
         return "predicted mentions" if name == PREDICTED else words.tough(name)
-    held = buckets.get((division, name))
-    return f"{name}: {held}" if held and held != name else name
+    description = buckets.get((division, name))
+    return f"{name}: {description}" if description and description != name else name

@@ -1,6 +1,6 @@
-"""The process that does one costly thing: evaluate an upload, make a report, look for weak slices.
+"""The child process that does one costly task: evaluate an upload, make a report or find weak slices.
 
-It evaluates saying how far it is, line by line; of anything else it writes the answer.
+An evaluation prints its progress, one JSON line per step; the other tasks print only their result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spanwise.alignment import TokenDifference, TokensDiffer
 
 
 class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
-    """What to evaluate, and where the result goes."""
+    """An evaluation: its input files, options and output paths."""
 
     gold: str
     train: tuple[str, ...]
@@ -28,18 +28,18 @@ class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
     columns: str
     options: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
-    memory: int = 0  # bytes that the evaluation may take; 0: no limit
+    memory: int = 0  # bytes that the evaluation may use; 0 means no limit
 
 
 class ReportTask(Struct, frozen=True, kw_only=True, tag="report"):
-    """A document whose page is wanted."""
+    """A request for the HTML report of a document."""
 
     path: str
     memory: int = 0
 
 
 class SearchTask(Struct, frozen=True, kw_only=True, tag="search"):
-    """Columns to be searched for weak slices."""
+    """A request to search mention columns for weak slices."""
 
     folder: str
     files: tuple[tuple[str, int, int], ...]
@@ -49,17 +49,17 @@ class SearchTask(Struct, frozen=True, kw_only=True, tag="search"):
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the child."""
+    """One line of output from the child: progress or an error."""
 
     step: str = ""
     done: int = 0
     total: int = 0
     error: str = ""
-    difference: TokenDifference | None = None  # where the tokens first differ from gold
+    difference: TokenDifference | None = None  # the first difference from gold's tokens
 
 
 def main() -> int:
-    """Do what standard input asks for."""
+    """Read a task from standard input and do it."""
     from spanwise.errors import ChoiceError, SpanwiseError
 
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task | ReportTask | SearchTask)
@@ -69,11 +69,11 @@ def main() -> int:
     if isinstance(task, Task):
         return _evaluate(task)
     try:
-        made = report_of(task.path).encode() if isinstance(task, ReportTask) else _searched(task)
+        answer = report_of(task.path).encode() if isinstance(task, ReportTask) else _searched(task)
     except (SpanwiseError, MemoryError) as error:
         sys.stderr.write(str(error) or TOO_LARGE)
         return 2 if isinstance(error, ChoiceError) else 3
-    sys.stdout.buffer.write(made)
+    sys.stdout.buffer.write(answer)
     return 0
 
 
@@ -81,7 +81,7 @@ TOO_LARGE = "this needs more memory than the workbench may take.\nStart the work
 
 
 def report_of(path: str | Path) -> str:
-    """The page of a document, as `--html` writes it."""
+    """The HTML report of a document, as written by `--html`."""
     from spanwise.document.loading import load
 
     return load(path).to_html()
@@ -101,8 +101,8 @@ def _evaluate(task: Task) -> int:
     from spanwise.evaluation.columns import mention_columns
     from spanwise.settings import in_options
 
-    def say(said: Said) -> None:
-        sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
+    def say(line: Said) -> None:
+        sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
         sys.stdout.flush()
 
     options: dict[str, Any] = dict(task.options)
@@ -133,7 +133,7 @@ def _evaluate(task: Task) -> int:
 
 
 def _limit(memory: int) -> None:
-    """Let this process take no more memory than it may, where the system can hold it to that."""
+    """Limit the memory of this process, where the system supports it."""
     try:
         import resource
     except ImportError:

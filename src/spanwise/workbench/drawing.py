@@ -1,4 +1,4 @@
-"""What pages and the API show of results: links, marks and the typed answers."""
+"""What pages and the API show: views and their addresses, marked-up sentences, and typed answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
 from spanwise.workbench.index import SliceTest
 from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note
 
-WHERE = "where"  # the parameter of clauses that compare several attributes
+WHERE = "where"  # the parameter for clauses that compare several attributes
 SHOW = "show."
 OWN = (
     "after", "limit", "intervals", "a", "b", "sort", "q", "tag", "runs", "systems", "by", "result", "name",
@@ -38,83 +38,84 @@ OUTCOME, TAGGED = "outcome", "tag"
 
 
 class Shown(Struct, frozen=True, order=True):
-    """What only chooses sentences: `outcome=NAME:wrong`, `outcome=split`, `tag=gold is wrong`."""
+    """A filter on the sentences shown: `outcome=NAME:wrong`, `outcome=split`, `tag=gold is wrong`."""
 
     kind: str
     value: str
 
 
 class View(Struct, frozen=True):
-    """What a page shows: conditions that are scored on, and those that choose sentences below."""
+    """What a page shows: the condition of the scored slice, and filters on the sentences below it."""
 
     condition: Condition | None = None
     shown: tuple[Shown, ...] = ()
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The view as the parameters of an address."""
+        """The view as query parameters."""
         return [
             *parameters(self.condition),
-            *((f"{SHOW}{one.kind}", one.value) for one in self.shown),
+            *((f"{SHOW}{choice.kind}", choice.value) for choice in self.shown),
         ]
 
     def query(self) -> str:
-        """The canonical query of an address: equal views have equal addresses."""
+        """The canonical query string; equal views have equal query strings."""
         return "&".join(
             f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in self.pairs
         )
 
     def without(self, clause: Sequence[Criterion]) -> View:
-        """The view without one clause."""
-        clauses = [one for one in self.condition.clauses if one != tuple(clause)] if self.condition else []
+        """A copy without one of the clauses."""
+        clauses = [kept for kept in self.condition.clauses if kept != tuple(clause)] if self.condition else []
         return View(Condition.of(clauses) if clauses else None, self.shown)
 
     def showing(self, *shown: Shown) -> View:
-        """The same conditions with other sentences below."""
+        """A copy with the same condition but other filters on sentences."""
         return View(self.condition, tuple(sorted(set(shown))))
 
     def address(self, page: str, after: int = -1, systems: str = "") -> str:
-        """The canonical address of a page that shows this view of some systems, after sentence `after`."""
+        """The canonical address of a page that shows this view from sentence `after` on, for some systems."""
         of = f"systems={quote(systems, safe=',')}" if systems else ""
         query = "&".join(part for part in (self.query(), of, f"after={after}" if after >= 0 else "") if part)
         return f"{page}?{query}" if query else page
 
     @property
     def shown_words(self) -> str:
-        """What chooses the sentences, as text."""
-        said = {SPLIT: "some right, some wrong", WRONG: "all wrong", RIGHT: "all right"}
-        return ", ".join(said.get(one.value) or one.value.replace(":", " ") for one in self.shown)
+        """The filters on sentences, as text."""
+        titles = {SPLIT: "some right, some wrong", WRONG: "all wrong", RIGHT: "all right"}
+        return ", ".join(titles.get(choice.value) or choice.value.replace(":", " ") for choice in self.shown)
 
     @property
     def words(self) -> str:
-        """The conditions as text; "all mentions" where there are none."""
+        """The condition as text; "all mentions" if there is none."""
         return str(self.condition) if self.condition else "all mentions"
 
 
 def parameters(condition: Condition | None) -> list[tuple[str, str]]:
-    """A condition as the parameters of an address."""
+    """A condition as query parameters."""
     pairs = []
     for clause in condition.clauses if condition else ():
-        one = clause[0]
+        criterion = clause[0]
         if (
             len(clause) > 1
-            or one.attribute == WHERE
-            or one.attribute in OWN
-            or one.attribute.startswith(SHOW)
+            or criterion.attribute == WHERE
+            or criterion.attribute in OWN
+            or criterion.attribute.startswith(SHOW)
         ):
             pairs.append((WHERE, str(Condition.of([clause]))))
             continue
-        listed = str(one).removeprefix(one.attribute).removeprefix(one.operator)
-        sign = {"=": "", "!=": "!"}.get(one.operator, one.operator)
-        pairs.append((one.attribute, f"{sign}{listed}"))
+        listed = str(criterion).removeprefix(criterion.attribute).removeprefix(criterion.operator)
+        sign = {"=": "", "!=": "!"}.get(criterion.operator, criterion.operator)
+        pairs.append((criterion.attribute, f"{sign}{listed}"))
     return pairs
 
 
 def view_of(pairs: Iterable[tuple[str, str]]) -> View:
-    """The view that the parameters of an address ask for.
+    """Parse query parameters into a view.
 
-    A comma is or, a parameter is and, ! before the first value is not. The same parameter without signs
-    given twice is or as well: that is how forms send several checked boxes.
+    Values separated by commas are alternatives ("or"), different parameters must all hold ("and"), and a !
+    before the first value negates. A plain parameter given twice also means "or", because that is how forms
+    send several checked boxes.
 
     Raises:
         ChoiceError: a parameter is not a condition, or there are too many.
@@ -148,8 +149,8 @@ def _shown(kind: str, value: str) -> Shown:
 
 
 SUBSETS = 3  # named above a sentence
-WIDOW = 8  # characters that stay on the line before
-LINE = 92  # characters of a line of text before it is broken
+WIDOW = 8  # up to this many characters at the end stay on the previous line
+LINE = 92  # characters per line of text
 SPOKEN = {
     "TP": "right", "LE": "wrong label", "BEs": "too short", "BEl": "too long", "BEo": "overlapping",
     "LBE": "wrong label and boundary", "FN": "missed", "FP": "not in gold",
@@ -157,7 +158,7 @@ SPOKEN = {
 
 
 class Mark(Struct, frozen=True):
-    """A cell of a row: a mention or a piece of one, or nothing where `label` is None."""
+    """A cell of a row: a mention or a piece of one, or empty if `label` is None."""
 
     width: int
     label: str | None = None
@@ -173,7 +174,7 @@ class Row(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """A part of a sentence that fits on a screen."""
+    """A part of a sentence that fits on one line."""
 
     words: tuple[str, ...]
     bold: tuple[bool, ...]
@@ -181,7 +182,7 @@ class Line(Struct, frozen=True):
 
 
 class GoldMark(Struct, frozen=True):
-    """A gold mention as pages and answers name it."""
+    """A gold mention as shown by pages and the API."""
 
     row: int
     start: int
@@ -194,7 +195,7 @@ class GoldMark(Struct, frozen=True):
 
 
 class Drawn(Struct, frozen=True):
-    """A sentence with everything that was said about it."""
+    """A sentence with the marks of gold and systems, and its notes."""
 
     number: int
     place: str
@@ -205,35 +206,35 @@ class Drawn(Struct, frozen=True):
 
     @property
     def chips(self) -> list[str]:
-        """The mentions that a view chose: their labels, and whether they were seen in training."""
-        chosen = [one for one in self.gold if one.chosen]
-        subsets = dict.fromkeys(tough(name) for one in chosen for name in one.tough)
-        return [*dict.fromkeys(one.label for one in chosen), *list(subsets)[:SUBSETS]]
+        """The labels and tough subsets of the mentions selected by the view."""
+        chosen = [mention for mention in self.gold if mention.chosen]
+        subsets = dict.fromkeys(tough(name) for mention in chosen for name in mention.tough)
+        return [*dict.fromkeys(mention.label for mention in chosen), *list(subsets)[:SUBSETS]]
 
 
 def chosen_rows(index: SliceIndex, view: View, notes: Sequence[Note] = ()) -> Ints:
-    """The gold mentions that a view shows: those of the slice, chosen by outcome or tag."""
+    """The gold mentions that a view shows: those in the slice that pass the filters."""
     inside = unpacked_bits(index.gold.mask(view.condition), index.gold.number)
-    for one in view.shown:
-        if one.kind == TAGGED:
-            tagged = {(note.sentence, note.start, note.end) for note in notes if note.tag == one.value}
+    for choice in view.shown:
+        if choice.kind == TAGGED:
+            tagged = {(note.sentence, note.start, note.end) for note in notes if note.tag == choice.value}
             spans = zip(
                 *(index.columns.column("gold", n).tolist() for n in ("sentence", "start", "end")), strict=True
             )
             inside &= np.fromiter((span in tagged for span in spans), bool, index.gold.number)
-        elif one.kind == OUTCOME:
-            inside &= _by_outcome(index, one.value)
+        elif choice.kind == OUTCOME:
+            inside &= _by_outcome(index, choice.value)
     return np.flatnonzero(inside)
 
 
 def _by_outcome(index: SliceIndex, value: str) -> Bools:
     rights = {name: unpacked_bits(system.right, index.gold.number) for name, system in index.systems.items()}
     if value in (SPLIT, WRONG, RIGHT):
-        every = np.stack(list(rights.values()))
-        right = every.sum(axis=0)
+        stacked = np.stack(list(rights.values()))
+        right = stacked.sum(axis=0)
         if value == SPLIT:
-            return np.asarray((right > 0) & (right < len(every)))
-        return np.asarray(right == (0 if value == WRONG else len(every)))
+            return np.asarray((right > 0) & (right < len(stacked)))
+        return np.asarray(right == (0 if value == WRONG else len(stacked)))
     name, _, state = value.rpartition(":")
     if name not in rights or state not in (WRONG, RIGHT):
         raise unknown(
@@ -246,7 +247,7 @@ def draw(
     index: SliceIndex, sentence: int, *, chosen: Sequence[int] = (), systems: Sequence[str] = (),
     notes: Sequence[Note] = (),
 ) -> Drawn:  # fmt: skip
-    """One sentence with gold and the systems asked for, all where none is named."""
+    """A sentence with the marks of gold and the given systems; of all systems if none are given."""
     columns = index.columns
     words = columns.words(sentence)
     sides: list[tuple[str, MentionColumns, str, SystemBits | None]] = [("gold", columns, "gold", None)]
@@ -280,7 +281,7 @@ Span = tuple[list[tuple[int, int]], str, str, str]  # pieces, label, kind, said
 
 
 def _rows_of(columns: MentionColumns, side: str, sentence: int) -> list[int]:
-    column = columns.column(side, "sentence")  # numpy would make a copy of it to compare it with int64
+    column = columns.column(side, "sentence")  # np.searchsorted would first copy it as int64
     first = bisect_left(column, sentence)
     return list(range(first, bisect_left(column, sentence + 1, first)))
 
@@ -296,10 +297,10 @@ def _spans(
             continue
         pieces = [(start, end)]
         if at is not None:
-            places = range(int(at[row]), int(at[row + 1]))
+            positions = range(int(at[row]), int(at[row + 1]))
             pieces = [
                 (int(columns.column(side, "parts.start")[p]), int(columns.column(side, "parts.end")[p]))
-                for p in places
+                for p in positions
             ]
         label = columns.head.labels[int(columns.column(side, "label")[row])]
         if system is None:
@@ -319,18 +320,18 @@ def _spans(
 def _cells(
     words: Sequence[str], positions: str, spans: Mapping[str, Sequence[Span]]
 ) -> list[tuple[int, int, str]]:
-    """What a column shows: a token, or a word of a text, cut where a mention begins or ends."""
+    """The text of each column: a token or, with character positions, a word cut at mention boundaries."""
     if positions != "character":
         return [(index, index + 1, word) for index, word in enumerate(words)]
     cuts = {0, len(words)}
-    cuts |= {border for listed in spans.values() for one in listed for piece in one[0] for border in piece}
+    cuts |= {border for listed in spans.values() for span in listed for piece in span[0] for border in piece}
     cuts |= {p + 1 for p, letter in enumerate(words) if letter.isspace()}
     order = sorted(cut for cut in cuts if cut <= len(words))
     return [(a, b, "".join(words[a:b])) for a, b in pairwise(order)]
 
 
 def _breaks(cells: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
-    """Where lines begin and end, by cell; a full stop alone does not begin one."""
+    """The first and last cell of each line; a few final characters never get a line of their own."""
     breaks, first, width = [], 0, 0
     left = sum(len(text) + 1 for _, _, text in cells)
     for index, (_, _, text) in enumerate(cells):
@@ -350,45 +351,45 @@ def _line(
     rows: list[Row] = []
     for name, listed in spans.items():
         layers: list[list[tuple[int, int, Span]]] = []
-        for one in sorted(listed, key=lambda span: (span[0][0][0], -span[0][-1][1])):
-            covered = [p for p, (a, b, _) in enumerate(part) if any(a < e and b > s for s, e in one[0])]
+        for mention in sorted(listed, key=lambda span: (span[0][0][0], -span[0][-1][1])):
+            covered = [p for p, (a, b, _) in enumerate(part) if any(a < e and b > s for s, e in mention[0])]
             for begin, end in _runs(covered):
                 layer = next((row for row in layers if row[-1][1] <= begin), None)
                 if layer is None:
                     layer = []
                     layers.append(layer)
-                layer.append((begin, end, one))
+                layer.append((begin, end, mention))
         for number, layer in enumerate(layers or [[]]):
             rows.append(Row(name if number == 0 else "", tuple(_marks(layer, len(part)))))
     bold = tuple(any(a < e and b > s for s, e in picked) for a, b, _ in part)
     if not any(mark.label is not None for row in rows for mark in row.marks):
-        rows = []  # no one marked anything in this line
+        rows = []  # there are no marks in this line
     return Line(tuple(text for _, _, text in part), bold, tuple(rows))
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(positions: Sequence[int]) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
-    for place in places:
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
+    for position in positions:
+        if runs and runs[-1][1] == position:
+            runs[-1] = (runs[-1][0], position + 1)
         else:
-            runs.append((place, place + 1))
+            runs.append((position, position + 1))
     return runs
 
 
 def _marks(layer: Sequence[tuple[int, int, Span]], width: int) -> list[Mark]:
     marks, at = [], 0
-    for begin, end, (pieces, label, kind, said) in layer:
+    for begin, end, (pieces, label, kind, title) in layer:
         if begin > at:
             marks.append(Mark(begin - at))
         more = f", in {len(pieces)} pieces" if len(pieces) > 1 else ""
-        marks.append(Mark(end - begin, label, kind, said + more))
+        marks.append(Mark(end - begin, label, kind, title + more))
         at = end
     return [*marks, Mark(width - at)] if at < width else marks
 
 
 def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool) -> GoldMark:
-    """One gold mention, in the sentence of `words`."""
+    """A gold mention in the sentence with these words."""
     columns, gold = index.columns, index.gold
     start, end = int(columns.column("gold", "start")[row]), int(columns.column("gold", "end")[row])
     between = "" if columns.head.positions == "character" else " "
@@ -408,14 +409,14 @@ def gold_mark(index: SliceIndex, row: int, words: Sequence[str], *, chosen: bool
 
 
 class Health(Struct, frozen=True):
-    """A sign that the server is up."""
+    """The response of a running server."""
 
     spanwise: str
     read_only: bool
 
 
 class GoldRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A gold file of the folder, and its training files."""
+    """A gold file in the folder and its training files."""
 
     path: str
     train: tuple[str, ...] = ()
@@ -438,7 +439,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
 
 class ResultComparison(Struct, frozen=True, kw_only=True):
-    """Two results: every score that was tested and, where conditions were asked for, only their mentions."""
+    """Two results: all tested scores and, if conditions were given, the test on those mentions."""
 
     a: int
     b: int
@@ -448,7 +449,7 @@ class ResultComparison(Struct, frozen=True, kw_only=True):
 
 
 class Sentences(Struct, frozen=True, kw_only=True):
-    """Sentences with mentions that were asked for; `next` goes on."""
+    """A page of sentences with the selected mentions; pass `next` as `after` to get the next page."""
 
     mentions: int
     sentences: tuple[Drawn, ...]
@@ -456,7 +457,7 @@ class Sentences(Struct, frozen=True, kw_only=True):
 
 
 class SliceRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A slice to be saved."""
+    """A slice to save."""
 
     name: str
     where: str
@@ -465,7 +466,7 @@ class SliceRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NoteRequest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A note on a sentence, or on the mention of it that `start`, `end` and `label` name.
+    """A note on a sentence, or on the mention in it given by `start`, `end` and `label`.
 
     `system` names the system whose prediction it is about.
     """
@@ -481,7 +482,7 @@ class NoteRequest(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class NoteChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a note says now."""
+    """The new content of a note."""
 
     tag: str = ""
     text: str = ""
@@ -489,40 +490,40 @@ class NoteChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def ways_out(error: str) -> tuple[Way, ...]:
-    """What can be tried where an upload could not be used."""
+    """Options to try if the tokens of an upload do not match."""
     if "align" not in error:
         return ()
     ways = (
         Way("Align by characters", "maps spans through the text of the sentence", {"align": "characters"}),
-        Way("Align by difference", "as diff does, token by token", {"align": "diff"}),
-        Way("Align by position", "takes the tokens of both as the same", {"align": "position"}),
+        Way("Align by difference", "matches tokens as diff does", {"align": "diff"}),
+        Way("Align by position", "treats tokens at the same position as equal", {"align": "position"}),
     )
-    # Equal positions need as many tokens as gold has.
+    # Aligning by position requires the same number of tokens as in gold.
     return ways[:2] if "the sentence has" in error else ways
 
 
 class ShownJob(EvaluationJob, frozen=True, kw_only=True):
-    """A job, with the place that its error names and the ways out of it."""
+    """A job with the location its error refers to and suggested solutions."""
 
     where: Place | None = None
     ways: tuple[Way, ...] = ()
 
 
 class TokenColumn(Struct, frozen=True):
-    """A token of gold beside the one of an upload; None where one of them has no such token."""
+    """A gold token next to the upload's token; None where one side has no such token."""
 
-    number: int | None  # the place of the gold token in its sentence, from 1
+    number: int | None  # the position of the gold token in its sentence, from 1
     gold: str | None
     predicted: str | None
 
     @property
     def differs(self) -> bool:
-        """Whether the two are not the same."""
+        """Whether the two tokens differ."""
         return self.gold != self.predicted
 
 
 def token_columns(difference: TokenDifference) -> list[TokenColumn]:
-    """The tokens around the first difference, those that both have below each other."""
+    """The tokens around the first difference, with equal tokens aligned."""
     gold, predicted = difference.gold, difference.predicted
     columns: list[TokenColumn] = []
     for _, a, b, c, d in SequenceMatcher(None, gold, predicted, autojunk=False).get_opcodes():
@@ -535,23 +536,23 @@ def token_columns(difference: TokenDifference) -> list[TokenColumn]:
                     predicted[c + index] if c + index < d else None,
                 )
             )
-    # One side is cut off before the other: what has no counterpart at the end may have one in the sentence.
+    # The excerpts end at different positions, so unmatched tokens at the end may have a match further on.
     last = max((index for index, column in enumerate(columns) if not column.differs), default=-1)
     first = next((index for index, column in enumerate(columns) if column.differs), 0)
     return columns[: last + 1] if last > first else columns
 
 
 def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:
-    """A job as pages and the API show it; the place is in the upload or in a file of its gold."""
+    """A job as pages and the API show it, with the location of its error in the upload or gold files."""
     own = [] if gold is None else [path for path in (gold.path, *gold.train) if path]
-    # A file of the folder may have been read elsewhere, and is then named by its last part.
+    # A file that was evaluated in another folder is found by its base name (see `jobs.inside`).
     names = [job.body.name, *own, *(PurePath(path).name for path in own)]
-    place = next((one for name in names if (one := _place_in(name, job.error))), None)
-    return ShownJob(**structs.asdict(job), where=place, ways=ways_out(job.error))
+    location = next((match for name in names if (match := _place_in(name, job.error))), None)
+    return ShownJob(**structs.asdict(job), where=location, ways=ways_out(job.error))
 
 
 def _place_in(file: str, error: str) -> Place | None:
-    """The place in a file that a message begins with, if it begins with that file."""
+    """The location at the start of a message, if it is in this file."""
     match = re.match(rf"{re.escape(file)}(?::(\d+))?: ", error)
     return None if match is None else Place(file, int(match[1]) if match[1] else None)
 
@@ -560,6 +561,6 @@ _PLACE = re.compile(r"([^\s:][^:\n]*?)(?::(\d+))?: ")
 
 
 def place_of(error: str) -> Place | None:
-    """The file and line that a message begins with."""
+    """The file and line at the start of a message."""
     match = _PLACE.match(error)
     return None if match is None else Place(match[1], int(match[2]) if match[2] else None)

@@ -1,4 +1,4 @@
-"""What pages list, as files: the rows of the leaderboard, and the mentions of a view."""
+"""Downloads: the rows of the leaderboard, and the mentions of a view."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from spanwise.workbench.drawing import chosen_rows, gold_mark, view_of
 from spanwise.workbench.store import Gold
 
 CSV, LINES = "text/csv; charset=utf-8", "application/x-ndjson"
-EVERY = 1_000_000  # rows of a leaderboard
-PIECE = 500  # mentions that are sent at a time
+EVERY = 1_000_000  # more rows than any leaderboard has
+PIECE = 500  # mentions sent per chunk
 
 
 def leaderboard_csv(bench: Bench, request: Request) -> Response:
-    """All rows of the leaderboard that a page shows, scores as fractions."""
+    """All rows of the leaderboard as CSV, with scores as fractions."""
     gold = bench.gold(request.path_params["gold"])
     query = board_query(bench, gold, request.query_params)
     rows, _, _ = board(bench, gold, msgspec.structs.replace(query, after=0), most=EVERY, changes=False)
-    named = f"f1/{query.label}" if query.label else query.score
+    score_column = f"f1/{query.label}" if query.label else query.score
     columns = () if query.label else query.columns
     head = (
         "system",
-        named,
+        score_column,
         "low",
         "high",
         *columns,
@@ -65,7 +65,7 @@ HEAD = ("sentence", "source", "start", "end", "label", "text", "toughness", "con
 
 
 def mentions_csv(bench: Bench, request: Request) -> Response:
-    """The gold mentions of a view, one line each, with a column for what every system made of them."""
+    """The gold mentions of a view as CSV, one per line, with a column for each system's outcome."""
     gold, index, rows = _chosen(bench, request)
 
     def lines() -> Iterator[str]:
@@ -77,16 +77,16 @@ def mentions_csv(bench: Bench, request: Request) -> Response:
 
 
 def mentions_lines(bench: Bench, request: Request) -> Response:
-    """The same as JSON lines, with what every system made of a mention under `outcomes`."""
+    """The gold mentions of a view as JSON lines, with each system's outcome under `outcomes`."""
     gold, index, rows = _chosen(bench, request)
 
     def lines() -> Iterator[bytes]:
         for piece in _pieces(rows):
-            found = (
+            records = (
                 dict(zip(HEAD, cells, strict=True)) | {"outcomes": outcomes}
                 for cells, outcomes in _mentions(index, piece)
             )
-            yield b"".join(msgspec.json.encode(one) + b"\n" for one in found)
+            yield b"".join(msgspec.json.encode(record) + b"\n" for record in records)
 
     return StreamingResponse(lines(), media_type=LINES, headers=_saved_as(gold, "mentions.jsonl"))
 
@@ -104,18 +104,18 @@ def _pieces(rows: Ints) -> Iterator[list[int]]:
 
 
 def _mentions(index: SliceIndex, rows: list[int]) -> Iterator[tuple[tuple[object, ...], Mapping[str, str]]]:
-    """The cells of `HEAD` for some gold mentions, and their outcomes by system."""
+    """For each of the gold mentions, the values of the columns in `HEAD` and its outcomes by system."""
     columns = index.columns
     between = "" if columns.head.positions == "character" else " "
     for row in rows:
         sentence = int(columns.column("gold", "sentence")[row])
         words = columns.words(sentence)
-        one = gold_mark(index, row, words, chosen=True)
+        mark = gold_mark(index, row, words, chosen=True)
         cells = (
-            sentence, columns.place(sentence), one.start, one.end, one.label, one.text, ",".join(one.tough),
-            between.join(words),
+            sentence, columns.place(sentence), mark.start, mark.end, mark.label, mark.text,
+            ",".join(mark.tough), between.join(words),
         )  # fmt: skip
-        yield cells, one.outcomes
+        yield cells, mark.outcomes
 
 
 def _saved_as(gold: Gold, name: str) -> dict[str, str]:

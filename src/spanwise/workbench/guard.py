@@ -1,4 +1,4 @@
-"""Who may send requests, and how much at once: Host, Origin, token, headers, limits."""
+"""Request checks: Host, Origin, token and size limits; and the security headers of every response."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 MOST_CONDITIONS = 16
-MOST_ROWS = 200  # of a page or an answer
-MOST_BODY = 1 << 20  # bytes of a request body that is not an upload
+MOST_ROWS = 200  # per page or response
+MOST_BODY = 1 << 20  # bytes of a request body, unless it is an upload
 MOST_UPLOAD = 2 << 30  # bytes of predictions
 MOST_NOTE = 4000  # characters
 IDLE = 60.0  # seconds without data after which an upload is aborted
@@ -38,13 +38,13 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-COOKIE = "spanwise-"  # how the name of the cookie begins; the port follows
-OPEN = ("/api/v1/health",)  # what needs no token
+COOKIE = "spanwise-"  # prefix of the cookie's name; the port follows
+OPEN = ("/api/v1/health",)  # paths that need no token
 SAFE = ("GET", "HEAD")
 
 
 class Way(Struct, frozen=True):
-    """A way out of a problem: what to press, and what it sets."""
+    """A suggested solution to a problem: the title of a button, its explanation and the options it sets."""
 
     title: str
     says: str
@@ -52,14 +52,14 @@ class Way(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """A place in a file."""
+    """A location in a file."""
 
     file: str
     line: int | None = None
 
 
 class ProblemDetails(Struct, frozen=True, kw_only=True):
-    """What is wrong, in the words of the command line."""
+    """A problem document (RFC 9457), worded as on the command line."""
 
     title: str
     status: int
@@ -81,7 +81,7 @@ class Refused(Exception):
 
 
 class Door(Struct, frozen=True):
-    """The address of the server and whom it knows."""
+    """The address of the server, and the hosts, origins and token it accepts."""
 
     port: int
     token: str
@@ -91,7 +91,7 @@ class Door(Struct, frozen=True):
 
     @classmethod
     def at(cls, port: int, token: str, *, host: str = "127.0.0.1", proxy: str | None = None) -> Door:
-        """The door of a server at a port; behind a proxy only the proxy's own address is answered."""
+        """The door of a server at a port; behind a proxy, only the proxy's own address is accepted."""
         if proxy is not None:
             origin = proxy.rstrip("/")
             return cls(port, token, (origin.partition("://")[2],), (origin,))
@@ -101,7 +101,7 @@ class Door(Struct, frozen=True):
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: two servers on one machine do not share it."""
+        """The name of the cookie; it contains the port so that servers on one machine do not share it."""
         return f"{COOKIE}{self.port}"
 
 
@@ -118,14 +118,14 @@ class Guard:
 
     def __init__(self, app: Application, door: Door) -> None:
         self.app, self.door = app, door
-        self.once = {secrets.token_urlsafe(24)}  # tokens of links, good for one time
+        self.once = {secrets.token_urlsafe(24)}  # one-time tokens for links
 
     def link(self) -> str:
         """A link that lets a browser in once."""
         return f"{self.door.origins[0]}/?token={next(iter(self.once))}" if self.once else self.door.origins[0]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
+        """Check the request, then pass it on or refuse it."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -135,8 +135,8 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                there = {name.lower() for name, _ in message["headers"]}
-                added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in there]
+                present = {name.lower() for name, _ in message["headers"]}
+                added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in present]
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 
@@ -153,7 +153,7 @@ class Guard:
         await with_headers({"type": "http.response.body", "body": body.encode()})
 
     def _checked(self, scope: Scope) -> tuple[int, dict[str, str], str] | None:
-        """None where the request may pass; else the response to it."""
+        """Return None if the request may pass; otherwise the response to send."""
         door = self.door
         headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
@@ -170,10 +170,10 @@ class Guard:
         if path in OPEN:
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = [value for name, value in query if name == "token"]
-        if given and method in SAFE:
-            return self._exchanged(given[0], path, [pair for pair in query if pair[0] != "token"])
-        if not self._known(headers):
+        tokens = [value for name, value in query if name == "token"]
+        if tokens and method in SAFE:
+            return self._exchanged(tokens[0], path, [pair for pair in query if pair[0] != "token"])
+        if not self._has_token(headers):
             raise Refused(
                 401, "Open the link that the workbench printed, or send its token as a Bearer token."
             )
@@ -190,18 +190,18 @@ class Guard:
     def _exchanged(
         self, token: str, path: str, query: list[tuple[str, str]]
     ) -> tuple[int, dict[str, str], str]:
-        """A one-time token for a cookie, and an address without it."""
-        match = next((one for one in self.once if secrets.compare_digest(one, token)), None)
+        """Exchange a one-time token for a cookie, and redirect to the same address without the token."""
+        match = next((issued for issued in self.once if secrets.compare_digest(issued, token)), None)
         if match is None:
             raise Refused(401, "This link has already been used. Restart the workbench to get a new one.")
         self.once.discard(match)
-        # A path that begins with two slashes would lead to another host.
+        # A path that begins with two slashes would redirect to another host.
         to = "/" + path.lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
         cookie = f"{self.door.cookie}={self.door.token}; HttpOnly; SameSite=Strict; Path=/"
         return 303, {"location": to.encode("ascii", "ignore").decode(), "set-cookie": cookie}, ""
 
-    def _known(self, headers: dict[str, list[str]]) -> bool:
-        given = [
+    def _has_token(self, headers: dict[str, list[str]]) -> bool:
+        tokens = [
             value.removeprefix("Bearer ").strip()
             for value in headers.get("authorization", [])
             if value.startswith("Bearer ")
@@ -212,5 +212,5 @@ class Guard:
             except CookieError:
                 continue
             if morsel is not None:
-                given.append(morsel.value)
-        return any(secrets.compare_digest(one.encode(), self.door.token.encode()) for one in given)
+                tokens.append(morsel.value)
+        return any(secrets.compare_digest(token.encode(), self.door.token.encode()) for token in tokens)

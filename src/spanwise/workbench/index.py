@@ -1,4 +1,4 @@
-"""What pages and answers are made of: documents, columns, slices and tests, computed when asked for."""
+"""The data behind pages and API responses: documents, columns, slices and tests, computed on demand."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, Store, Wa
 
 SHUFFLES = 1000
 NO_BOUNDS = np.full(2, np.nan)
-BUDGET = 1 << 28  # bytes of documents, columns, bitmaps and answers that are kept
-HISTORY = 30  # files of columns in the history of a slice
-TESTED = 20  # systems that are tested against each other
+BUDGET = 1 << 28  # bytes of documents, columns, bitmaps and answers to cache
+HISTORY = 30  # column files in the history of a slice
+TESTED = 20  # systems to test against each other
 
 
 class SystemAnswer(Struct, frozen=True, kw_only=True):
-    """One system in a slice."""
+    """The counts and scores of one system in a slice."""
 
     gold: int
     predicted: int | None
@@ -48,24 +48,24 @@ class SystemAnswer(Struct, frozen=True, kw_only=True):
     recall: float | None
     f1: float | None
     interval: tuple[float, float] | None
-    overall: float | None  # the same score on all mentions
+    overall: float | None  # the score on all mentions
     outcomes: Mapping[str, int]
 
 
 class SliceAnswer(Struct, frozen=True, kw_only=True):
-    """A slice: how many mentions, and what every system makes of them."""
+    """A slice: its size, and the scores of every system in it."""
 
     where: str
     mentions: int
     sentences: int
-    score: str  # what `interval` is about
+    score: str  # the score that `interval` belongs to
     systems: Mapping[str, SystemAnswer]
     facets: Mapping[str, Mapping[str, int]]
     why: str | None = None
 
 
 class SliceTest(Struct, frozen=True, kw_only=True):
-    """Two systems in a slice, first less second."""
+    """The paired test of two systems in a slice; the difference is `a` minus `b`."""
 
     a: str
     b: str
@@ -73,32 +73,32 @@ class SliceTest(Struct, frozen=True, kw_only=True):
     difference: float | None
     interval: tuple[float | None, float | None] | None
     p: float | None
-    p_corrected: float | None  # for the slices looked at
+    p_corrected: float | None  # for the number of slices looked at
     looked_at: int
 
 
-FileKey = tuple[str, int, int]  # path, size and time
+FileKey = tuple[str, int, int]  # path, size and modification time
 
 
 class Indexed(Struct, frozen=True, eq=False):
-    """The columns over one gold, and what could not be put together."""
+    """The columns of one gold, combined from several files, and the attributes that were left out."""
 
     index: SliceIndex
-    left: tuple[str, ...]  # attributes that files cut differently
+    left: tuple[str, ...]  # attributes whose buckets differ between files
     results: Mapping[str, str]  # the file behind each system
-    files: tuple[FileKey, ...]  # what tells these columns from others
-    parts: Mapping[FileKey, MentionColumns]  # the first file whole, of others only the systems
+    files: tuple[FileKey, ...]  # identifies these columns in caches
+    parts: Mapping[FileKey, MentionColumns]  # all of the first file; only the systems of the others
 
     @property
     def bytes(self) -> int:
-        """About what the columns and the bitmaps made of them take."""
+        """The approximate memory used by the columns and the bitmaps made from them."""
         return sum(
             array.nbytes + array.nbytes // 2 for part in self.parts.values() for array in part.arrays.values()
         )
 
 
 class SlicePoint(Struct, frozen=True, kw_only=True):
-    """A saved slice in one file of columns."""
+    """The score of one system in a saved slice, according to one column file."""
 
     path: str
     made_at: float
@@ -113,16 +113,16 @@ class SlicePoint(Struct, frozen=True, kw_only=True):
 
 
 class Shelf:
-    """Documents, columns and answers over one folder."""
+    """Cached access to the documents, columns and answers of one folder."""
 
     def __init__(self, folder: Path, store: Store, *, child: Child | None = None) -> None:
         self.folder, self.store = folder, store
-        self.child = child  # the process that makes reports and searches; without it they are made here
+        self.child = child  # runs reports and searches; without it they run in this process
         self.kept = Kept(BUDGET)
         self._building = threading.Lock()
 
     def document(self, result: Result) -> Evaluation:
-        """The document that a result is in, without its sentences."""
+        """The document that contains a result, without its sentences."""
 
         def read() -> Evaluation:
             data = load_summary(self.folder / result.path)
@@ -140,7 +140,7 @@ class Shelf:
             return 0
 
     def buckets(self, result: Result) -> dict[tuple[str, str], str]:
-        """By attribute and bucket of a result the words for what the bucket holds."""
+        """The descriptions of a result's buckets, by attribute and bucket name."""
         attributes = self.document(result).systems[result.system].attributes
         return {
             (name, bucket.name): str(bucket.label)
@@ -150,7 +150,7 @@ class Shelf:
         }
 
     def report(self, result: Result) -> str:
-        """The page of a document, as `--html` writes it."""
+        """The HTML report of a document, as written by `--html`."""
 
         def made() -> str:
             path = inside(self.folder, result.path)
@@ -161,9 +161,9 @@ class Shelf:
     # ---- columns
 
     def indexed(self, gold: Gold) -> Indexed | None:
-        """The bitmaps over a gold; None where no columns are in the folder.
+        """The combined columns of a gold; None if the folder has no columns for it.
 
-        While one thread rebuilds them, all others get the previous ones.
+        While one thread rebuilds them, the others get the previous version.
         """
         files = self._columns(gold)
         if not files:
@@ -185,21 +185,24 @@ class Shelf:
             self._building.release()
 
     def _columns(self, gold: Gold) -> list[WatchedFile]:
-        """The files of columns over a gold, the newest first."""
+        """The column files for a gold, newest first."""
         columns = [
             file for file in self.store.files().values() if file.kind == "columns" and file.gold == gold.slug
         ]
-        return sorted(columns, key=lambda one: -one.mtime_ns)
+        return sorted(columns, key=lambda column_file: -column_file.mtime_ns)
 
     def _alone(self, file: WatchedFile) -> Indexed:
-        """The bitmaps of one file."""
+        """The columns of a single file."""
         key = (file.path, file.size, file.mtime_ns)
         return self.kept.get(
-            "file", key, lambda: put_together(self.folder, (key,), {}), lambda one: one.bytes
+            "file", key, lambda: put_together(self.folder, (key,), {}), lambda indexed: indexed.bytes
         )
 
     def slice_history(self, gold: Gold, condition: Condition, saved_at: float) -> list[SlicePoint]:
-        """A slice in every file of columns, the oldest first; those that cut it differently are left out."""
+        """The scores in a slice for each column file, oldest first.
+
+        Files in which the condition is not defined are left out.
+        """
         points = []
         for file in reversed(self._columns(gold)[:HISTORY]):
             indexed = self._alone(file)
@@ -233,7 +236,7 @@ class Shelf:
         return points
 
     def weak(self, indexed: Indexed, system: str, other: str | None) -> FoundSlices:
-        """The slices that a search over all conjunctions lists."""
+        """The weak slices found by a search over all conjunctions."""
 
         def found() -> FoundSlices:
             if self.child is None:
@@ -244,7 +247,7 @@ class Shelf:
         return self.kept.get("weak", (indexed.files, system, other), found, _weight)
 
     def slice(self, indexed: Indexed, condition: Condition | None, *, intervals: bool = True) -> SliceAnswer:
-        """Counts and scores of every system in a slice, with intervals or without."""
+        """The counts and scores of every system in a slice, optionally with intervals."""
         return self.kept.get(
             "slice",
             (indexed.files, str(condition or ""), intervals),
@@ -255,7 +258,7 @@ class Shelf:
     def slice_test(
         self, indexed: Indexed, condition: Condition | None, a: str, b: str, looked_at: int
     ) -> SliceTest:
-        """The paired test of two systems in a slice, corrected for the slices looked at."""
+        """The paired test of two systems in a slice, corrected for the number of slices looked at."""
         test = self.kept.get(
             "test",
             (indexed.files, str(condition or ""), a, b),
@@ -268,14 +271,14 @@ class Shelf:
     # ---- tests over documents
 
     def ties(self, gold: Gold, pools: Sequence[PooledRuns], score: str) -> dict[tuple[int, int], ScoreTest]:
-        """The paired test of a score between every two of some systems, by their numbers."""
+        """The paired test of a score for each pair of systems, keyed by their numbers."""
         chosen = [pool for pool in pools if _countable(pool, score)][:TESTED]
         return self.tests(gold, chosen, list(combinations([pool.id for pool in chosen], 2)), score)
 
     def tests(
         self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
     ) -> dict[tuple[int, int], ScoreTest]:
-        """The paired tests of a score between pairs of systems with all their runs, corrected together."""
+        """The paired tests of a score for pairs of systems, over all their runs and corrected together."""
         if not pairs:
             return {}
         runs = tuple(tuple(run.id for run in pool.runs) for pool in pools)
@@ -283,7 +286,7 @@ class Shelf:
         return self.kept.get("ties", key, lambda: self._test(gold, pools, pairs, score), _weight)
 
     def interval(self, pool: PooledRuns, score: str) -> Bounds | None:
-        """The interval of a score, or of its mean over runs."""
+        """The confidence interval of a score, or of its mean over runs."""
         if len(pool.runs) == 1 or not _countable(pool, score):
             return pool.result.board.intervals.get(score)
 
@@ -299,7 +302,7 @@ class Shelf:
         return self.kept.get("bounds", (tuple(run.id for run in pool.runs), score), made, _weight)
 
     def _counts(self, result: Result, score: str) -> Measure:
-        """The counts of a result that a score divides: of all labels together, or of each for their mean."""
+        """The counts that a score is computed from: over all labels, or per label for a macro average."""
         text = self.store.counts(result.id, PRIMARY[score][0])
         measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), place=result.path)[0]
         return measure if score == "macro" else measure.cell_by_cell.of_paths([0])
@@ -313,21 +316,21 @@ class Shelf:
             if _countable(pool, score)
         }
         sizes = {name: {run[0].counts.units for run in runs} for name, runs in measures.items()}
-        units = {name: max(found) for name, found in sizes.items() if len(found) == 1}
+        units = {name: max(comparisons) for name, comparisons in sizes.items() if len(comparisons) == 1}
         alike = [pair for pair in pairs if units.get(str(pair[0])) == units.get(str(pair[1])) == gold.units]
         if not alike:
             return {}
         path = PRIMARY[score]
-        found: Sequence[Comparison] = compared(
+        comparisons: Sequence[Comparison] = compared(
             measures, [(str(a), str(b)) for a, b in alike], Resampling(gold.units, SHUFFLES, 0),
             confidence=CONFIDENCE, correction=CORRECTION, primary=path,
             wanted=lambda question: question.path == path,
         )  # fmt: skip
-        rows = {pair: one.score(path) for pair, one in zip(alike, found, strict=True)}
+        rows = {pair: comparison.score(path) for pair, comparison in zip(alike, comparisons, strict=True)}
         return {pair: row for pair, row in rows.items() if row is not None}
 
     def comparison(self, a: Result, b: Result, score: str) -> tuple[Comparison, tuple[str, ...]]:
-        """Two results compared by their counts per unit, `score` being the primary one; and notes on it."""
+        """Compare two results by their counts per unit, with `score` as primary; also returns notes on it."""
 
         def compare() -> tuple[Comparison, tuple[str, ...]]:
             documents = self.document(a), self.document(b)
@@ -337,13 +340,13 @@ class Shelf:
 
 
 def _countable(pool: PooledRuns, score: str) -> bool:
-    """Whether all runs came with the counts per unit that a score divides."""
+    """Whether all runs have the counts per unit that a score needs."""
     return all(PRIMARY[score][0] in run.board.counted for run in pool.runs)
 
 
 def _weight(answer: object) -> int:
-    """About the bytes that an answer takes: objects take more than the text that stands for them."""
-    if isinstance(answer, dict):  # whose keys may be pairs
+    """The approximate size of an answer in bytes; objects take more memory than their JSON text."""
+    if isinstance(answer, dict):  # JSON has no tuple keys
         answer = [*answer, *answer.values()]
     return 1000 + 5 * len(msgspec.json.encode(answer, enc_hook=written_out))
 
@@ -351,25 +354,25 @@ def _weight(answer: object) -> int:
 def put_together(
     folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]
 ) -> Indexed:
-    """The columns of files over one gold, the first of which says what gold is."""
+    """Combine the column files of one gold; the first file defines the gold mentions."""
     whole = known.get(files[0])
     first = whole if whole is not None and "gold.sentence" in whole.arrays else _loaded(folder, files[0])
-    others = [one for one in known.values() if "gold.sentence" in one.arrays]
+    others = [columns for columns in known.values() if "gold.sentence" in columns.arrays]
     known = known if others and _same_gold(others[0], first) else {}
     parts, names = {files[0]: first}, dict.fromkeys(first.head.systems, files[0][0])
     left: set[str] = set()
     for file in files[1:]:
-        one = known.get(file)
-        head = MentionColumns.read_head(folder / file[0]) if one is None else one.head
+        columns = known.get(file)
+        head = MentionColumns.read_head(folder / file[0]) if columns is None else columns.head
         if head is None or not set(head.systems) - names.keys() or head.labels != first.head.labels:
             continue
-        if one is None:
-            one = _loaded(folder, file)
-            if not _same_gold(one, first):
+        if columns is None:
+            columns = _loaded(folder, file)
+            if not _same_gold(columns, first):
                 continue
         cuts = first.head.buckets
         left |= {name for name in cuts if head.buckets.get(name) != cuts[name]}
-        arrays = {name: array for name, array in one.arrays.items() if name.startswith("system")}
+        arrays = {name: array for name, array in columns.arrays.items() if name.startswith("system")}
         parts[file] = MentionColumns(head, arrays)
         names |= {name: file[0] for name in head.systems if name not in names}
     index = SliceIndex.of(*parts.values(), left=sorted(left))
@@ -380,10 +383,10 @@ def _loaded(folder: Path, file: FileKey) -> MentionColumns:
     return MentionColumns.load(folder / file[0])
 
 
-def _same_gold(one: MentionColumns, other: MentionColumns) -> bool:
-    """Whether two files hold the same gold mentions, so that their systems can be shown side by side."""
+def _same_gold(a: MentionColumns, b: MentionColumns) -> bool:
+    """Whether two files have the same gold mentions, so that their systems can be shown side by side."""
     return all(
-        np.array_equal(one.column("gold", name), other.column("gold", name))
+        np.array_equal(a.column("gold", name), b.column("gold", name))
         for name in ("sentence", "start", "end", "label")
     )
 
@@ -423,11 +426,11 @@ def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) 
 def _tested(index: SliceIndex, condition: Condition | None, a: str, b: str) -> SliceTest:
     score = "f1" if index.defined(condition) else "recall"
     measures = {name: [[index.measure(name, condition)]] for name in (a, b)}
-    found = compared(
+    comparison = compared(
         measures, [(a, b)], Resampling(index.columns.head.units, SHUFFLES, 0), confidence=CONFIDENCE,
         correction=CORRECTION, wanted=lambda question: question.path == ("exact", "overall", score),
     )[0]  # fmt: skip
-    row = found.score(("exact", "overall", score))
+    row = comparison.score(("exact", "overall", score))
     return SliceTest(
         a=a,
         b=b,

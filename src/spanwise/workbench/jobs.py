@@ -1,4 +1,4 @@
-"""Evaluations of uploads, one after the other, each in a process of its own that can be ended."""
+"""Evaluations of uploads, one at a time, each in its own process so that it can be cancelled."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from spanwise.workbench.child import ReportTask, Said, SearchTask, Task
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import COLUMNS, PRIVATE, BenchEvents
 
-# What an upload may ask for, under the names of the command line.
+# The settings that an upload may choose, named as on the command line.
 OPTIONS = {name: SETTINGS[name].choices for name in ("align", "repair")}
 KILLED = -signal.SIGKILL
 DAY = 86400.0  # seconds for which an upload without a job is kept
 
 
 class Jobs:
-    """The queue of evaluations of one folder."""
+    """The queue of evaluations for one folder."""
 
     def __init__(self, folder: Path, store: Store, events: BenchEvents, *, memory: int | None = None) -> None:
         self.folder, self.store, self.events = folder, store, events
@@ -41,7 +41,7 @@ class Jobs:
         self._stopped = threading.Event()
 
     def start(self) -> None:
-        """Wait for jobs; those of an earlier server are interrupted."""
+        """Start running jobs; unfinished jobs of an earlier server are marked as interrupted."""
         self.uploads.mkdir(parents=True, exist_ok=True)
         (self.folder / COLUMNS).mkdir(exist_ok=True)
         self.store.interrupt_jobs()
@@ -50,14 +50,14 @@ class Jobs:
         self._thread.start()
 
     def _sweep(self) -> None:
-        """Remove half uploads, and after a day those that no job is about: no one was told of them."""
+        """Remove partial uploads, and uploads over a day old that no job refers to."""
         wanted, old = self.store.uploads(), time.time() - DAY
         for file in self.uploads.iterdir():
             if file.suffix == ".part" or (file.name not in wanted and file.stat().st_mtime < old):
                 file.unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """End what runs; the next server calls it interrupted."""
+        """Kill the running job; the next server marks it as interrupted."""
         self._stopped.set()
         self._queue.put(None)
         if self._running is not None:
@@ -66,14 +66,14 @@ class Jobs:
             self._thread.join()
 
     def add(self, gold: Gold, system: str, body: JobOptions) -> EvaluationJob:
-        """Put an evaluation into the queue."""
+        """Queue an evaluation."""
         job = self.store.add_job(gold.slug, system, body)
         self._queue.put(job.id)
         self.events.tell("job", gold.slug, f"{system} waits")
         return job
 
     def again(self, job: EvaluationJob, options: Mapping[str, str]) -> EvaluationJob:
-        """The same upload once more, with other options."""
+        """Queue another evaluation of the same upload, with changed options."""
         gold = self.store.gold(job.gold)
         if gold is None or not (self.uploads / job.body.upload).is_file():
             raise InputError("the upload is no longer there.\nSend the file again.")
@@ -81,7 +81,7 @@ class Jobs:
         return self.add(gold, job.system, body)
 
     def cancel(self, job: EvaluationJob) -> None:
-        """End a job that waits or runs."""
+        """Cancel a job that is waiting or running."""
         if job.state not in ("waiting", "running"):
             return
         self.store.set_job(job.id, "cancelled")
@@ -120,7 +120,7 @@ class Jobs:
             stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
         )  # fmt: skip
         self._running = (job.id, child)
-        if self._stopped.is_set():  # which `stop` may have missed while the process was starting
+        if self._stopped.is_set():  # `stop` may have missed the process while it was starting
             child.kill()
         assert child.stdin is not None and child.stdout is not None
         with contextlib.suppress(BrokenPipeError), child.stdin as stream:
@@ -131,9 +131,9 @@ class Jobs:
             return text.replace(task.upload, job.body.name).replace(f"{self.folder}/", "")
 
         for line in child.stdout:
-            said = msgspec.json.decode(line, type=Said)
-            if said.error:
-                error, difference = named(said.error), said.difference
+            update = msgspec.json.decode(line, type=Said)
+            if update.error:
+                error, difference = named(update.error), update.difference
                 if difference is not None:
                     difference = msgspec.structs.replace(
                         difference,
@@ -141,8 +141,8 @@ class Jobs:
                         predicted_place=named(difference.predicted_place),
                     )
             elif self._state(job) == "running":
-                self.store.set_job(job.id, "running", step=said.step, done=said.done, total=said.total)
-                self.events.tell("job", job.gold, f"{job.system}: {said.step}")
+                self.store.set_job(job.id, "running", step=update.step, done=update.done, total=update.total)
+                self.events.tell("job", job.gold, f"{job.system}: {update.step}")
         status = child.wait()
         self._running = None
         if self._stopped.is_set() or self._state(job) == "cancelled":
@@ -161,7 +161,7 @@ class Jobs:
 
 
 class Child:
-    """A process for one costly request at a time; it ends after its answer, which frees its memory."""
+    """Runs costly requests one at a time, each in a new process whose memory is freed when it ends."""
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
@@ -170,10 +170,11 @@ class Child:
         self._stopped = False
 
     def ask(self, task: ReportTask | SearchTask) -> bytes:
-        """What the process answers.
+        """Run the task in a child process and return its output.
 
         Raises:
-            InputError: the request cannot be answered, or the process was killed.
+            ChoiceError: the task is not possible as requested.
+            InputError: the task failed, or the process was killed.
         """
         sent = msgspec.json.encode(msgspec.structs.replace(task, memory=self.memory))
         with self._lock:
@@ -194,7 +195,7 @@ class Child:
         return answer
 
     def stop(self) -> None:
-        """End what runs."""
+        """Kill the running process, and any that is still starting."""
         self._stopped = True
         if self._running is not None:
             self._running.kill()
@@ -215,7 +216,7 @@ _BROKEN = "the evaluation ended without a message.\nRun spanwise evaluate with t
 
 
 def _most_memory() -> int:
-    """Three quarters of the memory of this machine; 0, for no limit, where that cannot be told."""
+    """Three quarters of this machine's memory; 0, meaning no limit, if that is not available."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
     except (AttributeError, ValueError, OSError):
@@ -223,7 +224,7 @@ def _most_memory() -> int:
 
 
 def inside(folder: Path, path: str | None) -> Path:
-    """A file of the folder by the path given; nothing outside of it is ever opened.
+    """Resolve a path to a file inside the folder; files outside it are never opened.
 
     Raises:
         InputError: there is no such file in the folder.

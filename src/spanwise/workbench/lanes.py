@@ -1,4 +1,4 @@
-"""Scheduling: quick requests in parallel, costly ones one after the other; both are cached."""
+"""Scheduling of requests: quick ones in parallel, costly ones one at a time; both are cached."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from spanwise.workbench.guard import Refused
 
-QUICK = 2  # quick requests that are answered at the same time
-CLOCK = 2.0  # seconds of work that a request waits for; then the work goes on without it
-LINE = 10.0  # seconds that a request waits for the costly answers before its own
-UNCLAIMED = 16  # costly answers that are kept for those who were told to ask again
+QUICK = 2  # quick requests handled in parallel
+CLOCK = 2.0  # seconds a request waits for its answer; the work then continues in the background
+LINE = 10.0  # seconds a costly request waits for the ones queued before it
+UNCLAIMED = 16  # finished costly answers kept for clients that were asked to try again
 STILL = "this is still being computed.\nTry again in a moment: the work goes on meanwhile."
 NEWER = "a newer request replaced this one.\nTry again if it still matters."
 
@@ -24,17 +24,17 @@ V = TypeVar("V")
 
 
 class KeptEntry(Struct, Generic[V], frozen=True):
-    """Something kept, and its bytes."""
+    """A cached value and its size in bytes."""
 
     value: V
     size: int
 
 
 class Kept:
-    """Answers and what they are made of, within one budget of bytes.
+    """A cache of answers and the data behind them, limited to a number of bytes.
 
-    The least recently used are dropped; the latest of every kind stays, whatever it takes. What
-    several ask for at once is made once.
+    The least recently used entries are dropped, except that the latest entry of each kind always stays.
+    Concurrent requests for the same key compute its value only once.
     """
 
     def __init__(self, budget: int) -> None:
@@ -45,31 +45,31 @@ class Kept:
         self._lock = threading.Lock()
 
     def get(self, kind: str, key: Hashable, make: Callable[[], V], size: Callable[[V], int]) -> V:
-        """The value at a key of a kind, made where there is none."""
-        place = (kind, key)
+        """Return the cached value for a kind and key, computing it with `make` if it is missing."""
+        entry = (kind, key)
         with self._lock:
-            if place in self._entries:
-                return cast("V", self._found(place))
-            making = self._making.setdefault(place, threading.Lock())
+            if entry in self._entries:
+                return cast("V", self._recall(entry))
+            making = self._making.setdefault(entry, threading.Lock())
         with making:
             with self._lock:
-                if place in self._entries:
-                    return cast("V", self._found(place))
+                if entry in self._entries:
+                    return cast("V", self._recall(entry))
             try:
-                made = make()
-                self.put(kind, key, made, size(made))
+                value = make()
+                self.put(kind, key, value, size(value))
             finally:
                 with self._lock:
-                    self._making.pop(place, None)
-        return made
+                    self._making.pop(entry, None)
+        return value
 
-    def look(self, kind: str, key: Hashable) -> Any:  # what was put there
-        """The value at a key of a kind; None where there is none."""
+    def look(self, kind: str, key: Hashable) -> Any:  # the type depends on the kind
+        """Return the cached value for a kind and key, or None."""
         with self._lock:
-            return self._found((kind, key)) if (kind, key) in self._entries else None
+            return self._recall((kind, key)) if (kind, key) in self._entries else None
 
     def put(self, kind: str, key: Hashable, value: object, size: int) -> None:
-        """Keep a value, and drop what is beyond the budget."""
+        """Cache a value, and drop entries that exceed the budget."""
         with self._lock:
             self._drop((kind, key))
             self._entries[kind, key] = KeptEntry(value, size)
@@ -81,26 +81,26 @@ class Kept:
                 if self._kinds[entry[0]] > 1 and entry != (kind, key):
                     self._drop(entry)
 
-    def _found(self, place: tuple[str, Hashable]) -> Any:  # what `make` of its kind gave
-        self._entries.move_to_end(place)
-        return self._entries[place].value
+    def _recall(self, entry: tuple[str, Hashable]) -> Any:  # the type depends on the kind
+        self._entries.move_to_end(entry)
+        return self._entries[entry].value
 
-    def _drop(self, place: tuple[str, Hashable]) -> None:
-        entry = self._entries.pop(place, None)
+    def _drop(self, entry_key: tuple[str, Hashable]) -> None:
+        entry = self._entries.pop(entry_key, None)
         if entry is not None:
             self.size -= entry.size
-            self._kinds[place[0]] -= 1
+            self._kinds[entry_key[0]] -= 1
 
 
 class CostlyQuestion(Struct, frozen=True, eq=False):
-    """A costly request that waits or is being answered."""
+    """A costly request that is waiting or running."""
 
     answer: Future[Any]
-    begun: Future[None]  # done when the work begins
+    begun: Future[None]  # completed when the work starts
 
 
 class Lanes:
-    """Two lanes: no quick request waits for a costly one."""
+    """Two executors, so that quick requests never wait for costly ones."""
 
     def __init__(self, clock: float = CLOCK) -> None:
         self.clock = clock
@@ -111,59 +111,59 @@ class Lanes:
         self._lock = threading.Lock()
 
     async def quick(self, work: Callable[[], V]) -> V:
-        """Answer now."""
+        """Run quick work in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._quick, work)
 
     async def costly(self, key: Hashable, work: Callable[[], V], *, topic: Hashable = None) -> V:
-        """Answer after the costly requests before it; equal ones are answered together.
+        """Run costly work after the costly requests queued before it; requests with the same key share it.
 
-        Of the requests of one `topic` that wait, only the newest is answered.
+        Among the waiting requests of a `topic`, only the newest is answered.
 
         Raises:
-            Refused: the answer takes longer than the time limit, or a newer request took its place.
+            Refused: the answer takes longer than the time limit, or a newer request replaced this one.
         """
-        asked = self._ask(key, work, topic)
+        question = self._ask(key, work, topic)
         try:
-            await asyncio.wait_for(_shielded(asked.begun), LINE)
-            value: V = await asyncio.wait_for(_shielded(asked.answer), self.clock)
+            await asyncio.wait_for(_shielded(question.begun), LINE)
+            value: V = await asyncio.wait_for(_shielded(question.answer), self.clock)
         except TimeoutError:
             raise Refused(503, STILL) from None
         except asyncio.CancelledError:
-            if not asked.answer.cancelled():
+            if not question.answer.cancelled():
                 raise  # the client has disconnected
             raise Refused(503, NEWER) from None
         finally:
-            if asked.answer.done():
-                self._forget(key, asked)
+            if question.answer.done():
+                self._forget(key, question)
         return value
 
     def _ask(self, key: Hashable, work: Callable[[], Any], topic: Hashable) -> CostlyQuestion:
         with self._lock:
-            asked = self._asked.get(key)
-            if asked is None or asked.answer.cancelled():
+            current = self._asked.get(key)
+            if current is None or current.answer.cancelled():
                 begun: Future[None] = Future()
 
-                def begin() -> Any:  # what the work gives
+                def begin() -> Any:  # whatever `work` returns
                     begun.set_result(None)
                     return work()
 
-                asked = CostlyQuestion(self._costly.submit(begin), begun)
-                self._asked[key] = asked
-                done = [one for one, other in self._asked.items() if other.answer.done()]
-                for one in done[: max(len(self._asked) - UNCLAIMED, 0)]:
-                    del self._asked[one]
+                current = CostlyQuestion(self._costly.submit(begin), begun)
+                self._asked[key] = current
+                done = [name for name, question in self._asked.items() if question.answer.done()]
+                for name in done[: max(len(self._asked) - UNCLAIMED, 0)]:
+                    del self._asked[name]
             if topic is not None:
                 before = self._newest.get(topic)
-                if before is not None and before is not asked and before.answer.cancel():
+                if before is not None and before is not current and before.answer.cancel():
                     before.begun.cancel()
-                self._newest[topic] = asked
-            return asked
+                self._newest[topic] = current
+            return current
 
-    def _forget(self, key: Hashable, asked: CostlyQuestion) -> None:
+    def _forget(self, key: Hashable, question: CostlyQuestion) -> None:
         with self._lock:
-            if self._asked.get(key) is asked:
+            if self._asked.get(key) is question:
                 del self._asked[key]
-            self._newest = {topic: one for topic, one in self._newest.items() if one is not asked}
+            self._newest = {topic: newest for topic, newest in self._newest.items() if newest is not question}
 
     def stop(self) -> None:
         """Accept no more requests."""
@@ -172,5 +172,5 @@ class Lanes:
 
 
 def _shielded(future: Future[V]) -> asyncio.Future[V]:
-    """A future of another thread, which is not cancelled when someone stops waiting for it."""
+    """Wrap a future of another thread so that it is not cancelled when one caller stops waiting."""
     return asyncio.shield(asyncio.wrap_future(future))

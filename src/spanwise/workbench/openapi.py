@@ -1,4 +1,4 @@
-"""The table of routes of the API, and its description as OpenAPI."""
+"""The operations of the API, and their description as OpenAPI."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ PREFIX = "/api/v1"
 
 
 class Operation(Struct, frozen=True):
-    """One verb on one path."""
+    """An HTTP method on a path."""
 
     method: str
     path: str  # after the prefix
-    name: str  # of the function that answers
+    name: str  # of the function in `api` that answers
     summary: str
-    answer: object = None  # the type of the body; None where there is none
-    body: object = None  # the type of what is sent
+    answer: object = None  # the type of the response body; None if it has none
+    body: object = None  # the type of the request body
     query: tuple[str, ...] = ()
     status: int = 200
-    conditions: bool = False  # whether parameters may be conditions on mentions
+    conditions: bool = False  # whether query parameters may be conditions on mentions
 
 
 OPERATIONS = (
     Operation("GET", "/health", "health", "whether the server is up", Health),
     Operation("GET", "/openapi.json", "openapi", "this description", dict[str, Any]),
-    Operation("GET", "/golds", "golds", "the gold files that results are over", list[Gold]),
+    Operation("GET", "/golds", "golds", "the gold files that have results", list[Gold]),
     Operation(
-        "POST", "/golds", "add_gold", "register a gold file of the folder", Gold, GoldRequest, status=201,
+        "POST", "/golds", "add_gold", "register a gold file in the folder", Gold, GoldRequest, status=201,
     ),
     Operation(
-        "GET", "/golds/{gold}/results", "results", "the results over a gold file", list[ResultSummary],
+        "GET", "/golds/{gold}/results", "results", "the results for a gold file", list[ResultSummary],
     ),
     Operation(
         "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated",
@@ -69,24 +69,24 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/golds/{gold}/weak", "weak",
-        "slices on which a system misses most, or on which two systems differ", FoundSlices,
+        "slices where a system misses the most, or where two systems differ", FoundSlices,
         query=("a", "b"),
     ),
     Operation(
         "GET", "/golds/{gold}/slices/{slug}/history", "slice_history",
-        "a saved slice in every result, the oldest first", list[SlicePoint],
+        "a saved slice in every result, oldest first", list[SlicePoint],
     ),
     Operation(
         "GET", "/golds/{gold}/slice", "slice",
-        "counts and scores of every system on some mentions; intervals where they are asked for",
+        "counts and scores of every system on the selected mentions; with intervals on request",
         SliceAnswer, query=("intervals",), conditions=True,
     ),
     Operation(
-        "GET", "/golds/{gold}/test", "test", "two systems tested on some mentions", SliceTest,
-        query=("a", "b"), conditions=True,
+        "GET", "/golds/{gold}/test", "test", "the paired test of two systems on the selected mentions",
+        SliceTest, query=("a", "b"), conditions=True,
     ),
     Operation(
-        "GET", "/golds/{gold}/mentions", "mentions", "sentences with such mentions", Sentences,
+        "GET", "/golds/{gold}/mentions", "mentions", "sentences with the selected mentions", Sentences,
         query=("after", "limit"), conditions=True,
     ),
     Operation("GET", "/golds/{gold}/sentences/{number}", "sentence", "one sentence with its marks", Drawn),
@@ -123,26 +123,26 @@ OPERATIONS = (
         query=("result",),
     ),
     Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),
-    Operation("GET", "/jobs/{job}", "job", "how far an evaluation is", ShownJob),
+    Operation("GET", "/jobs/{job}", "job", "the progress of an evaluation", ShownJob),
     Operation(
         "POST", "/jobs/{job}", "again", "evaluate the same upload with other options", ShownJob,
         dict[str, str], status=202,
     ),
-    Operation("DELETE", "/jobs/{job}", "cancel", "end an evaluation", status=204),
+    Operation("DELETE", "/jobs/{job}", "cancel", "cancel an evaluation", status=204),
     Operation("GET", "/events", "events", "events as text/event-stream; Last-Event-ID resumes", str),
 )  # fmt: skip
 
 
 def description() -> dict[str, object]:
-    """The API as OpenAPI 3.1."""
+    """The description of the API as an OpenAPI 3.1 document."""
     types = [
-        one for operation in OPERATIONS for one in (operation.answer, operation.body) if _has_schema(one)
+        kind for operation in OPERATIONS for kind in (operation.answer, operation.body) if _has_schema(kind)
     ]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
-    schema_of = {repr(one): schema for one, schema in zip(types, schemas, strict=True)}
+    schema_of = {repr(kind): schema for kind, schema in zip(types, schemas, strict=True)}
     paths: dict[str, dict[str, object]] = {}
     for operation in OPERATIONS:
-        told: dict[str, object] = {
+        entry: dict[str, object] = {
             "operationId": operation.name,
             "summary": operation.summary,
             "parameters": _parameters(operation),
@@ -155,9 +155,9 @@ def description() -> dict[str, object]:
             },
         }
         if operation.body is not None:
-            told["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
-        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = told
-    made = {
+            entry["requestBody"] = {"required": True, **_content(operation.body, schema_of)}
+        paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = entry
+    document = {
         "openapi": "3.1.0",
         "info": {"title": "spanwise workbench", "version": __version__},
         "paths": paths,
@@ -167,22 +167,22 @@ def description() -> dict[str, object]:
         },
         "security": [{"token": []}],
     }
-    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(document))
     return plain
 
 
-def _has_schema(one: object) -> bool:
-    return one not in (None, bytes, str)
+def _has_schema(kind: object) -> bool:
+    return kind not in (None, bytes, str)
 
 
-def _content(one: object, schema_of: Mapping[str, object]) -> dict[str, object]:
-    if one is None:
+def _content(kind: object, schema_of: Mapping[str, object]) -> dict[str, object]:
+    if kind is None:
         return {}
-    if one is bytes:
+    if kind is bytes:
         return {"content": {"application/octet-stream": {}}}
-    if one is str:
+    if kind is str:
         return {"content": {"text/plain": {"schema": {"type": "string"}}}}
-    return {"content": {"application/json": {"schema": schema_of[repr(one)]}}}
+    return {"content": {"application/json": {"schema": schema_of[repr(kind)]}}}
 
 
 def _parameters(operation: Operation) -> list[dict[str, object]]:

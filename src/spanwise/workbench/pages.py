@@ -1,4 +1,4 @@
-"""Routes → pages: every view of the workbench, rendered here and never in the browser."""
+"""The HTML pages of the workbench and their routes; everything is rendered on the server."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ STATIC = {
     "icon.svg": ("spanwise.workbench", "static"),
     "workbench.js": ("spanwise.workbench", "static"),
 }
-FEW = 5  # sentences under a slice
-PAGE = 80  # rows of marks that a page of sentences has about
-DRAWN = 6  # systems under a sentence unless others are asked for
-CHOICES = 60  # results to compare with
-LISTED = 24  # systems to choose from
-ROWS = 16  # slices of a comparison before the rest is asked for
+FEW = 5  # sentences shown under a slice
+PAGE = 80  # approximate rows of marks on a page of sentences
+DRAWN = 6  # systems shown under a sentence by default
+CHOICES = 60  # results offered for comparison
+LISTED = 24  # systems offered in a history
+ROWS = 16  # slices of a comparison shown before the rest is expanded
 TRACKS = 12  # systems in one history
-SOME = 4  # notes of a kind above the leaderboard
+SOME = 4  # notices of each kind above the leaderboard
 
 
 @lru_cache(maxsize=1)
@@ -113,16 +113,18 @@ def _moment(seconds: float) -> str:
 
 
 def _day(seconds: float) -> str:
-    """A moment as short as a table has room for: this year with its hour, before that with its year."""
-    at, now = (datetime.datetime.fromtimestamp(one, tz=datetime.UTC) for one in (seconds, time.time()))
+    """Format a time for a table: with the hour if it is in this year, otherwise with the year."""
+    at, now = (
+        datetime.datetime.fromtimestamp(instant, tz=datetime.UTC) for instant in (seconds, time.time())
+    )
     return at.strftime("%d %b, %H:%M" if at.year == now.year else "%d %b %Y")
 
 
 def routes(bench: Bench) -> list[BaseRoute]:
-    """The pages and what they are drawn with; `.json` after the address of a page gives its answer."""
-    named = {one.name: one for one in OPERATIONS}
+    """The routes of all pages, and of their data: append `.json` to the address of a page."""
+    operations = {operation.name: operation for operation in OPERATIONS}
     plain: list[BaseRoute] = [
-        Route(path, answering(bench, named[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
+        Route(path, answering(bench, operations[name]), methods=["GET"]) for path, name in JSON_PATHS.items()
     ]
     drawn = [
         Route(path, _page(bench, path, function), methods=["GET"])
@@ -153,7 +155,7 @@ def _page(
 
 
 def missing(bench: Bench) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """The answer at an unknown address, or to an unknown verb."""
+    """The handler for unknown addresses and unsupported methods."""
 
     async def answer(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 404)
@@ -192,7 +194,7 @@ def _render(
 
 
 def _answer_at(request: Request) -> str:
-    """The address of what a page shows as JSON; empty where there is none."""
+    """The address of a page's data as JSON; empty if there is none."""
     pattern = getattr(request.state, "pattern", "")
     if f"{pattern}.json" not in JSON_PATHS:
         return ""
@@ -201,7 +203,7 @@ def _answer_at(request: Request) -> str:
 
 
 def home(bench: Bench, request: Request) -> Response:
-    """The choice of gold, or straight to the only one."""
+    """The list of golds; redirects to the leaderboard if there is only one."""
     golds = bench.store.golds()
     if len(golds) == 1 and not bench.bundled:
         return RedirectResponse(f"/g/{golds[0].slug}", 303)
@@ -210,30 +212,30 @@ def home(bench: Bench, request: Request) -> Response:
 
 
 def _unreadable(bench: Bench) -> dict[str, str]:
-    """What cannot be read, and why."""
+    """The files that cannot be read, and why."""
     files = bench.store.files().values()
     return {file.path: file.why or "" for file in files if file.kind == "unreadable"} | bench.faults
 
 
 def leaderboard(bench: Bench, request: Request) -> Response:
-    """All systems over one gold."""
-    gold, asked = bench.gold(request.path_params["gold"]), request.query_params
-    query = board_query(bench, gold, asked)
+    """The leaderboard: all systems for one gold."""
+    gold, params = bench.gold(request.path_params["gold"]), request.query_params
+    query = board_query(bench, gold, params)
     rows, axis, listed = board(bench, gold, query)
-    every = bench.store.results(gold.slug)
+    results = bench.store.results(gold.slug)
     further = urlencode(
-        [*((k, v) for k, v in asked.multi_items() if k != "after"), ("after", query.after + len(rows))]
+        [*((k, v) for k, v in params.multi_items() if k != "after"), ("after", query.after + len(rows))]
     )
-    tags = sorted({f"{name}:{value}" for one in every for name, value in one.board.tags.items()})
-    here = {one.system for one in every if not one.gone}
-    gone = {one.system: one for one in every if one.gone and one.system not in here}
-    # The best one of all, whichever the page shows.
+    tags = sorted({f"{name}:{value}" for result in results for name, value in result.board.tags.items()})
+    present = {result.system for result in results if not result.gone}
+    gone = {result.system: result for result in results if result.gone and result.system not in present}
+    # The best result overall, whichever page is shown.
     best = replace(query, after=0, sort=f"-{query.score}")
     lead = next(iter(board(bench, gold, best, most=1, changes=False)[0]), None)
-    usual = ",".join(one for one in COLUMNS if one in query.known and one != query.score)
+    usual = ",".join(column for column in COLUMNS if column in query.known and column != query.score)
     return _render(
         bench, request, "board", gold, rows=rows, axis=axis, query=query, own=bench.score(gold),
-        column_name=column_name, tags=tags[:MOST_ROWS], number=len(every), systems=len(here),
+        column_name=column_name, tags=tags[:MOST_ROWS], number=len(results), systems=len(present),
         gone=list(gone.values()), lead=lead, unreadable=_unreadable(bench), changed=bench.gold_changed(gold),
         others=bench.other_golds(gold), usual=usual, listed=listed, further=further, some=SOME,
         tested=listed <= TESTED, address=_csv_at(request),
@@ -241,44 +243,45 @@ def leaderboard(bench: Bench, request: Request) -> Response:
 
 
 def _csv_at(request: Request) -> str:
-    """The address of what a page lists as a file with one line per row."""
-    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "after"]
-    query = f"?{urlencode(kept)}" if kept else ""
+    """The address of a page's rows as a CSV file."""
+    params = [(name, value) for name, value in request.query_params.multi_items() if name != "after"]
+    query = f"?{urlencode(params)}" if params else ""
     return f"{quote(request.scope['path'])}.csv{query}"
 
 
 def history_page(bench: Bench, request: Request) -> Response:
-    """How systems changed."""
-    gold, asked = bench.gold(request.path_params["gold"]), request.query_params
-    score = bench.score(gold, asked.get("score", ""))
-    best = [one.system for one in bench.latest(gold)]
-    known = set(best) | {result.system for result in bench.store.results(gold.slug)}
-    wanted = [name for text in asked.getlist("systems") for name in text.split(",") if name in known]
-    wanted = list(dict.fromkeys(wanted))[:TRACKS] or _followed(bench, gold, best)
-    by = asked.get("by", "commit") if asked.get("by", "commit") in ("commit", "date", "epoch") else "commit"
-    q = asked.get("q", "").strip()
+    """How the scores of systems changed over time."""
+    gold, params = bench.gold(request.path_params["gold"]), request.query_params
+    score = bench.score(gold, params.get("score", ""))
+    best = [result.system for result in bench.latest(gold)]
+    names = set(best) | {result.system for result in bench.store.results(gold.slug)}
+    chosen = [name for text in params.getlist("systems") for name in text.split(",") if name in names]
+    chosen = list(dict.fromkeys(chosen))[:TRACKS] or _followed(bench, gold, best)
+    by = params.get("by", "commit") if params.get("by", "commit") in ("commit", "date", "epoch") else "commit"
+    q = params.get("q", "").strip()
     matching = [name for name in best if q.casefold() in name.casefold()]
-    tracks, axis, steps = history(bench, gold, wanted, by, score)
+    tracks, axis, steps = history(bench, gold, chosen, by, score)
     return _render(
         bench, request, "history", gold, tracks=tracks, axis=axis, steps=steps, by=by, score=score, q=q,
-        own=bench.score(gold), names=list(dict.fromkeys([*wanted, *matching[:LISTED]])), wanted=wanted,
-        left=max(len(known) - LISTED, 0), most=TRACKS,
+        own=bench.score(gold), names=list(dict.fromkeys([*chosen, *matching[:LISTED]])), wanted=chosen,
+        left=max(len(names) - LISTED, 0), most=TRACKS,
     )  # fmt: skip
 
 
 def _followed(bench: Bench, gold: Gold, best: Sequence[str]) -> list[str]:
-    """The systems whose history is shown first: the best of those with several results, then the others."""
-    several = Counter(one.result.system for one in pooled(bench.store.results(gold.slug)))
+    """The systems shown by default: the best with several results, then the best of the others."""
+    several = Counter(pool.result.system for pool in pooled(bench.store.results(gold.slug)))
     return sorted(best[:MOST_ROWS], key=lambda name: several[name] < 2)[:6]
 
 
 def choose_pair(bench: Bench, request: Request) -> Response:
-    """Two results to be compared: those asked for, or the best two."""
-    gold, asked = bench.gold(request.path_params["gold"]), request.query_params.getlist("r")
+    """Redirect to the comparison of the two requested results, or of the best two."""
+    gold, numbers = bench.gold(request.path_params["gold"]), request.query_params.getlist("r")
     rows = bench.latest(gold)
-    if len(asked) >= 2:
+    if len(numbers) >= 2:
         return RedirectResponse(
-            f"/g/{gold.slug}/compare/{bench.result(asked[0], gold).id}/{bench.result(asked[1], gold).id}", 303
+            f"/g/{gold.slug}/compare/{bench.result(numbers[0], gold).id}/{bench.result(numbers[1], gold).id}",
+            303,
         )
     if len(rows) < 2:
         raise NotHere("there is only one system for this gold file.\nPut another result into the folder.")
@@ -286,7 +289,7 @@ def choose_pair(bench: Bench, request: Request) -> Response:
 
 
 def compare_page(bench: Bench, request: Request) -> Response:
-    """Two results over one gold."""
+    """The comparison of two results for one gold."""
     gold = bench.gold(request.path_params["gold"])
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
     view = compared_view(bench, request, gold)
@@ -297,8 +300,8 @@ def compare_page(bench: Bench, request: Request) -> Response:
     table, won = None, None
     indexed = bench.shelf.indexed(gold)
     if indexed is not None and a.system in indexed.index.systems and b.system in indexed.index.systems:
-        one, two = (indexed.index.systems[name].outcome for name in (a.system, b.system))
-        counts = np.bincount(one.astype(np.int64) * len(OUTCOMES) + two, minlength=len(OUTCOMES) ** 2)
+        first, second = (indexed.index.systems[name].outcome for name in (a.system, b.system))
+        counts = np.bincount(first.astype(np.int64) * len(OUTCOMES) + second, minlength=len(OUTCOMES) ** 2)
         table = counts.reshape(len(OUTCOMES), -1)
         won = View(
             view.condition, (Shown(OUTCOME, f"{a.system}:{RIGHT}"), Shown(OUTCOME, f"{b.system}:{WRONG}"))
@@ -325,9 +328,9 @@ def compare_page(bench: Bench, request: Request) -> Response:
 
 
 def _to_choose_from(bench: Bench, gold: Gold, *chosen: Result) -> list[Result]:
-    """The latest results, the newest first, and those that are chosen."""
+    """The chosen results and the latest ones, newest first."""
     newest = [result for result in reversed(bench.store.results(gold.slug)) if not result.gone][:CHOICES]
-    return [*(one for one in chosen if one not in newest), *newest]
+    return [*(result for result in chosen if result not in newest), *newest]
 
 
 def _who_is_right(table: Ints) -> dict[str, int]:
@@ -349,8 +352,8 @@ _KINDS = {
 def _outcome_table(table: Ints | None) -> dict[str, dict[str, int]] | None:
     if table is None:
         return None
-    at = {name: [OUTCOMES.index(one) for one in listed] for name, listed in _KINDS.items()}
-    return {one: {two: int(table[np.ix_(at[one], at[two])].sum()) for two in _KINDS} for one in _KINDS}
+    at = {name: [OUTCOMES.index(outcome) for outcome in listed] for name, listed in _KINDS.items()}
+    return {a: {b: int(table[np.ix_(at[a], at[b])].sum()) for b in _KINDS} for a in _KINDS}
 
 
 def slices_page(
@@ -365,7 +368,7 @@ def slices_page(
     answer = bench.shelf.slice(indexed, view.condition)
     looked = bench.look(gold, str(view.condition or ""), asker_of(request))
     order = _best(answer)
-    # The test comes as a second request once the scores are on the screen; saved pages have it at once.
+    # The browser requests the test after showing the scores; saved pages include it from the start.
     testable, test = len(order) > 1 and answer.mentions > 0, None
     if testable and bench.bundled:
         test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
@@ -391,13 +394,15 @@ def slices_page(
 
 
 def _kinds(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
-    """How many gold mentions are wrong in each way."""
-    said = {"label": "wrong label", "boundary": "wrong boundary", "both": "both", "missed": "missed"}
-    return [(words, sum(outcomes.get(one, 0) for one in _KINDS[kind])) for kind, words in said.items()]
+    """The number of gold mentions with each kind of error."""
+    titles = {"label": "wrong label", "boundary": "wrong boundary", "both": "both", "missed": "missed"}
+    return [
+        (title, sum(outcomes.get(outcome, 0) for outcome in _KINDS[kind])) for kind, title in titles.items()
+    ]
 
 
 def tested_part(bench: Bench, request: Request) -> Response:
-    """What the paired test says of the two best systems in a slice: a part of a page, fetched after it."""
+    """The paired test of the two best systems in a slice: part of a page, fetched after the rest."""
     gold = bench.gold(request.path_params["gold"])
     condition = view_of(request.query_params.multi_items()).condition
     indexed = bench.indexed(gold)
@@ -408,7 +413,7 @@ def tested_part(bench: Bench, request: Request) -> Response:
 
 
 def _best(answer: SliceAnswer) -> list[str]:
-    """The systems of a slice, the best first."""
+    """The systems of a slice, best first."""
     return sorted(
         answer.systems, key=lambda name: (-(getattr(answer.systems[name], answer.score) or 0), name)
     )
@@ -420,12 +425,12 @@ def _words_of(view: View, attribute: str) -> str:
 
 
 class FacetValue(Struct, frozen=True):
-    """A value of an attribute, and how many gold mentions have it under all other conditions."""
+    """A value of an attribute, and how many gold mentions have it given all other conditions."""
 
     name: str
     label: str
     count: int
-    share: int  # of the most frequent value, in percent
+    share: int  # of the count of the most frequent value, in percent
     checked: bool
 
 
@@ -438,7 +443,7 @@ class ShownFacet(Struct, frozen=True):
 
 
 def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFacet]:
-    """Every attribute with its values, their counts and whether they are chosen."""
+    """Every attribute with its values, their counts and whether they are selected."""
     facets = []
     for attribute, counts in answer.facets.items():
         chosen = view.condition.comparisons(attribute) if view.condition else ()
@@ -452,17 +457,17 @@ def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFac
                 labels[name],
                 number,
                 round(100 * number / most),
-                any(name in one.values for one in chosen if one.operator == "="),
+                any(name in comparison.values for comparison in chosen if comparison.operator == "="),
             )
             for name, number in counts.items()
-            if number or any(name in one.values for one in chosen)
+            if number or any(name in comparison.values for comparison in chosen)
         )
         facets.append(ShownFacet(attribute, values, bool(chosen) or attribute in ("label", TOUGHNESS)))
     return facets
 
 
 def _choices(systems: list[str]) -> list[tuple[str, str]]:
-    """What can choose sentences."""
+    """The options for filtering sentences by outcome: a value and its title."""
     return [
         *((f"{name}:wrong", f"{name} wrong") for name in systems),
         ("split", "some right, some wrong"),
@@ -471,11 +476,11 @@ def _choices(systems: list[str]) -> list[tuple[str, str]]:
 
 
 def weak_page(bench: Bench, request: Request) -> Response:
-    """The slices on which a system misses most, or on which two systems differ."""
+    """The slices where a system misses the most, or where two systems differ."""
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
     found = weak(bench, request, None)
-    links = {one.where: View(parse(one.where)).query() for one in found.slices}
+    links = {weak_slice.where: View(parse(weak_slice.where)).query() for weak_slice in found.slices}
     return _render(
         bench, request, "weak", gold, found=found, links=links, names=list(indexed.index.systems),
         shapes=shapes_of(bench, gold),
@@ -483,14 +488,14 @@ def weak_page(bench: Bench, request: Request) -> Response:
 
 
 def saved_slice(bench: Bench, request: Request) -> Response:
-    """A saved slice."""
+    """The page of a saved slice."""
     gold = bench.gold(request.path_params["gold"])
     saved = bench.slice(gold, request.path_params["slug"])
     return slices_page(bench, request, parse(saved.conditions), saved)
 
 
 def sentences_page(bench: Bench, request: Request) -> Response:
-    """Sentences of a view, one after the other."""
+    """The sentences of a view, page by page."""
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     after = number_of(request, "after", -1, least=-1)
@@ -507,15 +512,15 @@ def sentences_page(bench: Bench, request: Request) -> Response:
 
 
 def _drawn_systems(bench: Bench, gold: Gold, index: SliceIndex, request: Request) -> list[str]:
-    """The systems under a sentence: those asked for, or the best."""
-    asked = [name for text in request.query_params.getlist("systems") for name in text.split(",")]
-    best = [one.system for one in bench.latest(gold) if one.system in index.systems]
+    """The systems shown under a sentence: the requested ones, or the best."""
+    requested = [name for text in request.query_params.getlist("systems") for name in text.split(",")]
+    best = [result.system for result in bench.latest(gold) if result.system in index.systems]
     best += [name for name in index.systems if name not in best]
-    return [name for name in asked if name in index.systems][:TRACKS] or best[:DRAWN]
+    return [name for name in requested if name in index.systems][:TRACKS] or best[:DRAWN]
 
 
 def sentence_page(bench: Bench, request: Request) -> Response:
-    """One sentence in its document, with its notes."""
+    """One sentence in the context of its document, with its notes."""
     gold = bench.gold(request.path_params["gold"])
     index = bench.indexed(gold).index
     text = request.path_params["number"]
@@ -527,8 +532,8 @@ def sentence_page(bench: Bench, request: Request) -> Response:
         own = documents[number]
         around = range(bisect_left(documents, own), bisect_right(documents, own))[:200]
     notes = bench.notes(gold)
-    drawn = [draw(index, one, notes=notes) if one == number else None for one in around]
-    plain = [" ".join(index.columns.words(one)) for one in around]
+    drawn = [draw(index, position, notes=notes) if position == number else None for position in around]
+    plain = [" ".join(index.columns.words(position)) for position in around]
     return _render(
         bench, request, "sentence", gold, number=number, around=list(zip(around, plain, drawn, strict=True)),
         shapes=shapes_of(bench, gold), last=index.columns.head.sentences - 1,
@@ -536,7 +541,7 @@ def sentence_page(bench: Bench, request: Request) -> Response:
 
 
 def worksheet_page(bench: Bench, request: Request) -> Response:
-    """All notes, and the scores without the flagged mentions."""
+    """All notes, and each system's recall without the mentions they flag."""
     gold = bench.gold(request.path_params["gold"])
     notes = bench.notes(gold)
     indexed = bench.shelf.indexed(gold)
@@ -544,12 +549,12 @@ def worksheet_page(bench: Bench, request: Request) -> Response:
     if indexed is not None:
         columns = indexed.index.columns
         for note in notes:
-            there = note.sentence < columns.head.sentences
-            if not there or sentence_sha(columns, note.sentence) != note.sentence_sha:
+            exists = note.sentence < columns.head.sentences
+            if not exists or sentence_sha(columns, note.sentence) != note.sentence_sha:
                 loose.append(note)
                 continue
-            said = columns.words(note.sentence)
-            texts[note.id] = " ".join(said if note.start is None else said[note.start : note.end])
+            tokens = columns.words(note.sentence)
+            texts[note.id] = " ".join(tokens if note.start is None else tokens[note.start : note.end])
         without = _without(
             indexed.index,
             [note for note in notes if note.id in texts and note.start is not None and note.system is None],
@@ -561,7 +566,7 @@ def worksheet_page(bench: Bench, request: Request) -> Response:
 
 
 def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float | None, float | None]]:
-    """Recall of every system, with and without the mentions that notes name."""
+    """The recall of every system, with and without the mentions that have notes."""
     flagged = {(note.sentence, note.start, note.end) for note in notes}
     spans = zip(
         *(index.columns.column("gold", name).tolist() for name in ("sentence", "start", "end")), strict=True
@@ -577,23 +582,23 @@ def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float 
 
 
 def gate_page(bench: Bench, request: Request) -> Response:
-    """What gate.toml and saved slices ask of the latest results."""
+    """Whether the latest results pass gate.toml and the floors of saved slices."""
     gold = bench.gold(request.path_params["gold"])
     outcome = bench.gate(gold)
     return _render(bench, request, "gate", gold, outcome=outcome)
 
 
 def evaluate_page(bench: Bench, request: Request) -> Response:
-    """Upload and evaluate."""
+    """The form for uploading predictions, and the list of evaluations."""
     gold = bench.gold(request.path_params["gold"])
     jobs = [shown_job(job, gold) for job in bench.store.jobs() if job.gold == gold.slug]
     states = Counter("needs you" if job.ways else job.state for job in jobs)
-    made = {
+    results = {
         number[1]: result
         for result in bench.store.results(gold.slug)
         if not result.gone and (number := re.search(r"-(\d+)\.json$", result.path))
     }
-    done = {job.id: made[str(job.id)] for job in jobs if job.state == "done" and str(job.id) in made}
+    done = {job.id: results[str(job.id)] for job in jobs if job.state == "done" and str(job.id) in results}
     waiting = [job.id for job in reversed(jobs) if job.state == "waiting"]
     return _render(
         bench, request, "evaluate", gold, jobs=jobs, options=OPTIONS, states=states, done=done,
@@ -603,24 +608,24 @@ def evaluate_page(bench: Bench, request: Request) -> Response:
 
 
 def report_page(bench: Bench, request: Request) -> Response:
-    """The report of one result, as it is; it brings its own policy."""
+    """The HTML report of one result, with the content security policy it needs."""
     from spanwise.reports.html.page import policy_of
 
-    one = bench.result(request.path_params["result"])
-    text = bench.shelf.report(one)
+    result = bench.result(request.path_params["result"])
+    text = bench.shelf.report(result)
     headers = {"content-security-policy": f"{policy_of(text)}; frame-ancestors 'none'"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
 def settings_page(bench: Bench, request: Request) -> Response:
-    """What is set, and how scripts ask."""
+    """The settings of the server, and how scripts connect to it."""
     return _render(
         bench, request, "settings", None, origin=str(request.base_url).rstrip("/"), path=str(bench.folder)
     )
 
 
 def static(bench: Bench, request: Request) -> Response:
-    """A stylesheet or script, by name."""
+    """A static file, by name."""
     name = request.path_params["name"]
     if name not in STATIC:
         raise NotHere("there is no such file.")
@@ -647,12 +652,12 @@ PAGES: dict[str, Callable[[Bench, Request], Response]] = {
     "/settings": settings_page,
     "/static/{name}": static,
 }
-FILES: dict[str, Callable[[Bench, Request], Response]] = {  # what pages list, to be saved
+FILES: dict[str, Callable[[Bench, Request], Response]] = {  # downloads
     "/g/{gold}/sentences.csv": mentions_csv,
     "/g/{gold}/sentences.jsonl": mentions_lines,
     "/g/{gold}.csv": leaderboard_csv,
 }
-COSTLY_PAGES = {  # pages that are as costly as an answer of the API
+COSTLY_PAGES = {  # pages scheduled like this costly API operation
     "/g/{gold}": "comparison",
     "/g/{gold}/history": "comparison",
     "/g/{gold}/compare/{a}/{b}": "comparison",
@@ -665,7 +670,7 @@ COSTLY_PAGES = {  # pages that are as costly as an answer of the API
     "/g/{gold}/sentences.jsonl": "worksheet",
     "/r/{result}": "weak",
 }
-JSON_PATHS = {  # the answer of the API behind each page
+JSON_PATHS = {  # the API operation behind each page
     "/index.json": "golds",
     "/g/{gold}/history.json": "results",
     "/g/{gold}/compare/{a}/{b}.json": "comparison",
@@ -681,4 +686,4 @@ JSON_PATHS = {  # the answer of the API behind each page
     "/r/{result}.json": "result",
     "/settings.json": "health",
 }
-PATHS = (*JSON_PATHS, *FILES, *PAGES)  # of all pages
+PATHS = (*JSON_PATHS, *FILES, *PAGES)

@@ -1,4 +1,4 @@
-"""Saved pages: a folder that shows chosen results to people without a server."""
+"""Static pages: save a folder of results so that it can be read without a server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spanwise.workbench import pages
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.store import Gold, Result
 
-PAIRED = 6  # systems that are compared with each other
+PAIRED = 6  # systems compared with each other
 REPORTED = 24  # results whose reports are saved
 
 _ADDRESS = re.compile(r'\b(href|src)="(/[^"#]*)(#[^"]*)?"')
@@ -35,22 +35,22 @@ class Saved(Struct, frozen=True):
 
 
 def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -> int:
-    """Save the pages of a folder of results, and give back how many there are.
+    """Save the pages of a folder of results as static files, and return the number of pages.
 
-    Leaderboards, histories, comparisons of the best systems, saved slices, gates and reports, with the
-    numbers of the server: its own functions draw them. `systems` chooses some of the systems.
+    The pages are leaderboards, histories, comparisons of the best systems, saved slices, gates and reports,
+    rendered by the same functions as on the server. `systems` limits them to some of the systems.
 
     Raises:
-        InputError: the folder holds no results, or `to` is already there.
+        InputError: the folder contains no results, or `to` already exists.
         ChoiceError: a system is unknown.
     """
     root, target = Path(folder), Path(to)
     if not root.is_dir():
         raise InputError(f"{folder}: there is no such folder.\nName the folder that holds result documents.")
     if target.exists():
-        raise InputError(f"{target}: this is already there.\nName a folder that does not exist yet.")
+        raise InputError(f"{target}: this already exists.\nName a folder that does not exist yet.")
     if not target.absolute().parent.is_dir():
-        raise InputError(f"{target}: there is no folder to write it in.\nMake {target.parent} first.")
+        raise InputError(f"{target}: the parent folder does not exist.\nCreate {target.parent} first.")
     if not os.access(root, os.W_OK):
         raise ChoiceError(f"{root}: the folder is read-only, so it cannot be indexed.\nCopy it first.")
     bench = Bench(root, bundled=True)
@@ -58,7 +58,7 @@ def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -
         bench.watcher.scan()
         saved = list(_pages(bench, systems))
         if len(saved) < 2:
-            raise InputError(f"{root}: the folder holds no results.\nPut documents of --json there.")
+            raise InputError(f"{root}: the folder contains no results.\nAdd documents written with --json.")
         saved += [
             Saved(f"/static/{name}", f"static/{name}", _text(bench, "/static/{name}", name=name))
             for name in pages.STATIC
@@ -66,19 +66,19 @@ def bundle(folder: str | Path, to: str | Path, *, systems: Sequence[str] = ()) -
         ]
     finally:
         bench.store.close()
-    files = {one.address: one.file for one in saved}
-    half = Path(tempfile.mkdtemp(prefix=".spanwise-", dir=target.absolute().parent))
+    files = {page.address: page.file for page in saved}
+    staging = Path(tempfile.mkdtemp(prefix=".spanwise-", dir=target.absolute().parent))
     try:
-        for one in saved:
-            file = half / one.file
+        for page in saved:
+            file = staging / page.file
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(_linked(one, files) if one.file.endswith(".html") else one.text)
-        half.chmod(0o755)
-        half.rename(target)
+            file.write_bytes(_linked(page, files) if page.file.endswith(".html") else page.text)
+        staging.chmod(0o755)
+        staging.rename(target)
     except BaseException:
-        shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
         raise
-    return sum(one.file.endswith(".html") for one in saved)
+    return sum(page.file.endswith(".html") for page in saved)
 
 
 def _pages(bench: Bench, systems: Sequence[str]) -> Iterator[Saved]:
@@ -89,14 +89,14 @@ def _pages(bench: Bench, systems: Sequence[str]) -> Iterator[Saved]:
             raise unknown("system", name, sorted(names))
     yield Saved("/", "index.html", _text(bench, "/", query={"all": ""}))
     for gold in golds:
-        chosen = [one for one in bench.latest(gold) if not systems or one.system in systems]
+        chosen = [result for result in bench.latest(gold) if not systems or result.system in systems]
         yield from _of_gold(bench, gold, chosen)
 
 
 def _of_gold(bench: Bench, gold: Gold, chosen: Sequence[Result]) -> Iterator[Saved]:
     home, at = f"/g/{gold.slug}", f"g/{gold.slug}"
     yield Saved(home, f"{at}/index.html", _text(bench, "/g/{gold}", gold=gold.slug))
-    listed = {"systems": ",".join(one.system for one in chosen)}
+    listed = {"systems": ",".join(result.system for result in chosen)}
     yield Saved(
         f"{home}/history", f"{at}/history.html", _text(bench, "/g/{gold}/history", listed, gold=gold.slug)
     )
@@ -109,9 +109,9 @@ def _of_gold(bench: Bench, gold: Gold, chosen: Sequence[Result]) -> Iterator[Sav
     if bench.shelf.indexed(gold) is not None:
         for name, page in (("slices", "/g/{gold}/slices"), ("weak", "/g/{gold}/weak")):
             yield Saved(f"{home}/{name}", f"{at}/{name}.html", _text(bench, page, gold=gold.slug))
-        for one in bench.store.slices(gold.slug):
-            text = _text(bench, "/g/{gold}/slices/{slug}", gold=gold.slug, slug=one.slug)
-            yield Saved(f"{home}/slices/{one.slug}", f"{at}/slice-{one.slug}.html", text)
+        for saved in bench.store.slices(gold.slug):
+            text = _text(bench, "/g/{gold}/slices/{slug}", gold=gold.slug, slug=saved.slug)
+            yield Saved(f"{home}/slices/{saved.slug}", f"{at}/slice-{saved.slug}.html", text)
     for name in ("worksheet", "gate"):
         yield Saved(
             f"{home}/{name}", f"{at}/{name}.html", _text(bench, f"/g/{{gold}}/{name}", gold=gold.slug)
@@ -122,7 +122,7 @@ def _of_gold(bench: Bench, gold: Gold, chosen: Sequence[Result]) -> Iterator[Sav
 
 
 def _text(bench: Bench, path: str, query: dict[str, str] | None = None, **named: str) -> bytes:
-    """What the server would answer."""
+    """The page that the server would send."""
     scope = {
         "type": "http", "method": "GET", "path": path, "headers": [], "path_params": named,
         "query_string": urlencode(query or {}).encode(), "server": ("127.0.0.1", 0), "scheme": "http",
@@ -130,17 +130,17 @@ def _text(bench: Bench, path: str, query: dict[str, str] | None = None, **named:
     return bytes(pages.PAGES[path](bench, Request(scope)).body)
 
 
-def _linked(one: Saved, files: dict[str, str]) -> bytes:
-    """The page with addresses of other files of the bundle; links that lead to no file are removed."""
-    here = Path(one.file).parent
+def _linked(page: Saved, files: dict[str, str]) -> bytes:
+    """The page with links changed to relative paths within the bundle; other links are removed."""
+    folder = Path(page.file).parent
 
-    def there(match: re.Match[str]) -> str:
+    def relative(match: re.Match[str]) -> str:
         name, address, part = match[1], html.unescape(match[2]), match[3] or ""
         file = files.get(address) or files.get(address.partition("?")[0] if address == "/?all" else address)
         if file is None:
             return ""
-        return f'{name}="{os.path.relpath(file, here)}{part}"'
+        return f'{name}="{os.path.relpath(file, folder)}{part}"'
 
-    if one.file.startswith("r/"):
-        return one.text
-    return _ADDRESS.sub(there, one.text.decode()).encode()
+    if page.file.startswith("r/"):
+        return page.text
+    return _ADDRESS.sub(relative, page.text.decode()).encode()

@@ -1,4 +1,4 @@
-"""The database: results, notes, saved slices and jobs. The only file with SQL."""
+"""The database of results, notes, saved slices and jobs; the only module that contains SQL."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from msgspec import Struct, field
 from spanwise.alignment import TokenDifference
 from spanwise.errors import InputError
 
-RUN_TAGS = ("run", "seed")  # the tags by which runs of one system differ
+RUN_TAGS = ("run", "seed")  # the tags that distinguish runs of the same system
 
-# Each step takes a file from the version of its place to the next one; they are never changed, only added.
+# Step N migrates a database from version N to N + 1. Append new steps; never change existing ones.
 MIGRATIONS = (
     """
     CREATE TABLE gold (slug TEXT PRIMARY KEY, body TEXT NOT NULL);
@@ -43,9 +43,9 @@ MIGRATIONS = (
         total INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
     """,
     "ALTER TABLE slice ADD COLUMN at REAL NOT NULL DEFAULT 0;",
-    "DELETE FROM file;",  # every document is read again: the board holds more scores
+    "DELETE FROM file;",  # forces every document to be read again, since boards now hold more scores
     "ALTER TABLE note ADD COLUMN system TEXT;",
-    # Counts per unit are kept apart, so that a list of results is small.
+    # Counts per unit are kept in their own table so that listing results stays fast.
     """
     CREATE TABLE IF NOT EXISTS units (
         result INTEGER, name TEXT, packed TEXT NOT NULL, PRIMARY KEY (result, name));
@@ -61,7 +61,7 @@ Bounds: TypeAlias = tuple[float | None, float | None]
 
 
 class Gold(Struct, frozen=True, kw_only=True):
-    """A gold file: results over it can be compared."""
+    """A gold file; results for the same gold can be compared."""
 
     slug: str
     name: str
@@ -76,7 +76,7 @@ class Gold(Struct, frozen=True, kw_only=True):
 
 
 class WatchedFile(Struct, frozen=True):
-    """A file of the folder, as it was when it was last looked at."""
+    """A file in the folder, as it was when last scanned."""
 
     path: str
     size: int
@@ -87,7 +87,7 @@ class WatchedFile(Struct, frozen=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """What the leaderboard shows of one system in one document; everything else is read from the document."""
+    """What the leaderboard shows for one system of a document; the rest is read from the document itself."""
 
     scores: Mapping[str, float | None]  # the primary scores by name, and recall as "tough/SUBSET"
     intervals: Mapping[str, Bounds] = field(default_factory=dict)
@@ -97,21 +97,21 @@ class Board(Struct, frozen=True, kw_only=True):
     costs: str | None = None
     signature: str = ""
     made_at: float = 0.0
-    counted: tuple[str, ...] = ()  # of "exact" and "fair" those whose counts per unit are kept
+    counted: tuple[str, ...] = ()  # which of "exact" and "fair" have stored counts per unit
 
 
 class ReadResult(Struct, frozen=True):
-    """One system as it was read from a document."""
+    """One system's results as read from a document, not yet stored."""
 
     system: str
     gold: str
     sha256: str
     board: Board
-    counts: Mapping[str, str]  # per unit, packed
+    counts: Mapping[str, str]  # packed counts per unit, by name
 
 
 class Result(Struct, frozen=True):
-    """One system in one document."""
+    """The stored results of one system in one document."""
 
     id: int
     path: str
@@ -123,24 +123,24 @@ class Result(Struct, frozen=True):
 
 
 class PooledRuns(Struct, frozen=True):
-    """The runs of one system that are the same in everything but their seed, or a single result."""
+    """Runs of one system that differ only in their run or seed tags, or a single result."""
 
     runs: tuple[Result, ...]  # the newest last
 
     @property
     def result(self) -> Result:
-        """The newest run, which stands for all."""
+        """The newest run, which represents the pool."""
         return self.runs[-1]
 
     @property
     def id(self) -> int:
-        """The number of that run."""
+        """The id of the newest run."""
         return self.result.id
 
     def mean(self, values: Sequence[float | None]) -> float | None:
-        """The mean over runs; undefined where it is for one of them."""
-        known = [value for value in values if value is not None]
-        return sum(known) / len(known) if len(known) == len(values) else None
+        """The mean over runs; None if the value of any run is undefined."""
+        defined = [value for value in values if value is not None]
+        return sum(defined) / len(defined) if len(defined) == len(values) else None
 
     def score(self, name: str) -> float | None:
         """The mean of a score."""
@@ -153,19 +153,19 @@ class PooledRuns(Struct, frozen=True):
 
     @property
     def names(self) -> Sequence[str]:
-        """The scores that the board has."""
+        """The names of the scores on the board."""
         return tuple(self.result.board.scores)
 
     def deviation(self, score: str) -> float | None:
-        """The standard deviation of a score over runs."""
-        known = [value for run in self.runs if (value := run.board.scores.get(score)) is not None]
-        return stdev(known) if len(known) > 1 else None
+        """The standard deviation of a score over runs; None with fewer than two defined values."""
+        defined = [value for run in self.runs if (value := run.board.scores.get(score)) is not None]
+        return stdev(defined) if len(defined) > 1 else None
 
 
 def pooled(results: Sequence[Result]) -> list[PooledRuns]:
-    """Results in the order they came, with runs pooled: those of one system whose tags differ in run or seed.
+    """Pool results of the same system whose tags differ only in run or seed; ordered by their newest run.
 
-    A run that was made again counts once, with its newest result.
+    A run that was repeated counts once, with its newest result.
     """
     pools: dict[tuple[object, ...], dict[tuple[str, ...], Result]] = {}
     for result in results:
@@ -176,7 +176,7 @@ def pooled(results: Sequence[Result]) -> list[PooledRuns]:
         runs.pop(run, None)
         runs[run] = result
     pools_of_runs = [PooledRuns(tuple(runs.values())) for runs in pools.values()]
-    return sorted(pools_of_runs, key=lambda one: one.id)
+    return sorted(pools_of_runs, key=lambda pool: pool.id)
 
 
 class Slice(Struct, frozen=True):
@@ -193,7 +193,7 @@ class Slice(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """What a person said of a mention; bound to the text of its sentence."""
+    """A person's note on a mention, tied to the text of its sentence by a hash."""
 
     id: int
     gold: str
@@ -207,11 +207,11 @@ class Note(Struct, frozen=True):
     by: str
     version: int
     at: float
-    system: str | None = None  # whose prediction it is about; None where it is about gold
+    system: str | None = None  # whose prediction it is about; None if it is about gold
 
 
 class JobOptions(Struct, frozen=True, kw_only=True):
-    """What a job evaluates, and how."""
+    """The upload that a job evaluates, and the options to use."""
 
     upload: str
     name: str
@@ -220,7 +220,7 @@ class JobOptions(Struct, frozen=True, kw_only=True):
 
 
 class EvaluationJob(Struct, frozen=True):
-    """An evaluation in a child process."""
+    """An evaluation that runs in a child process."""
 
     id: int
     gold: str
@@ -232,15 +232,15 @@ class EvaluationJob(Struct, frozen=True):
     total: int
     error: str
     at: float
-    difference: TokenDifference | None = None  # where the tokens of the upload first differ from gold
+    difference: TokenDifference | None = None  # the first difference between the upload's tokens and gold
 
 
 class Changed(Exception):
-    """Someone else changed or removed what was to be changed."""
+    """The row to be changed has been changed or removed by someone else."""
 
 
 class Exists(Exception):
-    """Something of this name already exists."""
+    """Something with this name already exists."""
 
 
 T = TypeVar("T", bound=Struct)
@@ -251,10 +251,10 @@ class Store:
 
     def __init__(self, path: Path, *, read_only: bool = False, patience: float = 5.0) -> None:
         self.path, self.read_only = path, read_only
-        self.stuck = ""  # why the last write did not begin
+        self.stuck = ""  # why the last write could not start
         self._lock = threading.RLock()
-        self._results: dict[str, list[Result]] = {}  # as they were last read
-        self._results_version: tuple[int, int] | None = None  # written by others, by us
+        self._results: dict[str, list[Result]] = {}  # by gold, as last read
+        self._results_version: tuple[int, int] | None = None  # counts writes by others and by us
         self._results_changed = 0
         mode = "ro" if read_only else "rwc"
         self._db = sqlite3.connect(
@@ -265,14 +265,14 @@ class Store:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
         if read_only and self._version() < len(MIGRATIONS):
-            self._db = _in_memory(self._db)  # the file of an older version is left as it is
+            self._db = _in_memory(self._db)  # leave the older file unchanged
         self._migrate()
         if read_only:
             self._db.execute("PRAGMA query_only=ON")
 
     @classmethod
     def opened(cls, path: Path, *, read_only: bool = False) -> Store:
-        """The database, only for reading where another program keeps it locked for longer than we wait."""
+        """Open the database, or open it read-only if another program keeps it locked."""
         try:
             return cls(path, read_only=read_only)
         except sqlite3.OperationalError:
@@ -295,7 +295,7 @@ class Store:
             self._db.executescript(steps)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self._db.close()
 
     @contextmanager
@@ -321,28 +321,28 @@ class Store:
     # ---- golds, files, results
 
     def golds(self) -> list[Gold]:
-        """All golds, by name."""
+        """All golds, sorted by slug."""
         return [
             msgspec.json.decode(body, type=Gold)
             for (body,) in self._rows("SELECT body FROM gold ORDER BY slug")
         ]
 
     def gold(self, slug: str) -> Gold | None:
-        """One gold."""
+        """Return the gold with this slug, or None."""
         rows = self._rows("SELECT body FROM gold WHERE slug=?", [slug])
         return msgspec.json.decode(rows[0][0], type=Gold) if rows else None
 
     def put_gold(self, gold: Gold) -> None:
-        """Add a gold or replace what is known of it."""
+        """Add or replace a gold."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO gold VALUES (?, ?)", (gold.slug, _json(gold)))
 
     def files(self) -> dict[str, WatchedFile]:
-        """All files that were looked at."""
+        """All scanned files, by path."""
         return {row[0]: WatchedFile(*row) for row in self._rows("SELECT * FROM file")}
 
     def put_file(self, file: WatchedFile, results: Sequence[ReadResult] = ()) -> None:
-        """A file as it is now, with the results that it holds."""
+        """Add or replace a file and the results it contains."""
         with self._writing() as db:
             db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)", _values(file))
             self._results_changed += 1
@@ -363,14 +363,14 @@ class Store:
                 )
 
     def remove_file(self, path: str) -> None:
-        """A file that vanished; its results stay, as gone."""
+        """Remove a deleted file; its results are kept but marked as gone."""
         with self._writing() as db:
             self._results_changed += 1
             db.execute("DELETE FROM file WHERE path=?", (path,))
             db.execute("UPDATE result SET gone=1 WHERE path=?", (path,))
 
     def results(self, gold: str) -> list[Result]:
-        """The results over one gold, the oldest first."""
+        """The results for one gold, oldest first."""
         with self._lock:
             version = int(self._rows("PRAGMA data_version")[0][0]), self._results_changed
             if version != self._results_version:
@@ -381,12 +381,12 @@ class Store:
             return list(self._results[gold])
 
     def result(self, number: int) -> Result | None:
-        """One result."""
+        """Return the result with this number, or None."""
         rows = self._rows("SELECT * FROM result WHERE id=?", [number])
         return _result(rows[0]) if rows else None
 
     def counts(self, result: int, name: str) -> str:
-        """The exact or fair counts per unit of a result, packed."""
+        """The packed counts per unit of a result; `name` is "exact" or "fair"."""
         packed: str = self._rows("SELECT packed FROM units WHERE result=? AND name=?", [result, name])[0][0]
         return packed
 
@@ -397,12 +397,12 @@ class Store:
         return [Slice(*row) for row in self._rows("SELECT * FROM slice WHERE gold=? ORDER BY slug", [gold])]
 
     def slice(self, gold: str, slug: str) -> Slice | None:
-        """One saved slice."""
+        """Return a saved slice, or None."""
         rows = self._rows("SELECT * FROM slice WHERE gold=? AND slug=?", [gold, slug])
         return Slice(*rows[0]) if rows else None
 
     def put_slice(self, one: Slice) -> Slice:
-        """Save a slice; `version` must be that of the one it replaces, 0 for a new one."""
+        """Save a slice; its `version` must be that of the slice it replaces, or 0 for a new one."""
         with self._writing() as db:
             row = db.execute(
                 "SELECT version, at FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
@@ -419,7 +419,7 @@ class Store:
         return saved
 
     def remove_slice(self, gold: str, slug: str, version: int) -> None:
-        """Delete a slice that was not changed since `version`."""
+        """Delete a slice, unless it has changed since `version`."""
         with self._writing() as db:
             done = db.execute(
                 "DELETE FROM slice WHERE gold=? AND slug=? AND version=?", (gold, slug, version)
@@ -428,31 +428,31 @@ class Store:
             raise Changed("the slice has changed.\nReload it and try again.")
 
     def replace_slices(self, gold: str, slices: Sequence[Slice]) -> None:
-        """Take the slices of a file that was edited; those that are as they were keep their version."""
-        known = {one.slug: one for one in self.slices(gold)}
+        """Replace the slices of a gold with those of an edited file; unchanged slices keep their version."""
+        current = {new.slug: new for new in self.slices(gold)}
         with self._writing() as db:
             db.execute("DELETE FROM slice WHERE gold=?", (gold,))
-            for one in slices:
-                before = known.get(one.slug)
+            for new in slices:
+                before = current.get(new.slug)
                 at = before.at if before else time.time()
                 version = before.version if before else 0
-                same = before is not None and msgspec.structs.replace(one, version=version, at=at) == before
-                kept = msgspec.structs.replace(one, version=version + (not same), at=at)
-                db.execute("INSERT INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(kept))
+                same = before is not None and msgspec.structs.replace(new, version=version, at=at) == before
+                row = msgspec.structs.replace(new, version=version + (not same), at=at)
+                db.execute("INSERT INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(row))
 
     # ---- notes
 
     def notes(self, gold: str) -> list[Note]:
-        """The notes on a gold, the oldest first."""
+        """The notes on a gold, oldest first."""
         return [Note(*row) for row in self._rows("SELECT * FROM note WHERE gold=? ORDER BY id", [gold])]
 
     def note(self, number: int) -> Note | None:
-        """One note."""
+        """Return the note with this number, or None."""
         rows = self._rows("SELECT * FROM note WHERE id=?", [number])
         return Note(*rows[0]) if rows else None
 
     def add_note(self, note: Note) -> Note:
-        """Keep a new note; its number is given here."""
+        """Add a note and return it with its new number."""
         with self._writing() as db:
             cursor = db.execute(
                 'INSERT INTO note (gold, sentence, sentence_sha, start, "end", label, tag, text, "by", '
@@ -465,7 +465,7 @@ class Store:
         return added
 
     def change_note(self, number: int, version: int, *, tag: str, text: str, by: str) -> Note:
-        """Change a note that was not changed since `version`."""
+        """Change a note, unless it has changed since `version`."""
         with self._writing() as db:
             done = db.execute(
                 'UPDATE note SET tag=?, text=?, "by"=?, version=version+1, at=? WHERE id=? AND version=?',
@@ -477,7 +477,7 @@ class Store:
         return note
 
     def remove_note(self, number: int, version: int) -> None:
-        """Remove a note that was not changed since `version`."""
+        """Remove a note, unless it has changed since `version`."""
         with self._writing() as db:
             done = db.execute("DELETE FROM note WHERE id=? AND version=?", (number, version)).rowcount
         if not done:
@@ -486,16 +486,16 @@ class Store:
     # ---- jobs
 
     def jobs(self) -> list[EvaluationJob]:
-        """The latest jobs, the newest first."""
+        """The latest jobs, newest first."""
         return [_job(row) for row in self._rows("SELECT * FROM job ORDER BY id DESC LIMIT 50")]
 
     def job(self, number: int) -> EvaluationJob | None:
-        """One job."""
+        """Return the job with this number, or None."""
         rows = self._rows("SELECT * FROM job WHERE id=?", [number])
         return _job(rows[0]) if rows else None
 
     def add_job(self, gold: str, system: str, body: JobOptions) -> EvaluationJob:
-        """A new job, which waits."""
+        """Add a job in the state "waiting"."""
         with self._writing() as db:
             cursor = db.execute(
                 "INSERT INTO job (gold, system, body, state, at) VALUES (?, ?, ?, 'waiting', ?)",
@@ -510,7 +510,7 @@ class Store:
         self, number: int, state: str, *, step: str = "", done: int = 0, total: int = 0, error: str = "",
         difference: TokenDifference | None = None,
     ) -> None:  # fmt: skip
-        """What became of a job."""
+        """Update the state and progress of a job."""
         shown = "" if difference is None else _json(difference)
         with self._writing() as db:
             db.execute(
@@ -519,17 +519,17 @@ class Store:
             )
 
     def uploads(self) -> set[str]:
-        """The uploads that jobs are about."""
+        """The names of the uploads that belong to jobs."""
         return {_job(row).body.upload for row in self._rows("SELECT * FROM job")}
 
     def interrupt_jobs(self) -> None:
-        """Jobs that ran when the server ended are interrupted; their uploads are still there."""
+        """Mark the jobs of an earlier server as interrupted; their uploads are kept."""
         with self._writing() as db:
             db.execute("UPDATE job SET state='interrupted' WHERE state IN ('running', 'waiting')")
 
 
 def _in_memory(file: sqlite3.Connection) -> sqlite3.Connection:
-    """A copy of a database, which can be changed."""
+    """Return a modifiable in-memory copy of a database."""
     copy = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     file.backup(copy)
     file.close()
@@ -557,6 +557,6 @@ def _job(row: Sequence[Any]) -> EvaluationJob:
 
 
 def _changed(note: Note | None) -> Changed:
-    """That a note is not what it was when it was read."""
-    who = "was removed" if note is None else f"was changed by {note.by or 'someone else'}: {note.text!r}"
-    return Changed(f"the note {who}.\nReload it and try again.")
+    """The error for a note that has changed or disappeared since it was read."""
+    what = "was removed" if note is None else f"was changed by {note.by or 'someone else'}: {note.text!r}"
+    return Changed(f"the note {what}.\nReload it and try again.")

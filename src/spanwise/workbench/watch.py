@@ -1,4 +1,4 @@
-"""The folder, scanned every second: files that were added, changed or removed."""
+"""Watch a folder: once a second, find the files that were added, changed or removed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from spanwise.evaluation.columns import MentionColumns
 from spanwise.reports._wording import slice_title
 from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 
-PRIVATE = ".spanwise"  # the folder of the workbench inside the folder of results
-COLUMNS = f"{PRIVATE}/columns"  # where the workbench itself keeps the columns of uploads
-PATIENCE = 5.0  # seconds for which a file that cannot be read may still be growing
-FIRST_LOOK = 1.5  # seconds until pages are answered, however much there is to look at
+PRIVATE = ".spanwise"  # the workbench's own folder inside the folder of results
+COLUMNS = f"{PRIVATE}/columns"  # where the workbench stores the columns of uploads
+PATIENCE = 5.0  # seconds after which an unreadable file is no longer assumed to be still growing
+FIRST_LOOK = 1.5  # seconds to wait for the first scan before serving pages
 
 
 class Event(Struct, frozen=True):
-    """An event that pages should be told of."""
+    """An event to send to open pages."""
 
     id: int
     kind: str  # result, job, note, slice, gold
@@ -42,10 +42,10 @@ class Event(Struct, frozen=True):
 
 
 class BenchEvents:
-    """The latest events, by number.
+    """The latest events, numbered.
 
-    Numbers begin with the moment at which the server started, so that a page that saw an earlier server is
-    told everything that happened since.
+    Numbering starts at the server's start time in milliseconds, so that a page opened under an earlier
+    server receives everything that has happened since.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class BenchEvents:
             self._kept.append(Event(self.last, kind, gold, text))
 
     def after(self, number: int) -> list[Event]:
-        """Those that came later than the event of this number."""
+        """The events after the one with this number."""
         with self._lock:
             return [event for event in self._kept if event.id > number]
 
@@ -73,14 +73,14 @@ class Watcher:
         self, folder: Path, store: Store, events: BenchEvents, *, also: Callable[[], None] = lambda: None
     ) -> None:
         self.folder, self.store, self.events = folder, store, events
-        self._also = also  # what else is looked at every second
-        self._doubtful: dict[str, tuple[int, float]] = {}  # size, and when it was first found so
-        self.looked = threading.Event()  # whether every file was looked at once
+        self._also = also  # called after every scan
+        self._doubtful: dict[str, tuple[int, float]] = {}  # size, and since when
+        self.looked = threading.Event()  # set after the first full scan
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Look at the folder now and every second; pages of a large one are answered meanwhile."""
+        """Start scanning every second; return after the first scan or, in a large folder, before it ends."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
         self.looked.wait(FIRST_LOOK)
@@ -93,7 +93,7 @@ class Watcher:
 
     def _run(self) -> None:
         while True:
-            # Where the disk is full or another program keeps the database locked, it is looked at again.
+            # If the disk is full or another program has locked the database, try again at the next scan.
             with suppress(OSError, sqlite3.OperationalError):
                 self.scan()
             self.looked.set()
@@ -101,24 +101,24 @@ class Watcher:
                 return
 
     def scan(self) -> None:
-        """Look at every file once; only those whose size or time changed are opened."""
-        known = self.store.files()
-        there = set()
-        # The oldest first: numbers of results tell their order, whatever clocks say later.
-        for path, size, mtime_ns in sorted(_files(self.folder), key=lambda one: (one[2], one[0])):
+        """Scan the folder once; only files whose size or modification time changed are opened."""
+        previous = self.store.files()
+        present = set()
+        # Oldest first, so that result numbers reflect their order even if clocks change later.
+        for path, size, mtime_ns in sorted(_files(self.folder), key=lambda file: (file[2], file[0])):
             if self._stop.is_set():
                 return
-            there.add(path)
-            before = known.get(path)
+            present.add(path)
+            before = previous.get(path)
             if before is not None and (before.size, before.mtime_ns) == (size, mtime_ns):
                 continue
             try:
                 self._look(path, size, mtime_ns)
-            except OSError:  # it was removed while we looked
+            except OSError:  # removed during the scan
                 continue
-        for path in known.keys() - there:
+        for path in previous.keys() - present:
             self.store.remove_file(path)
-            self.events.tell("result", known[path].gold, f"{path} is gone")
+            self.events.tell("result", previous[path].gold, f"{path} is gone")
         self._also()
 
     def _look(self, path: str, size: int, mtime_ns: int) -> None:
@@ -147,8 +147,8 @@ class Watcher:
             self.store.put_file(WatchedFile(path, size, mtime_ns, "other"))
             return
         gold = gold_of(document)
-        known = self.store.gold(gold.slug)
-        if known is None or (known.path is None and gold.path is not None):
+        stored = self.store.gold(gold.slug)
+        if stored is None or (stored.path is None and gold.path is not None):
             self.store.put_gold(gold)
         digest = hashlib.sha256(full.read_bytes()).hexdigest()
         rows = [
@@ -165,7 +165,7 @@ class Watcher:
         self.events.tell("result", gold.slug, f"{', '.join(document.systems)} in {path}")
 
     def _may_grow(self, path: str, size: int) -> bool:
-        """Whether a file that cannot be read may still be being written."""
+        """Whether an unreadable file may still be in the process of being written."""
         before, since = self._doubtful.get(path, (-1, 0.0))
         if before != size:
             self._doubtful[path] = (size, time.monotonic())
@@ -177,39 +177,39 @@ class Watcher:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Documents and columns of the folder and those inside it; not those whose names begin with a dot.
+    """Documents and columns in the folder and its subfolders, except those whose names begin with a dot.
 
-    Of the folder of the workbench only the columns of uploads are looked at.
+    In the workbench's own folder, only the columns of uploads are included.
     """
-    for here, folders, names in chain(os.walk(folder), os.walk(folder / COLUMNS)):
+    for parent, folders, names in chain(os.walk(folder), os.walk(folder / COLUMNS)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if name.startswith(".") or not name.endswith((".json", ".npz")):
                 continue
-            full = Path(here, name)
+            full = Path(parent, name)
             try:
                 if full.is_symlink() and not full.resolve().is_relative_to(folder):
                     continue
-                told = full.stat()
+                stat = full.stat()
             except OSError:
                 continue
-            yield full.relative_to(folder).as_posix(), told.st_size, told.st_mtime_ns
+            yield full.relative_to(folder).as_posix(), stat.st_size, stat.st_mtime_ns
 
 
 def slug_of(name: str, digest: str | None) -> str:
-    """The name of a gold in addresses: what it is called, and the beginning of its hash."""
+    """The name of a gold in URLs: its own name and the first characters of its hash."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:40] or "gold"
     return f"{plain}-{(digest or hashlib.sha256(name.encode()).hexdigest())[:8]}"
 
 
 def gold_of(document: Evaluation) -> Gold:
-    """What a document says of its gold file."""
-    told = next(row for row in document.inputs if row.role == "gold")
+    """Describe the gold file of a document."""
+    source = next(row for row in document.inputs if row.role == "gold")
     return Gold(
-        slug=slug_of(document.dataset.name, told.sha256),
+        slug=slug_of(document.dataset.name, source.sha256),
         name=document.dataset.name,
-        sha256=told.sha256 or "",
-        path=told.path,
+        sha256=source.sha256 or "",
+        path=source.path,
         train=tuple(row.path for row in document.inputs if row.role == "train" and row.path),
         sentences=document.dataset.sentences,
         mentions=document.dataset.mentions,
@@ -220,15 +220,15 @@ def gold_of(document: Evaluation) -> Gold:
 
 
 def board_of(document: Evaluation, name: str, system: SystemScores, made_at: float) -> Board:
-    """What the leaderboard shows of one system."""
+    """What the leaderboard shows for one system."""
     scores = {score: system.primary(score) for score in PRIMARY}
-    scores |= {f"tough/{name}": one.overall.recall for name, one in system.tough.items()}
+    scores |= {f"tough/{name}": scored.overall.recall for name, scored in system.tough.items()}
     ends = {score: system.primary_ends(score) for score in PRIMARY}
     return Board(
         scores=scores,
         intervals={score: pair for score, pair in ends.items() if pair is not None},
         primary=document.settings.primary or "f1",
-        labels={label: one.f1 for label, one in system.exact.labels.items()},
+        labels={label: scored.f1 for label, scored in system.exact.labels.items()},
         tags=document.settings.tags,
         costs=_costs(system),
         signature=document.signature,
@@ -238,7 +238,7 @@ def board_of(document: Evaluation, name: str, system: SystemScores, made_at: flo
 
 
 def counts_of(document: Evaluation, name: str) -> dict[str, str]:
-    """The counts per unit of one system that tests on the board are made of, packed."""
+    """The packed counts per unit of one system, used for tests on the leaderboard."""
     entries = [] if document.units is UNSET else document.units.systems.get(name, ())
     return {
         entry.name: msgspec.json.encode([entry]).decode()
@@ -248,7 +248,7 @@ def counts_of(document: Evaluation, name: str) -> dict[str, str]:
 
 
 def _costs(system: SystemScores) -> str | None:
-    """The slice that costs a system most, in words."""
+    """The title of the slice that costs a system the most."""
     if not system.slices:
         return None
     first = system.slices[0]
