@@ -1,4 +1,4 @@
-"""Files as bytes, unpacked and checked, written whole or not at all; other text files as strings."""
+"""Open files: unpack and check their bytes, read small text files, and write files atomically."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"
 _FOREIGN_MAGIC = {b"PK\x03\x04": "a zip archive", b"BZh": "a bzip2 file", b"%PDF": "a PDF document"}
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _NO_TEXT = (*MAGIC, *_FOREIGN_MAGIC, *_WIDE)
-_HEAD = 1 << 16  # bytes by which a format is recognised
-_HELD = 1 << 26  # the most bytes of such a file that are held between recognising and reading it
+_HEAD = 1 << 16  # bytes from which a format is recognised
+_HELD = 1 << 26  # keep up to this many bytes of a packed or encoded file between recognising and reading it
 
 
 class File:
-    """A file to be read: its path as given, its bytes unpacked, and the hash of the bytes as stored."""
+    """A file to read: its path as given, its unpacked bytes, and the hash of its bytes on disk."""
 
     def __init__(
         self, path: str | os.PathLike[str], *, encoding: str | None = None, unpacked: int = 1 << 26
     ) -> None:
         self.path = os.fspath(path)
         self.encoding = encoding
-        self.recognised: Format | None = None  # by `format_of`, which asks every format once
-        self.first_line = 0  # of a part of a file; 0 for a whole one
+        self.recognised: Format | None = None  # set by `format_of`, so that formats are tried only once
+        self.first_line = 0  # for a part of a file; 0 for a whole file
         self._most = unpacked
         self._hash = hashlib.sha256()
-        self._sha256: str | None = None  # once all bytes were read
-        self._bytes: bytes | None = None  # as they are stored, where they are held
-        self._begun: io.FileIO | None = None  # the stream whose first bytes were looked at
+        self._sha256: str | None = None  # set once all bytes have been read
+        self._bytes: bytes | None = None  # the bytes on disk, if they are kept in memory
+        self._begun: io.FileIO | None = None  # the open stream from which the head was read
         self._is_pipe = is_pipe(self.path)
         if not self._is_pipe:
             self._check()
 
     def __del__(self) -> None:
-        # Of a file that was looked at and never read.
+        # The file may have been recognised but never read.
         if (begun := self.__dict__.get("_begun")) is not None:
             begun.close()
 
@@ -66,9 +66,9 @@ class File:
         encoding: str | None = None,
         unpacked: int = 1 << 26,
     ) -> File:
-        """A file that has this path and these bytes, whatever is on the disk; they are not hashed again.
+        """A file with this path and these bytes, whatever is on disk; not hashed if `sha256` is given.
 
-        A part of a file of lines knows its first line.
+        `first_line` is the number of the first line if the bytes are a part of a file.
         """
         file = cls("-", encoding=encoding, unpacked=unpacked)
         file.path, file._bytes, file.first_line, file._sha256 = os.fspath(path), data, first_line, sha256
@@ -79,18 +79,18 @@ class File:
 
     @property
     def name(self) -> str:
-        """The file's name without folder and without the suffix of its compression."""
+        """The file's name without its folder and without the suffix of a compressed file."""
         path = Path(self.path)
         return path.stem if path.suffix in PACKED else path.name
 
     @cached_property
     def suffix(self) -> str:
-        """The last suffix before that of the compression, in lower case."""
+        """The last suffix, ignoring that of a compressed file, in lower case."""
         return Path(self.name).suffix.lower()
 
     @property
     def is_folder(self) -> bool:
-        return not self._is_pipe and os.path.isdir(self.path)  # noqa: PTH112 - faster, and asked by every format
+        return not self._is_pipe and os.path.isdir(self.path)  # noqa: PTH112 - faster, and called often
 
     def _check(self) -> None:
         path = Path(self.path)
@@ -99,17 +99,17 @@ class File:
 
     @property
     def sha256(self) -> str | None:
-        """The hash of the bytes as they are stored, once they have been read to the end."""
+        """The hash of the bytes on disk; None until they have been read to the end."""
         return self._sha256
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes, unpacked, as UTF-8 without byte order mark and without NUL."""
+        """All bytes, unpacked, as UTF-8 without a byte order mark and without NUL."""
         return b"".join(self.chunks(1 << 24))
 
     @cached_property
     def stored(self) -> bytes:
-        """All bytes as they are stored, for formats that are not text."""
+        """All bytes as they are on disk, for binary formats."""
         if self.is_folder:
             raise InputError(self.no_file())
         try:
@@ -123,7 +123,7 @@ class File:
         return stored
 
     def _opened(self) -> Any:
-        """The bytes as they are stored, from the first one on."""
+        """A stream of the bytes on disk, from the beginning."""
         if self._is_pipe and self._bytes is None:
             self._bytes = bytes_of_pipe(self.path)
         if self._bytes is not None:
@@ -135,13 +135,13 @@ class File:
         return begun
 
     def seekable(self) -> IO[bytes]:
-        """The bytes as they are stored, to be read from any place, not all of them in memory."""
+        """A seekable stream of the bytes on disk, which are not loaded into memory."""
         stream: IO[bytes] = self.again()._opened()
         return stream
 
     @cached_property
     def text(self) -> str:
-        """The whole file as a string; its line ends stay as they are."""
+        """The whole file as a string, with its line endings unchanged."""
         try:
             return self.data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -149,7 +149,7 @@ class File:
 
     @property
     def utf8(self) -> bytes:
-        """All bytes as in `data`, and none that is not UTF-8."""
+        """Like `data`, but checked to be valid UTF-8."""
         return self.data if self.data.isascii() else self.text.encode("utf-8")
 
     @cached_property
@@ -165,24 +165,24 @@ class File:
         return b"".join(islice(self.again().chunks(_HEAD), 2))[:_HEAD]
 
     def first_lines(self, number: int) -> list[str]:
-        """The first lines, without their ends: what says how all are to be read."""
+        """The first lines, without line endings, from which the layout of the file can be recognised."""
         lines = next(self.line_chunks(), b"").split(b"\n", number)[:number]
         return [line.rstrip(b"\r").decode("utf-8", "replace") for line in lines]
 
     def line_chunks(self, size: int = 1 << 19) -> Iterator[bytes]:
-        """The unpacked bytes in pieces that end with a line, from the first one on."""
-        held = b""
+        """The unpacked bytes from the beginning, in pieces of whole lines."""
+        rest = b""
         for piece in (self if "data" in self.__dict__ else self.again()).chunks(size):
-            held += piece
-            end = held.rfind(b"\n") + 1
+            rest += piece
+            end = rest.rfind(b"\n") + 1
             if end:
-                yield held[:end]
-                held = held[end:]
-        if held:
-            yield held
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest
 
     def again(self) -> File:
-        """The same file, not read yet."""
+        """A fresh `File` for the same source, from which nothing has been read."""
         if self._is_pipe and self._bytes is None:
             self._bytes = bytes_of_pipe(self.path)
         again = File("-" if self._is_pipe else self.path, encoding=self.encoding, unpacked=self._most)
@@ -190,9 +190,9 @@ class File:
         return again
 
     def _plain_start(self) -> bytes | None:
-        """The first bytes of a file that begins as UTF-8 text without NUL; None of any other.
+        """The first bytes of a file if they can be read as UTF-8 text without NUL, else None.
 
-        The file stays open for whoever reads it; one that must be unpacked or decoded is held.
+        The stream stays open for reading; a small file that must be unpacked or decoded is kept in memory.
         """
         try:
             stream = self._opened()
@@ -211,7 +211,7 @@ class File:
         return start.removeprefix(BOM)
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The unpacked bytes in pieces of about `size`, checked for what no text has."""
+        """The unpacked bytes in pieces of about `size`; raises InputError if they are not text."""
         if "data" in self.__dict__:
             yield self.data
             return
@@ -223,7 +223,7 @@ class File:
                 return
             with self._stream() as stream:
                 while piece := stream.read(size):
-                    if first and not self.first_line:  # a part may begin with anything
+                    if first and not self.first_line:  # a part may begin with any bytes
                         self._refuse_foreign(piece)
                         piece = piece.removeprefix(BOM)
                     first = False
@@ -234,13 +234,13 @@ class File:
                     yield piece
         except (EOFError, zlib.error, OSError) as error:
             raise InputError(self._unreadable(error)) from None
-        except Exception as error:  # lzma and zstd may be missing, so their errors are known by name
+        except Exception as error:  # lzma and zstd may be missing, so compare the names of their errors
             if type(error).__name__ in {"LZMAError", "ZstdError"}:
                 raise InputError(self._unreadable(error)) from None
             raise
 
     def _check_unpacked(self, size: int) -> None:
-        """Refuse a compressed file that grows without bound, as a few bytes can."""
+        """Refuse decompression bombs: small files that unpack to huge ones."""
         if size > self._most and size > 100 * self._stored_size():
             raise InputError(
                 at(self.path, None, f"the file unpacks to more than {self._most:,} bytes, over a hundred "
@@ -303,7 +303,7 @@ class File:
         return at(self.path, line, text)
 
     def no_file(self) -> str:
-        """The error text for a folder where a file is expected."""
+        """The error message for a folder where a file is expected."""
         return at(self.path, None, "this is a folder, not a file.\nName the file in it.")
 
     def _unreadable(self, error: Exception) -> str:
@@ -316,7 +316,7 @@ class File:
         )
 
     def not_utf8(self, data: bytes, error: UnicodeDecodeError, first_line: int) -> str:
-        """The error text for bytes that are not UTF-8, in `data` that begins at `first_line`."""
+        """The error message for bytes that are not UTF-8, in `data` that begins at `first_line`."""
         line = first_line + data.count(b"\n", 0, error.start)
         return at(
             self.path,
@@ -327,7 +327,7 @@ class File:
 
 
 class _Hashing(io.RawIOBase):
-    """A raw file that hashes what is read from it and says when it has been read to the end."""
+    """A raw stream that hashes the bytes read from it and calls `done` at the end."""
 
     def __init__(self, raw: Any, digest: Any, done: Any) -> None:
         self._raw, self._digest, self._finished = raw, digest, done
@@ -391,7 +391,7 @@ def _zstd(stream: IO[bytes]) -> IO[bytes]:
 
 
 def stem_of(path: str | os.PathLike[str]) -> str:
-    """The name of a file without its folder, its last suffix and the suffix of its compression.
+    """The name of a file without its folder, its suffix and the suffix of a compressed file.
 
     Examples:
         >>> stem_of("runs/bert.conll.gz"), stem_of("crf.txt")
@@ -404,14 +404,14 @@ def stem_of(path: str | os.PathLike[str]) -> str:
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:
-    """The hash of a file's bytes as they are stored."""
+    """The SHA-256 hash of a file's bytes on disk."""
     if is_pipe(path):
         return hashlib.sha256(File(path).stored).hexdigest()
     return sha256_in(Path(path).open("rb"))
 
 
 def sha256_in(stream: IO[bytes]) -> str:
-    """The hash of all bytes of a stream, which is closed."""
+    """The SHA-256 hash of a stream's bytes; closes the stream."""
     with stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
@@ -422,15 +422,15 @@ def _near(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"\nThere is no folder {str(folder)!r} either."
-    near = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=1)
-    return f"\nDid you mean {str(folder / near[0])!r}?" if near else "\nCheck the path."
+    matches = difflib.get_close_matches(path.name, [entry.name for entry in folder.iterdir()], n=1)
+    return f"\nDid you mean {str(folder / matches[0])!r}?" if matches else "\nCheck the path."
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[str]) -> None:
-    """Write `data`, at once or piece by piece, beside `path` and rename it: the file is whole or not there.
+    """Write to a temporary file next to `path`, then rename it, so that readers never see a partial file.
 
-    A path that ends in .gz or .xz is packed. A link is followed, and a pipe or a device (such as
-    /dev/stdout) is written to as it is: a file in its place would destroy it.
+    If the path ends in .gz or .xz, the data is compressed. A symbolic link is followed. A pipe or a device
+    (such as /dev/stdout) is written to directly, as renaming a file over it would replace it.
     """
     target = Path(path)
     import tempfile
@@ -448,7 +448,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
     if target.is_symlink():
         target = target.resolve()
     try:
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise _unwritable(target, error) from None
     try:
@@ -456,17 +456,17 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
             stream.writelines(pieces)
         umask = os.umask(0)
         os.umask(umask)
-        Path(beside).chmod(0o666 & ~umask)
-        Path(beside).replace(target)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(target)
     except BaseException as error:
-        Path(beside).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _unwritable(target, error) from None
         raise
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """A folder to write files into, made where there is none."""
+    """Create a folder and its parents if they do not exist, and return its path."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -486,7 +486,7 @@ def _unwritable(path: Path, error: OSError, what: str = "file") -> InputError:
 
 
 def _packed(data: bytes | str | Iterable[str], suffix: str) -> Iterable[bytes]:
-    """The bytes to write, compressed where the suffix asks for it."""
+    """The bytes to write, compressed if the suffix is that of a compressed file."""
     if suffix not in (".gz", ".xz") and not isinstance(data, bytes | str):
         return (piece.encode("utf-8") for piece in data)
     whole = data if isinstance(data, bytes | str) else "".join(data)
@@ -511,7 +511,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a file, with line feeds as its line ends.
+    """The text of a file, with line endings converted to line feeds.
 
     Raises:
         InputError: the file is missing, or is not UTF-8.
@@ -526,12 +526,12 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_words(path: str | os.PathLike[str]) -> list[str]:
-    """The words of a list, one per line, such as those that a model knows."""
+    """The words of a file with one word per line, such as a model's vocabulary."""
     return read_text(path).split("\n")
 
 
 def read_toml(path: str | os.PathLike[str], example: str) -> dict[str, Any]:
-    """The tables of a TOML file; an error ends with `example`.
+    """The content of a TOML file; error messages end with `example`.
 
     Raises:
         InputError: the file is missing, is not UTF-8 or is not TOML.
@@ -543,19 +543,19 @@ def read_toml(path: str | os.PathLike[str], example: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise InputError(at(os.fspath(path), None, f"the tables are nested too deeply.\n{example}")) from None
-    except ValueError as error:  # of TOML, or of a number with too many digits
-        told = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error))
-        said, line = (told[1], int(told[2])) if told else (str(error), None)
-        said = said[:1].lower() + said[1:].removesuffix(" (at end of document)")
+    except ValueError as error:  # invalid TOML, or a number with too many digits
+        match = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error))
+        message, line = (match[1], int(match[2])) if match else (str(error), None)
+        message = message[:1].lower() + message[1:].removesuffix(" (at end of document)")
         if not isinstance(error, tomllib.TOMLDecodeError):
-            said = "a number is too long"
-        raise InputError(at(os.fspath(path), line, f"this is not TOML: {said}.\n{example}")) from None
+            message = "a number is too long"
+        raise InputError(at(os.fspath(path), line, f"this is not TOML: {message}.\n{example}")) from None
 
 
 def read_sheet(
     path: str | os.PathLike[str], needed: Sequence[str], advice: str
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows of a worksheet (CSV) with a head, each with its place; cells that are missing are empty.
+    """The rows of a CSV worksheet with a header, each with its `file:line`; missing cells are empty.
 
     Raises:
         InputError: the file is missing, is not UTF-8 or not CSV, or lacks one of the columns `needed`.

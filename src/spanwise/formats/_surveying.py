@@ -1,4 +1,4 @@
-"""One look at a whole file of columns or lines: its sizes, its schemes, where to cut it into parts."""
+"""Survey a whole file of columns or lines in one pass: its sizes, its schemes, and where to cut it."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from spanwise.streams import is_pipe
 
 
 class Survey(CutSource, Struct, frozen=True, eq=False):
-    """What is known of a whole file after one look at it: its sizes, its schemes, and where to cut it."""
+    """The result of surveying a CoNLL file: its sizes, its schemes, and where to cut it."""
 
     path: str
     sha256: str | None
     evidence: str
     comments: int
-    options: Options  # with columns by number and the separator named
+    options: Options  # with column numbers and the separator filled in
     layers: Mapping[str, Recognised]
-    situations: Mapping[str, Ints]  # the situations of the tags of each layer
+    situations: Mapping[str, Ints]  # counts of tag situations in each layer
     columns: Mapping[str, int]
-    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
-    documents: Ints | None  # offsets into the sentences, where documents are marked
+    cuts: tuple[Cut, ...]  # the beginning, every cut and the end
+    documents: Ints | None  # offsets into the sentences; None if documents are not marked
     layout: Layout
-    strings: tuple[tuple[str, ...], ...]  # of the wanted columns, tokens first, where rows are kept
-    kept: KeptRows | None  # the rows, where there was room for them
+    strings: tuple[tuple[str, ...], ...]  # of each wanted column, tokens first; empty if no rows are kept
+    kept: KeptRows | None  # the parsed rows; None if there was no room for them
 
 
 def survey(
@@ -71,11 +71,11 @@ def survey(
     sentences: Sequence[int] = (),
     keep: KeptRows | None = None,
 ) -> Survey:
-    """Look at a whole file, a piece at a time: any error in it is found here.
+    """Scan a whole CoNLL file piece by piece; any error in the file is raised here.
 
-    It is cut where a sentence (or a document, where they are marked) begins after at least
-    `tokens` tokens of a part, or else before the `sentences` named. Its rows are added to
-    `keep`, while there is room.
+    The file is cut where a sentence (or a document, if documents are marked) begins after at least
+    `tokens` tokens of a part, or else before the given `sentences`. Its rows are added to
+    `keep` while there is room.
     """
     if is_pipe(path):
         raise ChoiceError(
@@ -85,11 +85,11 @@ def survey(
     if options.encoding not in UTF8:
         raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
     file = path if isinstance(path, File) else File(path, unpacked=options.limits.unpacked)
-    return _Looker(file, options, columns, tokens, sentences, keep).look()
+    return _ColumnSurveyor(file, options, columns, tokens, sentences, keep).look()
 
 
-class _Looker:
-    """One pass over a file that keeps sums and places, and rows where there is room for them."""
+class _ColumnSurveyor:
+    """A single pass over a CoNLL file that collects counts and cuts, and rows while there is room."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class _Looker:
         self._layout: Layout | None = None
         self._interners: tuple[Interner, ...] = ()
         self._situations: dict[str, Ints] = {}
-        self._held: list[list[Codes]] = [[] for _ in columns]  # tags of the sentence that may go on
+        self._held: list[list[Codes]] = [[] for _ in columns]  # tags of the last sentence, which may continue
         self._first = Cut(0, 0, 1, 0)
-        # Whether documents are marked is known at the end only, so both kinds of cuts are kept.
+        # Only at the end is it known whether documents are marked, so both kinds of cuts are collected.
         self._by_sentence: list[Cut] = []
         self._by_document: list[Cut] = []
         self._documents: list[int] = []
@@ -119,7 +119,7 @@ class _Looker:
         self._wrong = [_Wrong() for _ in columns]
 
     def look(self) -> Survey:
-        """Read the file once."""
+        """Read the file and return its survey."""
         byte, line, open_ = len(BOM) if has_mark(self._file) else 0, 1, False
         for chunk in chunks(self._file):
             check_utf8(self._file, chunk, line)
@@ -140,7 +140,7 @@ class _Looker:
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
 
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:
-        """Find the layout in the first lines; the chunk after the header, and its line."""
+        """Find the layout in the first lines; return the chunk after the header, and its first line."""
         names = tuple(self._columns.values())
         layout, skipped = layout_of(self._file.path, chunk, self._options, names, line)
         if layout is None:
@@ -151,7 +151,7 @@ class _Looker:
         return chunk, line
 
     def _take(self, rows: Rows, chunk: bytes, line: int, byte: int) -> None:
-        """Add a piece: its sentences, its marks of documents, its tags, and the cuts that fall into it."""
+        """Add a piece: its sentences, document marks and tags, and the cuts within it."""
         number = self._sentence + np.arange(len(rows.begins))
         self._documents += (self._sentence + np.searchsorted(rows.begins, rows.marks)).tolist()
         token = self._token + rows.begins
@@ -181,7 +181,7 @@ class _Looker:
     def _cuts(
         self, chosen: Ints, number: Ints, token: Ints, rows: Rows, chunk: bytes, line: int, byte: int
     ) -> list[Cut]:
-        """The cuts before the chosen sentences of a piece."""
+        """Cuts before the chosen sentences of a piece."""
         chosen = chosen[number[chosen] > 0]
         if not len(chosen):
             return []
@@ -193,7 +193,7 @@ class _Looker:
         ]
 
     def _check_tags(self, rows: Rows, line: int) -> None:
-        """Note tokens whose tags belong to no scheme; the piece begins at `line`."""
+        """Record the tokens whose tags belong to no scheme; the piece begins at `line`."""
         for index, wrong in enumerate(self._wrong):
             strings = self._interners[1 + index].strings
             written = (spelled(tag, self._options.spelling) for tag in strings)
@@ -207,7 +207,7 @@ class _Looker:
             wrong.number += len(bad)
 
     def _count_tags(self, rows: Rows) -> None:
-        """Count the tags of whole sentences; those of the last one wait, as it may go on."""
+        """Count the tags of complete sentences; the last one is held back, as it may continue."""
         begins = rows.begins
         for index, name in enumerate(self._columns):
             tags = rows.columns[1 + index]
@@ -219,18 +219,18 @@ class _Looker:
                 self._held[index].append(tags)
 
     def _count_one(self, name: str, index: int, tags: Sequence[Codes]) -> None:
-        """Add the situations of the tags of one sentence, which may have come in several pieces."""
+        """Count the tag situations of one sentence, which may span several pieces."""
         whole = np.concatenate(tags) if tags else np.zeros(0, dtype=np.int32)
         self._count(name, index, whole, ints([0, len(whole)]))
 
     def _count(self, name: str, index: int, tags: Codes, sentences: Ints) -> None:
-        """Add the situations of the tags of whole sentences."""
+        """Count the tag situations of complete sentences."""
         if not len(tags):
             return
         strings = tuple(self._interners[1 + index].strings)
         counts = situations(self._options.spelled(Tags(codes(tags), strings, sentences)))
-        known = self._situations.get(name)
-        self._situations[name] = counts if known is None else ints(known + counts)
+        total = self._situations.get(name)
+        self._situations[name] = counts if total is None else ints(total + counts)
 
     def _survey(self, layout: Layout, end: Cut) -> Survey:
         names = list(self._columns)
@@ -267,7 +267,7 @@ class _Looker:
 
 
 class _Wrong(Struct):
-    """How many tokens carry tags that belong to no scheme, and the first one's place."""
+    """The number of tokens whose tags belong to no scheme, and the location of the first."""
 
     number: int = 0
     where: str = ""
@@ -275,17 +275,17 @@ class _Wrong(Struct):
 
 
 def _line(rows: Rows, row: int, first: int) -> int:
-    """The line of a row of a piece whose first line is `first`."""
+    """The line number of a row in a piece whose first line is `first`."""
     if rows.token_lines is not None:
         return int(rows.token_lines[row])
     sentence = int(np.searchsorted(rows.begins, row, side="right")) - 1
-    if sentence < 0:  # of a sentence that goes on from the piece before
+    if sentence < 0:  # the sentence began in the previous piece
         return first + row
     return int(rows.lines[sentence]) + row - int(rows.begins[sentence])
 
 
 def spaced(token: Ints, allowed: Ints, after: int, least: int) -> Ints:
-    """Those of the allowed sentences before which to cut, so that a part has at least this many tokens."""
+    """The allowed sentences before which to cut, so that each part has at least `least` tokens."""
     chosen: list[int] = []
     while True:
         index = int(np.searchsorted(token[allowed], after + least, side="left"))
@@ -301,49 +301,49 @@ def has_mark(file: File) -> bool:
         return stream.read(len(BOM)) == BOM
 
 
-LINES = 1 << 19  # bytes of lines that are looked at together
+LINES = 1 << 19  # bytes of lines to process at a time
 
 
 class Before(Struct, frozen=True):
-    """What the lines before a part say of it: the document that goes on, and how many have begun."""
+    """The state left by the lines before a part: the current document, and how many have begun."""
 
     document: str | None = None
     begun: int = 0
 
 
 class RecordLayer(Struct, frozen=True):
-    """What all records say of one layer of their annotations."""
+    """What the survey found about one layer of annotations."""
 
-    kind: str  # in the words of the reading
-    recognised: Recognised | None = None  # where there are tags
+    kind: str  # as the `Reading` describes it
+    recognised: Recognised | None = None  # None if the layer has no tags
 
     def scheme(self, options: Options) -> str | None:
-        """The scheme of its tags; None where there are none."""
+        """The scheme of the layer's tags; None if it has no tags."""
         return None if self.recognised is None else options.declared or self.recognised.scheme
 
 
 class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
-    """What is known of a file of lines, table rows or documents after one look at it.
+    """The result of surveying a file of lines, table rows or documents.
 
-    The cuts of a table have its rows in place of bytes, those of a folder its files.
+    For a table, the `byte` of a cut is the index of a row; for a folder, the index of a file.
     """
 
     path: str
     sha256: str | None
     format: str
-    options: Options  # with the field that names documents
+    options: Options  # with the field that names documents filled in
     layers: Mapping[str, RecordLayer]  # "only", or "gold" and "predicted"
     has_ids: bool
-    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+    cuts: tuple[Cut, ...]  # the beginning, every cut and the end
     documents: Ints | None
-    part: Callable[[RecordSurvey, bytes, int], Mapping[str, Annotation]]  # by its bytes and its number
-    pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # where parts are no bytes of one file
+    part: Callable[[RecordSurvey, bytes, int], Mapping[str, Annotation]]  # takes a part's bytes and number
+    pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # if parts are not byte ranges of a file
     notes: tuple[str, ...] = ()
-    before: tuple[Before, ...] = ()  # each part
+    before: tuple[Before, ...] = ()  # one for each part
 
 
 def must_be_whole(options: Options) -> bool:
-    """Whether records that are read like this cannot come in parts."""
+    """Whether these options require reading a file of records whole."""
     of_whole = options.annotator is not None or options.fields or options.documents not in (None, "none")
     return bool(of_whole or options.spelling is not None or options.declared != options.scheme)
 
@@ -356,15 +356,15 @@ def cuts_of(
     places: Sequence[Ints],
     end: tuple[int, int],
 ) -> tuple[Cut, ...]:
-    """The beginning, every cut and the end of sentences of these sizes that begin with these lines and bytes.
+    """The beginning, every cut and the end, given the size, first line and first byte of each sentence.
 
-    Documents begin with the sentences `starts`, where they are marked, and are not cut in two by tokens.
+    Documents begin at the sentences `starts`, if they are marked, and are not split when cutting by tokens.
     """
     size, line, byte = (ints(np.concatenate(column)) for column in (sizes, lines, places))
     token, sentences = offsets(size), cutting.sentences
     if sentences is None:
         numbers = ints(np.arange(len(size)))
-        # Span files tell no lengths: there every sentence counts as one token.
+        # Span files contain no sentence lengths, so each sentence counts as one token.
         measured, allowed = token[:-1] if token[-1] else numbers, numbers if starts is None else starts
         sentences = spaced(measured, allowed, 0, cutting.tokens).tolist() if cutting.tokens else []
     inner = [number for number in sentences if 0 < number < len(size)]
@@ -372,15 +372,15 @@ def cuts_of(
     return (*cuts, Cut(len(size), int(token[-1]), *end))
 
 
-# ---- formats whose lines are sentences or texts: read by the same reader as a whole and in parts ----
+# ---- line-based formats, where the same reader reads whole files and parts ----
 
 
 class LinesRead(Struct, frozen=True, eq=False):
-    """What some whole sentences or texts hold: their corpus, with tags by layer or with mentions on it."""
+    """The content of some complete sentences or texts: their corpus, with tags by layer or with mentions."""
 
     corpus: Corpus
-    begins: Ints  # the line with which each of them begins, with what stands before its first token
-    end: int | None = None  # the line behind the last of them, where what follows is part of the next
+    begins: Ints  # the first line of each, including any lines before its first token
+    end: int | None = None  # the line after the last one, if the lines that follow belong to the next
     tags: Mapping[str, Tags] = {}
     mentions: Mentions | None = None
     marks: Ints = ints([])  # the lines at which documents begin
@@ -389,16 +389,16 @@ class LinesRead(Struct, frozen=True, eq=False):
 
 
 class LineReader(Protocol):
-    """Reads lines of a file: all of them, or some of which it knows what stood before them."""
+    """Reads the lines of a file: all of them, or a part given the state before it."""
 
     @property
     def evidence(self) -> str: ...
     def border(self, data: bytes) -> int:
-        """How many of these bytes are whole sentences or texts; 0 where none ends in them."""
+        """The number of leading bytes that are complete sentences or texts; 0 if none ends within them."""
         ...
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
-        """What the lines hold, None for nothing; a part knows its `first_line`."""
+        """The content of the lines, or None if they are empty; `file.first_line` numbers a part's lines."""
         ...
 
 
@@ -411,21 +411,21 @@ def survey_lines(
     *,
     kinds: Mapping[str, str] = {},
 ) -> RecordSurvey | None:
-    """Look at a file of a format, some lines at a time; None where reading all of it says what is wrong.
+    """Survey a line-based file some lines at a time; None if it has errors, which reading it whole reports.
 
-    `opened` finds in the file what its reader needs to know for all of it. `kinds` are the words for
-    the layers of tags, where the reader gives those of several.
+    `opened` returns a reader for the file, set up with what it needs to know about the file as a whole.
+    `kinds` describes each layer of tags, for readers that return several.
     """
     if cutting.merged and not kinds:
         return None
     try:
-        return _LineLook(opened(file.again(), options), file, options, kinds).survey(name, cutting)
+        return _LineSurveyor(opened(file.again(), options), file, options, kinds).survey(name, cutting)
     except InputError:
         return None
 
 
-class _LineLook:
-    """One pass over a file of lines that keeps sums and places."""
+class _LineSurveyor:
+    """A single pass over a file of lines that collects counts and positions."""
 
     def __init__(self, reader: LineReader, file: File, options: Options, kinds: Mapping[str, str]) -> None:
         self._reader, self._file, self._options, self._kinds = reader, file, options, kinds
@@ -440,20 +440,20 @@ class _LineLook:
         self._labels: set[str] = set()
         self._left_out: Counter[str] = Counter()
         self._has_ids = self._has_documents = False
-        self._behind: tuple[int, int] | None = None  # line and byte behind the last token
+        self._behind: tuple[int, int] | None = None  # line and byte after the last sentence
         self._number = 0
 
     def survey(self, name: str, cutting: Cutting) -> RecordSurvey | None:
-        """What all of it says; None where there is nothing, or an error waits in it."""
+        """The survey of the file; None if the file is empty or contains an error."""
         byte, line, before = len(BOM) if has_mark(self._file) else 0, 1, Before()
         for chunk in whole_pieces(self._file, self._reader.border):
             check_utf8(self._file, chunk, line)
             part = File.of_bytes(self._file.path, chunk, first_line=line)
-            found = self._reader.read(part, self._options, before)
-            if found is not None:
-                self._marks.append(found.marks)
-                before = found.after
-                if len(found.corpus) and not self._take(found, chunk, line, byte):
+            content = self._reader.read(part, self._options, before)
+            if content is not None:
+                self._marks.append(content.marks)
+                before = content.after
+                if len(content.corpus) and not self._take(content, chunk, line, byte):
                     return None
             line += chunk.count(b"\n")
             byte += len(chunk)
@@ -479,7 +479,7 @@ class _LineLook:
         )
 
     def _layers(self) -> dict[str, RecordLayer]:
-        """What is known of each layer; the scheme of the first is preferred in the next."""
+        """The layers with their schemes; the scheme of the first layer is preferred for the next."""
         if not self._situations:
             return {"only": RecordLayer(self._reader.evidence)}
         layers: dict[str, RecordLayer] = {}
@@ -495,37 +495,37 @@ class _LineLook:
         scheme = layer.scheme(self._options)
         return layer.recognised is not None and bool(layer.recognised.impossible.get(scheme or "", 1))
 
-    def _take(self, found: LinesRead, chunk: bytes, line: int, byte: int) -> bool:
-        """Add what some lines hold; False where a tag belongs to no scheme: reading all says how many do."""
-        corpus = found.corpus
-        for name, written in found.tags.items():
+    def _take(self, content: LinesRead, chunk: bytes, line: int, byte: int) -> bool:
+        """Add some lines; False if a tag belongs to no scheme, which reading the file whole reports."""
+        corpus = content.corpus
+        for name, written in content.tags.items():
             tags = self._options.spelled(written)
             if any(map(malformed, tags.names)):
                 return False
             self._tags |= {*tags.names}
             counts = situations(tags)
             self._situations[name] = ints(self._situations.get(name, 0) + counts)
-        if found.mentions is not None:
-            self._options.limits.check(Annotation(corpus, found.mentions, Reading(self._file.path)))
-            self._labels |= {*found.mentions.labels}
+        if content.mentions is not None:
+            self._options.limits.check(Annotation(corpus, content.mentions, Reading(self._file.path)))
+            self._labels |= {*content.mentions.labels}
         ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
         begins = np.concatenate([[0], ends + 1])
         self._sizes.append(corpus.lengths)
-        own, places = found.begins.copy(), byte + begins[found.begins - line]
+        first_lines, places = content.begins.copy(), byte + begins[content.begins - line]
         if self._behind is not None:
-            own[0], places[0] = self._behind
-        self._lines.append(ints(own))
+            first_lines[0], places[0] = self._behind
+        self._lines.append(ints(first_lines))
         self._bytes.append(ints(places))
-        if found.end is not None:
-            self._behind = found.end, byte + int(begins[found.end - line])
-        self._left_out.update(found.left_out)
+        if content.end is not None:
+            self._behind = content.end, byte + int(begins[content.end - line])
+        self._left_out.update(content.left_out)
         self._has_ids |= corpus.ids is not None
         self._note_documents(corpus)
         self._number += len(corpus)
         return True
 
     def _note_documents(self, corpus: Corpus) -> None:
-        """Where documents begin; sentences before the first that has a name are one without a name."""
+        """Record where documents begin; sentences before the first named document form an unnamed one."""
         names, starts = corpus.document_ids, corpus.documents
         if starts is None:
             goes_on = self._number and (not self._has_documents or self._names[-1] == "")
@@ -548,19 +548,19 @@ class _LineLook:
 
 
 def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The sentences or texts in the lines of one part."""
+    """The annotations of one part by layer."""
     options = survey.options
     file = File.of_bytes(survey.path, data, first_line=survey.cuts[number].line)
-    found = reader.read(file, options, survey.before[number])
-    assert found is not None
-    corpus = found.corpus
-    if survey.documents is not None and corpus.documents is None:  # those of other parts have names
+    content = reader.read(file, options, survey.before[number])
+    assert content is not None
+    corpus = content.corpus
+    if survey.documents is not None and corpus.documents is None:  # but other parts have documents
         corpus = replace(corpus, documents=ints([0, len(corpus)]), document_ids=("",))
     parts = {}
     for name, layer in survey.layers.items():
-        mentions, repairs, scheme = found.mentions, 0, layer.scheme(options)
+        mentions, repairs, scheme = content.mentions, 0, layer.scheme(options)
         if scheme is not None:
-            tags = options.spelled(found.tags[name])
+            tags = options.spelled(content.tags[name])
             decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
             mentions, repairs = decoded.mentions, decoded.repairs
         assert mentions is not None
@@ -570,32 +570,35 @@ def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: in
 
 
 def notes_on(left_out: Mapping[str, int]) -> list[str]:
-    """What to tell about lines that were left out, so many of each kind."""
+    """Notes on the number of lines of each kind that were left out."""
     return [f"{number:,} {kind} were left out" for kind, number in left_out.items() if number]
 
 
 def whole_pieces(file: File, border: Callable[[bytes], int], size: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file in pieces that end where something ends that must stay whole."""
+    """The bytes of a file in pieces that end at a border, so that no sentence or text is split."""
     return cut_pieces(file.chunks(size or LINES), border)
 
 
 def cut_pieces(chunks: Iterable[bytes], border: Callable[[bytes], int]) -> Iterator[bytes]:
-    """The same bytes in pieces that end at a border: how many of some bytes are whole, 0 for none."""
-    held, wanted = b"", 0
+    """Regroup chunks into pieces that end at a border.
+
+    `border(data)` is the number of leading bytes that are complete, 0 if none are.
+    """
+    buffer, wanted = b"", 0
     for chunk in chunks:
-        held += chunk
-        if len(held) < wanted:
+        buffer += chunk
+        if len(buffer) < wanted:
             continue
-        end = border(held)
+        end = border(buffer)
         if end:
-            yield held[:end]
-            held = held[end:]
-        wanted = 0 if end else 2 * len(held)  # what is long is not looked at again with every chunk
-    if held:
-        yield held
+            yield buffer[:end]
+            buffer = buffer[end:]
+        wanted = 0 if end else 2 * len(buffer)  # avoids rescanning a long piece with every chunk
+    if buffer:
+        yield buffer
 
 
 def after_blank_line(data: bytes) -> int:
-    """Where the last blank line of some bytes ends; 0 where there is none."""
+    """The position after the last blank line; 0 if there is none."""
     end = max(data.rfind(b"\n\n") + 2, data.rfind(b"\n\r\n") + 3)
     return end if end > 2 else 0

@@ -1,4 +1,4 @@
-"""Files in parts that are cut between sentences: looked at once, then read part by part."""
+"""Files read in parts: a survey finds where to cut them between sentences, then each part is read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class PartBytes(Struct, frozen=True, eq=False):
-    """The bytes of one part of a file, or where they stand in it."""
+    """One part of a file: its number and, unless they can be read from the file, its bytes."""
 
     number: int
     data: bytes | None = None
@@ -68,51 +68,51 @@ def survey_layers(
     sentences: Sequence[int] = (),
     keep: KeptRows | None = None,
 ) -> Survey:
-    """Look at a file that is to be read with the keywords of `read` (`read_layers` where it is merged)."""
+    """Survey a CoNLL file; takes the keywords of `read`, or of `read_layers` if the file is merged."""
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
     columns = tag_columns(chosen, merged=merged)
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
 
 def streamed_format(source: Any, reading: ReadKeywords) -> Format | None:
-    """The format of a source whose files may come in parts; None where it must be read whole."""
+    """The format of a source that may be read in parts; None if it must be read whole."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
         return None
-    known = format_of(opened(source, limits=reading.get("limits")), reading.get("format"))
-    return None if known.survey is None else known
+    form = format_of(opened(source, limits=reading.get("limits")), reading.get("format"))
+    return None if form.survey is None else form
 
 
 def surveyed(
     source: str | os.PathLike[str], reading: ReadKeywords, cutting: Cutting
 ) -> Survey | RecordSurvey | None:
-    """Look at a file once, as its format does; None where it must be read whole."""
-    known = streamed_format(source, reading)
-    if known is None or known.survey is None:
+    """Survey a file in the way of its format; None if it must be read whole."""
+    form = streamed_format(source, reading)
+    if form is None or form.survey is None:
         return None
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
-    found = known.survey(opened(source, limits=reading.get("limits")), chosen, cutting)
-    assert found is None or isinstance(found, Survey | RecordSurvey)
-    return found
+    result = form.survey(opened(source, limits=reading.get("limits")), chosen, cutting)
+    assert result is None or isinstance(result, Survey | RecordSurvey)
+    return result
 
 
 class Held(CutSource, Struct, frozen=True, eq=False):
-    """A source that was read whole, cut into slices of its columns."""
+    """A source that has been read whole and is cut by slicing its columns."""
 
     layers: Mapping[str, Annotation]
-    cuts: tuple[Cut, ...]  # the beginning, every cut, and the end
+    cuts: tuple[Cut, ...]  # the beginning, every cut and the end
 
     @classmethod
     def of(
         cls, layers: Mapping[str, Annotation], *, tokens: int = 0, sentences: Sequence[int] | None = None
     ) -> Held:
-        """Cut before the `sentences` named, or where a sentence begins after at least `tokens` tokens.
+        """Cut before the given `sentences`, or where a sentence begins after at least `tokens` tokens.
 
-        Documents, where they are marked, are not cut in two by `tokens`.
+        With `tokens`, documents are never split if their boundaries are known.
         """
         corpus = next(iter(layers.values())).corpus
         if sentences is None:
             allowed = ints(np.arange(len(corpus))) if corpus.documents is None else corpus.documents[:-1]
-            # Span files tell no lengths: there every sentence counts as one token.
+            # Span files contain no sentence lengths, so each sentence counts as one token.
             sizes = corpus.sentences[:-1] if corpus.sentences[-1] else ints(np.arange(len(corpus)))
             sentences = [] if not tokens else spaced(sizes, allowed, 0, tokens).tolist()
         inner = [number for number in sentences if 0 < number < len(corpus)]
@@ -128,12 +128,12 @@ class Held(CutSource, Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """The source as errors call it."""
+        """The name of the source in error messages."""
         return self._first.reading.path
 
     @property
     def documents(self) -> Ints | None:
-        """Offsets of documents into the sentences, where documents are marked."""
+        """Offsets of documents into the sentences; None if documents are not marked."""
         return self._first.corpus.documents
 
 
@@ -141,7 +141,7 @@ Parted: TypeAlias = Survey | RecordSurvey | Held
 
 
 def pieces(one: Parted) -> Iterator[PartBytes]:
-    """The parts of a source: by their place, or by their bytes where it is a packed file."""
+    """The parts of a source; those of a compressed file come with their bytes."""
     kept = isinstance(one, Survey) and one.kept is not None
     if isinstance(one, RecordSurvey) and one.pieces is not None:
         yield from map(PartBytes, range(one.parts), one.pieces(one))
@@ -149,21 +149,21 @@ def pieces(one: Parted) -> Iterator[PartBytes]:
     if isinstance(one, Held) or kept or not is_packed(one.path):
         yield from map(PartBytes, range(one.parts))
         return
-    held, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks come without the mark
+    buffer, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # which chunks leave out
     stream = File(one.path).chunks(1 << 20)
     for number, (begin, end) in enumerate(pairwise(one.cuts)):
-        while at_byte + len(held) < end.byte and (more := next(stream, None)):
-            held += more
-        yield PartBytes(number, bytes(held[begin.byte - at_byte : end.byte - at_byte]))
-        del held[: end.byte - at_byte]
+        while at_byte + len(buffer) < end.byte and (more := next(stream, None)):
+            buffer += more
+        yield PartBytes(number, bytes(buffer[begin.byte - at_byte : end.byte - at_byte]))
+        del buffer[: end.byte - at_byte]
         at_byte = end.byte
 
 
 def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict[str, Annotation]:
-    """The annotations of one part by layer, with the lines and documents that it has in the whole file.
+    """The annotations of one part by layer, with the line and document numbers of the whole file.
 
-    A part numbers its words by itself: no code means anything beyond it. Without `own_words` the parts
-    of a file whose rows are kept have the words of the whole file.
+    Each part has its own vocabulary, so word codes are not comparable between parts. Without `own_words`,
+    parts of a file whose rows were kept share the vocabulary of the whole file.
     """
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
     if isinstance(one, Held):
@@ -171,31 +171,31 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
     if isinstance(one, RecordSurvey):
-        return _of_records(one, piece, begin, end)
+        return _record_layers(one, piece, begin, end)
     file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
     columns = _columns_of(one, file, begin, end)
     options = replace(one.options, documents="none")
     corpus = _placed(corpus_of(columns, options, file), one, begin, end)
     if own_words:
         corpus = _with_own_words(corpus)
-    found = {}
+    annotations = {}
     for index, (name, recognised) in enumerate(one.layers.items(), start=1):
         tags = Tags(codes(columns.rows.columns[index]), columns.strings[index], columns.offsets())
         scheme = one.options.declared or recognised.scheme
         decoded = decode(one.options.spelled(tags), scheme, repair=one.options.repair, place=corpus.place)
         reading = Reading(path=one.path, format="conll", repairs=decoded.repairs)
-        found[name] = Annotation(corpus, decoded.mentions, reading)
-    return found
+        annotations[name] = Annotation(corpus, decoded.mentions, reading)
+    return annotations
 
 
-def _of_records(survey: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
-    """The records of one part by layer, as the whole file has them."""
+def _record_layers(survey: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) -> dict[str, Annotation]:
+    """The annotations of one part of a file of records by layer, with the numbers of the whole file."""
     parts = {}
     for name, part in survey.part(survey, _bytes(survey, piece), piece.number).items():
         corpus = part.corpus
         if not survey.has_ids:
             corpus = replace(corpus, ids=_WholeFileNumbers(begin.sentence, len(corpus)))
-        elif corpus.ids is None:  # those of other parts have some
+        elif corpus.ids is None:  # but those of other parts have ids
             corpus = replace(corpus, ids=("",) * len(corpus))
         if corpus.documents is not None and corpus.document_ids is None:
             _, first = _documents_between(survey.documents, begin, end)
@@ -206,7 +206,7 @@ def _of_records(survey: RecordSurvey, piece: PartBytes, begin: Cut, end: Cut) ->
 
 
 def _columns_of(survey: Survey, file: File, begin: Cut, end: Cut) -> CodedColumns:
-    """The rows of one part, from those that were kept, or from its bytes."""
+    """The rows of one part, from the kept rows or else parsed from its bytes."""
     if survey.kept is None:
         return whole(file, survey.options, tuple(survey.columns.values()))
     rows = survey.kept.rows((begin.token, end.token), (begin.sentence, end.sentence), begin.line)
@@ -214,7 +214,7 @@ def _columns_of(survey: Survey, file: File, begin: Cut, end: Cut) -> CodedColumn
 
 
 def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
-    """How the whole source was read, as a reader of the whole says it; some of that are sums over parts."""
+    """The `Reading` of the whole source; `repairs` and `labels` are totals over its parts."""
     if isinstance(one, Held):
         return one.layers[layer].reading
     if isinstance(one, RecordSurvey):
@@ -238,27 +238,27 @@ def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) 
 
 def _reading_of_records(survey: RecordSurvey, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
     notes = (*survey.notes, *label_notes(Mentions.of([], labels=labels)))
-    kind, found, declared = (
+    kind, recognised, declared = (
         survey.layers[layer].kind,
         survey.layers[layer].recognised,
         survey.options.declared,
     )
     plain = Reading(path=survey.path, sha256=survey.sha256, format=survey.format, evidence=kind, notes=notes)
-    if found is None:
+    if recognised is None:
         return plain
-    words = f"{survey.options.scheme}, as declared" if declared else found.evidence
+    words = f"{survey.options.scheme}, as declared" if declared else recognised.evidence
     return replace(
         plain,
-        scheme=declared or found.scheme,
+        scheme=declared or recognised.scheme,
         evidence=f"{kind}; {words}",
         repair=survey.options.repair,
         repairs=repairs,
-        tags_fit=found.fitting,
+        tags_fit=recognised.fitting,
     )
 
 
 def is_packed(path: str) -> bool:
-    """Whether a file is compressed, by its first bytes."""
+    """Whether a file is compressed, judged by its first bytes."""
     with Path(path).open("rb") as stream:
         head = stream.read(8)
     return any(head.startswith(mark) for mark in MAGIC)
@@ -274,7 +274,7 @@ def _bytes(survey: Survey | RecordSurvey, piece: PartBytes) -> bytes:
 
 
 def _with_own_words(corpus: Corpus) -> Corpus:
-    """The same corpus with a vocabulary of the words that occur in it."""
+    """The corpus with its vocabulary reduced to the words that occur in it."""
     used = np.zeros(len(corpus.vocabulary), dtype=bool)
     used[corpus.tokens] = True
     chosen = np.flatnonzero(used)
@@ -285,7 +285,7 @@ def _with_own_words(corpus: Corpus) -> Corpus:
 
 
 def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
-    """The sentences between two cuts."""
+    """The annotation of the sentences between two cuts."""
     corpus, mentions = whole.corpus, whole.mentions
     some, inside = slice(begin.sentence, end.sentence), slice(begin.token, end.token)
     lines, token_lines = corpus.source.lines, corpus.source.token_lines
@@ -318,13 +318,13 @@ def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
     rows = np.searchsorted(mentions.sentence, [begin.sentence, end.sentence])
     taken = mentions.take(slice(*rows.tolist()))
     taken = replace(taken, sentence=ints(taken.sentence - begin.sentence))
-    # Repairs are those of the whole: they are counted once, with the first part.
+    # The number of repairs is that of the whole source, so only the first part carries it.
     reading = whole.reading if begin.sentence == 0 else replace(whole.reading, repairs=0)
     return Annotation(_with_own_words(part), taken, reading)
 
 
 def _documents_between(documents: Ints | None, begin: Cut, end: Cut) -> tuple[Ints | None, int]:
-    """The documents between two cuts, as offsets into the sentences there, and the number of the first."""
+    """Offsets of the documents between two cuts into its sentences, and the index of the first document."""
     if documents is None:
         return None, 0
     inside = documents[(documents > begin.sentence) & (documents < end.sentence)]
@@ -333,7 +333,7 @@ def _documents_between(documents: Ints | None, begin: Cut, end: Cut) -> tuple[In
 
 
 def _before(documents: Ints | None, cut: Cut) -> int:
-    """How many sentences of its first document stand before a part."""
+    """The number of sentences before a cut that belong to the document in which it falls."""
     if documents is None:
         return 0
     return cut.sentence - int(documents[np.searchsorted(documents, cut.sentence, side="right") - 1])
@@ -354,12 +354,12 @@ def _placed(corpus: Corpus, survey: Survey, begin: Cut, end: Cut) -> Corpus:
 
 
 def numbers(first: int, size: int) -> Sequence[str]:
-    """The numbers from `first` on, as names."""
+    """`size` consecutive numbers from `first`, as strings."""
     return _WholeFileNumbers(first, size)
 
 
 class _WholeFileNumbers(Sequence[str]):
-    """The numbers that the sentences or documents of a part have in the whole file, as names."""
+    """The numbers that a part's sentences or documents have in the whole file, as strings."""
 
     def __init__(self, first: int, size: int) -> None:
         self._first = first
@@ -378,7 +378,7 @@ class _WholeFileNumbers(Sequence[str]):
 
 
 class _Bytes(File):
-    """Bytes of a part of a file under the file's name."""
+    """A part of a file: some of its bytes, under the path of the whole file."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -387,7 +387,7 @@ class _Bytes(File):
 
     @property
     def sha256(self) -> str | None:
-        """A part has no hash of its own."""
+        """None: a part has no hash of its own."""
         return None
 
     def chunks(self, size: int) -> Iterator[bytes]:
