@@ -1,4 +1,4 @@
-"""Confidence scores of predictions: ranking, thresholds, calibration."""
+"""Evaluate the confidence scores of predictions: ranking, thresholds and calibration."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
 MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
-FEW_UNITS = 60  # below which intervals have less than their nominal coverage
+FEW_UNITS = 60  # with fewer units, intervals cover less than their nominal level
 
 
 def confidence(
@@ -87,19 +87,19 @@ def confidence(
 
     Args:
         gold: as in `evaluate`.
-        systems: predictions with scores, by name, or one or several files.
-        dev: gold and predictions of a dev set, on which the threshold is chosen.
+        systems: predictions with scores: one or more files, or a mapping from names.
+        dev: gold and predictions of a dev set, used to choose the threshold.
         train: training data, for attributes that need it.
-        attributes: names or a preset; the scores of predictions in each bucket are assessed as well.
+        attributes: names or a preset; scores are also evaluated within each bucket.
         buckets: how to cut attributes, as in `evaluate`.
-        precision: the precision to reach with the highest recall, and at which systems are compared.
-        recall: the recall at which systems are compared; by default the highest that both reach.
-        missing: a mention without a score is an "error", or gets the "lowest" score there is.
+        precision: the precision at which the highest recall is reported and systems are compared.
+        recall: the recall at which systems are compared; by default, the highest that both reach.
+        missing: whether a mention without a score is an "error" or gets the "lowest" score of all.
         score_column: the column of token scores in a CoNLL file.
-        token_scores: how a mention's score is made from those of its tokens: "mean", "product" or "min".
+        token_scores: how to combine the scores of a mention's tokens: "mean", "product" or "min".
         resamples: bootstrap resamples, and draws for the chance level; 0 for neither.
-        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
-        workers: processes for the parts; they change no byte.
+        memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
+        workers: the number of processes; it does not affect the result.
         engine: where mentions are matched, as in `evaluate`: a Spark session, or any `Engine`.
         reading: keywords of `spanwise.read`.
 
@@ -109,37 +109,37 @@ def confidence(
         >>> confidence(gold, {"mine": mine}, resamples=0).systems["mine"].overall.average_precision
         0.5
     """
-    asked = Weighing(
+    options = Weighing(
         precision=precision, recall=recall, missing=missing, resamples=resamples, seed=seed, unit=unit,
         attributes=attributes, buckets=buckets, command=command,
     )  # fmt: skip
     if token_scores not in TOKEN_SCORES:
         raise unknown("way to join scores of tokens", token_scores, TOKEN_SCORES)
     columns = {} if score_column is None else {"columns": {"score": score_column}}
-    where = engine_of(engine)
+    runner = engine_of(engine)
 
-    def joined(given: Sources, name: str | None, choices: Choices) -> _Joined:
-        if of_spark(given[0]) or read_by_spark(*given, where):
+    def joined(sources: Sources, name: str | None, choices: Choices) -> _Joined:
+        if of_spark(sources[0]) or read_by_spark(*sources, runner):
             raise ChoiceError(
                 "confidence scores are read from files of this machine, not by Spark.\n"
                 "Give such files; with the session as engine=, its executors match their mentions."
             )
-        own = Unopened(*given, choices, name=name, engine=where, predicted_reading=columns)
-        return _joined(opened_elsewhere(own, memory=memory, workers=workers), token_scores)
+        unopened = Unopened(*sources, choices, name=name, engine=runner, predicted_reading=columns)
+        return _joined(opened_elsewhere(unopened, memory=memory, workers=workers), token_scores)
 
-    held_out = None
-    test = joined((gold, systems, train), name, asked.choices(align=align, reading=reading))
+    dev_scored = None
+    test = joined((gold, systems, train), name, options.choices(align=align, reading=reading))
     if dev is not None:
-        alike = Choices.of_mentions(attributes="none", buckets=None, align=align, reading=reading)
-        held_out = joined((dev[0], dev[1], None), None, alike)
-    return _weighed(test, held_out, token_scores if test.from_tokens else None, asked)
+        dev_choices = Choices.of_mentions(attributes="none", buckets=None, align=align, reading=reading)
+        dev_scored = joined((dev[0], dev[1], None), None, dev_choices)
+    return _weighed(test, dev_scored, token_scores if test.from_tokens else None, options)
 
 
 Sources = tuple[object, object, object]  # gold, predictions, training data
 
 
 class Weighing(Struct, frozen=True, kw_only=True):
-    """What to compute: keywords of `confidence`, checked."""
+    """The validated options of `confidence`."""
 
     precision: float = 0.95
     recall: float | None = None
@@ -163,26 +163,26 @@ class Weighing(Struct, frozen=True, kw_only=True):
             raise ChoiceError(f"resamples is {self.resamples}, but must be at most {MOST_DRAWS:,}.")
 
     def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
-        """What blocks are asked for: attributes of mentions, with their buckets."""
+        """The options for evaluating blocks: attributes of mentions, with their buckets."""
         return Choices.of_mentions(
             attributes=self.attributes, buckets=self.buckets, unit=self.unit, align=align, reading=reading
         )
 
 
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
-    """The same of data that were read already, under the keywords of `confidence`."""
-    asked = Weighing(**options)
-    test = _joined(opened_inputs(inputs, asked.choices(reading={})), None)
-    alike = Choices.of_mentions(attributes="none", buckets=None, reading={})
-    held_out = None if dev is None else _joined(opened_inputs(dev, alike), None)
-    return _weighed(test, held_out, None, asked)
+    """Like `confidence`, but for data that has already been read."""
+    checked = Weighing(**options)
+    test = _joined(opened_inputs(inputs, checked.choices(reading={})), None)
+    dev_choices = Choices.of_mentions(attributes="none", buckets=None, reading={})
+    dev_scored = None if dev is None else _joined(opened_inputs(dev, dev_choices), None)
+    return _weighed(test, dev_scored, None, checked)
 
 
-# ---- what blocks give: small columns, whatever the text ----
+# ---- results of blocks: small columns, independent of the length of the text ----
 
 
 class ScoredSide(Struct, frozen=True, eq=False):
-    """The mentions of gold or of one system with what is known of each: unit, label, buckets."""
+    """The mentions of gold or of one system in columns: unit, label, buckets."""
 
     unit: Ints
     label: Ints
@@ -191,7 +191,7 @@ class ScoredSide(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[ScoredSide], units: Sequence[int]) -> ScoredSide:
-        """The mentions of consecutive parts, which have these numbers of units."""
+        """Concatenate the mentions of consecutive parts; `units` is the number of units in each."""
         begins = np.cumsum([0, *units])[:-1].tolist()
         labels = tuple(sorted({label for part in parts for label in part.labels}))
         return cls(
@@ -202,29 +202,29 @@ class ScoredSide(Struct, frozen=True, eq=False):
         )
 
     def coded(self, labels: Sequence[str]) -> Ints:
-        """The label of each mention as its place among others."""
-        place = {label: code for code, label in enumerate(labels)}
-        return ints(ints([place.get(label, -1) for label in self.labels])[self.label])
+        """The label of each mention as an index into `labels`; -1 if it is not among them."""
+        index = {label: code for code, label in enumerate(labels)}
+        return ints(ints([index.get(label, -1) for label in self.labels])[self.label])
 
     @property
     def used(self) -> set[str]:
-        """The labels that mentions have."""
+        """The labels that occur."""
         return {self.labels[code] for code in np.unique(self.label).tolist()}
 
 
 class ScoredMentions(Struct, frozen=True, eq=False):
-    """The predictions of one system: their scores, NaN where there is none, and whether each is right."""
+    """The predictions of one system: their scores (NaN if missing), and whether each is right."""
 
     side: ScoredSide
     score: Floats
     right: Bools
     path: str
-    without: str | None  # the first mention without a score, and where it is
-    from_tokens: bool  # whether scores are made from those of tokens
+    without: str | None  # a description of the first mention without a score
+    from_tokens: bool  # whether scores are combined from token scores
 
     @classmethod
     def joined(cls, parts: Sequence[ScoredMentions], units: Sequence[int]) -> ScoredMentions:
-        """The predictions of consecutive parts."""
+        """Concatenate the predictions of consecutive parts."""
         return cls(
             ScoredSide.joined([part.side for part in parts], units),
             floats(np.concatenate([part.score for part in parts])),
@@ -236,7 +236,7 @@ class ScoredMentions(Struct, frozen=True, eq=False):
 
 
 class ScoredBlock(Struct, frozen=True, eq=False):
-    """What a block gives."""
+    """The scored mentions of one block."""
 
     units: int
     gold: ScoredSide
@@ -245,7 +245,7 @@ class ScoredBlock(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[ScoredBlock]) -> ScoredBlock:
-        """What consecutive blocks give."""
+        """Concatenate consecutive blocks."""
         if len(parts) == 1:
             return parts[0]
         units = [part.units for part in parts]
@@ -261,38 +261,38 @@ class ScoredBlock(Struct, frozen=True, eq=False):
 
 
 class _Asked(Struct, frozen=True, eq=False):
-    """What `weigh` needs beside a block."""
+    """What `weigh` needs in addition to a block."""
 
     shared: BlockContext
-    token_scores: TokenScores | None  # None where scores of tokens are not looked for
+    token_scores: TokenScores | None  # None to ignore token scores
 
 
 def weigh(reference: object, asked: _Asked) -> ScoredBlock:
-    """The scores of the predictions of one block, and whether they are right."""
-    known = asked.shared
-    block = known.source.open(reference)
-    units, facts = ResampledUnits.of(block.corpus, known.unit), known.facts
-    gold, *others = known.sides(block) if facts is not None else [None] * (1 + len(block.systems))
+    """Return the scores of the predictions of one block, and whether each is right."""
+    context = asked.shared
+    block = context.source.open(reference)
+    units, facts = ResampledUnits.of(block.corpus, context.unit), context.facts
+    gold, *others = context.sides(block) if facts is not None else [None] * (1 + len(block.systems))
     exact = MATCHERS.find("exact").function
 
-    def side(mentions: Mentions, one: Side | None) -> ScoredSide:
+    def side(mentions: Mentions, bucketed: Side | None) -> ScoredSide:
         buckets = np.zeros((len(mentions), 0), np.uint8)
-        if one is not None and facts is not None:
-            buckets = buckets_of(facts, one)
+        if bucketed is not None and facts is not None:
+            buckets = buckets_of(facts, bucketed)
         unit = ints(units.of_sentence[mentions.sentence])
         return ScoredSide(unit, ints(mentions.label), tuple(mentions.labels), buckets)
 
     systems = {}
-    for (system, mentions), one in zip(block.systems.items(), others, strict=True):
+    for (system, mentions), predicted in zip(block.systems.items(), others, strict=True):
         annotation = block.predicted[system]
         scored = annotation.mentions
         if asked.token_scores is not None:
             scored = _with_scores(annotation, asked.token_scores)
-        # Aligned mentions are in the order in which they were read.
+        # Alignment keeps mentions in the order in which they were read.
         score = np.full(len(mentions), np.nan) if scored.score is None else scored.score
         matching = exact(*with_one_labelling([block.gold.mentions, mentions]))
         systems[system] = ScoredMentions(
-            side(mentions, one),
+            side(mentions, predicted),
             floats(score),
             np.asarray(matching.predicted_partner >= 0),
             annotation.reading.path,
@@ -303,7 +303,7 @@ def weigh(reference: object, asked: _Asked) -> ScoredBlock:
 
 
 def _without_score(annotation: Annotation, absent: Bools) -> str | None:
-    """The first mention without a score, and where it is."""
+    """Describe the first mention without a score, and where it is."""
     if not absent.any():
         return None
     sentence, start, end, label = annotation.mentions.rows()[int(np.argmax(absent))]
@@ -311,7 +311,7 @@ def _without_score(annotation: Annotation, absent: Bools) -> str | None:
 
 
 class _Joined(Struct, frozen=True, eq=False):
-    """What all blocks give, and what was read."""
+    """The scored mentions of all blocks, and a description of the inputs."""
 
     whole: ScoredBlock
     unit: str
@@ -320,57 +320,59 @@ class _Joined(Struct, frozen=True, eq=False):
 
     @property
     def from_tokens(self) -> bool:
-        """Whether the scores of any system are made from those of tokens."""
+        """Whether the scores of any system are combined from token scores."""
         return any(system.from_tokens for system in self.whole.systems.values())
 
 
 def _joined(opened: Opened, token_scores: TokenScores | None) -> _Joined:
     try:
-        known = opened.fixed() if opened.shared.attributes else opened.shared
-        source = known.source
+        context = opened.fixed() if opened.shared.attributes else opened.shared
+        source = context.source
         asked = partial(_Asked, token_scores=token_scores)
-        whole = ScoredBlock.joined(list(known.mapped(opened.engine, weigh, source.references(), send=asked)))
+        whole = ScoredBlock.joined(
+            list(context.mapped(opened.engine, weigh, source.references(), send=asked))
+        )
     finally:
         opened.free()
     entries: list[Mapping[str, Any]] = [*source.entries(whole.sums), *opened.training]
-    cuts = {} if known.facts is None else known.facts.bucketings
-    return _Joined(whole, known.unit, tuple(map(documented, entries)), cuts)
+    cuts = {} if context.facts is None else context.facts.bucketings
+    return _Joined(whole, context.unit, tuple(map(documented, entries)), cuts)
 
 
-def _weighed(test: _Joined, dev: _Joined | None, tokens: str | None, asked: Weighing) -> Confidence:
+def _weighed(test: _Joined, dev: _Joined | None, tokens: str | None, options: Weighing) -> Confidence:
     number = test.whole.units
-    draws = Draws.of(number, asked.resamples, asked.seed)
+    draws = Draws.of(number, options.resamples, options.seed)
     partner = _partners(test.whole.systems, dev)
-    scored = {system: _scored(test.whole, system, asked.missing) for system in test.whole.systems}
+    scored = {system: _scored(test.whole, system, options.missing) for system in test.whole.systems}
     systems = {
-        system: _system(one, draws, partner.get(system), test.bucketings, asked)
-        for system, one in scored.items()
+        name: _system(system, draws, partner.get(name), test.bucketings, options)
+        for name, system in scored.items()
     }
     pairs = tuple(
         pair_of(
-            (one, other), scored[one].whole, scored[other].whole, draws,
-            precision=asked.precision, recall=asked.recall,
+            (first, second), scored[first].whole, scored[second].whole, draws,
+            precision=options.precision, recall=options.recall,
         )
-        for one, other in combinations(scored, 2)
+        for first, second in combinations(scored, 2)
     )  # fmt: skip
     return Confidence(
         spanwise=__version__,
         kind="confidence",
-        signature=_signature(test, asked, tokens, dev is not None),
+        signature=_signature(test, options, tokens, dev is not None),
         inputs=(
             *test.inputs,
-            *(() if dev is None else (replace(one, role=f"dev {one.role}") for one in dev.inputs)),
+            *(() if dev is None else (replace(entry, role=f"dev {entry.role}") for entry in dev.inputs)),
         ),
         settings=ConfidenceSettings(
-            resamples=asked.resamples,
-            seed=asked.seed,
+            resamples=options.resamples,
+            seed=options.seed,
             unit=test.unit,
             number=number,
             few_units=number < FEW_UNITS,
             groups=draws.groups,
-            missing=asked.missing,
+            missing=options.missing,
             tokens=tokens,
-            command=asked.command,
+            command=options.command,
         ),
         systems=systems,
         pairs=pairs,
@@ -387,7 +389,7 @@ def apply_threshold(
     token_scores: TokenScores = "mean",
     **reading: object,
 ) -> Annotation:
-    """The annotation with only the mentions whose score is at least `threshold`."""
+    """Read an annotation and keep only the mentions with a score of at least `threshold`."""
     _check_missing(missing)
     annotation = read_scored(source, score_column=score_column, token_scores=token_scores, **reading)
     mentions = annotation.mentions
@@ -404,14 +406,14 @@ def read_scored(
     token_scores: TokenScores = "mean",
     **reading: Any,
 ) -> Annotation:
-    """Predictions with scores; with `score_column` those of mentions are made from those of tokens."""
+    """Read predictions with scores; with `score_column`, combine the scores of each mention's tokens."""
     columns = {} if score_column is None else {"columns": {"score": score_column}}
     annotation = read(source, **{**reading, **columns})
     return replace(annotation, mentions=_with_scores(annotation, token_scores))
 
 
 def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
-    """The mentions with their own scores, or with scores made from a column of token scores."""
+    """The mentions with their own scores, or with scores combined from a column of token scores."""
     corpus, mentions = annotation.corpus, annotation.mentions
     if mentions.score is not None or "score" not in corpus.columns:
         return mentions
@@ -419,7 +421,7 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
     first = corpus.sentences[mentions.sentence]
     begin, end = first + mentions.start, first + mentions.end
     between = np.stack([begin, end], axis=1).reshape(-1)
-    padded = np.append(token, np.nan)  # a mention may end with the last token
+    padded = np.append(token, np.nan)  # the end of the last mention may be past the last token
     least = np.minimum.reduceat(padded, between)[::2] if len(mentions) else np.zeros(0)
     if how == "min":
         score = least
@@ -428,13 +430,13 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
             values = np.log(token) if how == "product" else token
         sums = np.array([values[a:b].sum() for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
         score = np.exp(sums) if how == "product" else sums / np.maximum(end - begin, 1)
-        if how == "mean" and len(mentions):  # of equal scores it is that score, whatever sums are rounded to
+        if how == "mean" and len(mentions):  # the mean of equal scores is that score, despite rounding
             score = np.clip(score, least, np.maximum.reduceat(padded, between)[::2])
     return replace(mentions, score=floats(score))
 
 
 def _numbers(column: Column, annotation: Annotation) -> Floats:
-    """A column of token scores as numbers; NaN where a token has none."""
+    """Parse a column of token scores; NaN if a token has none."""
     scores = []
     for value in column.tolist():
         try:
@@ -453,7 +455,7 @@ def _check_missing(missing: str) -> None:
 
 
 def _scores(score: Floats, path: str, without: str | None, missing: Missing) -> tuple[Floats, int]:
-    """The score of every mention, and how many had none; `without` is the first of these."""
+    """The score of every mention, and how many had none; `without` describes the first of them."""
     absent = np.isnan(score)
     number = int(absent.sum())
     if number and missing == "error":
@@ -473,7 +475,7 @@ def _scores(score: Floats, path: str, without: str | None, missing: Missing) -> 
 
 
 class _System(Struct, frozen=True, eq=False):
-    """The scored predictions of one system, and both sides' mentions to part them by."""
+    """The scored predictions of one system, with the mentions of both sides to split them by."""
 
     whole: Scored
     absent: int
@@ -481,11 +483,14 @@ class _System(Struct, frozen=True, eq=False):
     predicted: ScoredSide
 
     def part(self, gold: Bools, predicted: Bools) -> Scored:
-        """The predictions chosen, against the gold mentions chosen."""
+        """The selected predictions, against the selected gold mentions."""
         whole = self.whole
-        held = np.bincount(self.gold.unit[gold], minlength=len(whole.gold_by_unit))
+        gold_by_unit = np.bincount(self.gold.unit[gold], minlength=len(whole.gold_by_unit))
         return Scored(
-            floats(whole.score[predicted]), whole.right[predicted], ints(whole.unit[predicted]), ints(held)
+            floats(whole.score[predicted]),
+            whole.right[predicted],
+            ints(whole.unit[predicted]),
+            ints(gold_by_unit),
         )
 
     def labels(self) -> dict[str, Scored]:
@@ -501,9 +506,9 @@ class _System(Struct, frozen=True, eq=False):
         """The predictions in every bucket of every attribute, against the gold mentions in it."""
         cells: dict[str, dict[str, Scored]] = {}
         for index, (name, bucketing) in enumerate(bucketings.items()):
-            here, there = self.gold.bucket[:, index], self.predicted.bucket[:, index]
+            gold_bucket, predicted_bucket = self.gold.bucket[:, index], self.predicted.bucket[:, index]
             parts = {
-                bucket.name: self.part(np.asarray(here == code), np.asarray(there == code))
+                bucket.name: self.part(np.asarray(gold_bucket == code), np.asarray(predicted_bucket == code))
                 for code, bucket in enumerate(bucketing.buckets)
             }
             cells[name] = {bucket: part for bucket, part in parts.items() if part.gold or len(part.score)}
@@ -511,42 +516,44 @@ class _System(Struct, frozen=True, eq=False):
 
 
 def _scored(block: ScoredBlock, system: str, missing: Missing) -> _System:
-    one, gold = block.systems[system], block.gold
-    score, absent = _scores(one.score, one.path, one.without, missing)
-    held = ints(np.bincount(gold.unit, minlength=block.units))
-    return _System(Scored(score, one.right, one.side.unit, held), absent, gold, one.side)
+    predictions, gold = block.systems[system], block.gold
+    score, absent = _scores(predictions.score, predictions.path, predictions.without, missing)
+    gold_by_unit = ints(np.bincount(gold.unit, minlength=block.units))
+    return _System(
+        Scored(score, predictions.right, predictions.side.unit, gold_by_unit), absent, gold, predictions.side
+    )
 
 
 def _system(
-    one: _System,
+    system: _System,
     draws: Draws,
     dev: tuple[ScoredBlock, str] | None,
     bucketings: Mapping[str, Bucketing],
-    asked: Weighing,
+    options: Weighing,
 ) -> SystemConfidence:
-    cells = {label: cell_of(part, draws, asked.seed) for label, part in one.labels().items()}
-    held_out = None if dev is None else _scored(*dev, asked.missing).whole.curve
-    curve = one.whole.curve
+    cells = {label: cell_of(part, draws, options.seed) for label, part in system.labels().items()}
+    dev_curve = None if dev is None else _scored(*dev, options.missing).whole.curve
+    curve = system.whole.curve
     points, thinned = points_of(curve)
     return SystemConfidence(
-        overall=cell_of(one.whole, draws, asked.seed),
+        overall=cell_of(system.whole, draws, options.seed),
         labels=cells,
         buckets={
-            attribute: {bucket: cell_of(part, draws, asked.seed) for bucket, part in own.items()}
-            for attribute, own in one.buckets(bucketings).items()
+            attribute: {bucket: cell_of(part, draws, options.seed) for bucket, part in parts.items()}
+            for attribute, parts in system.buckets(bucketings).items()
         },
         macro=macro_of(cells),
         curve=points,
         risk=risk_of(curve),
-        threshold=threshold_of(one.whole, held_out),
-        at_precision=at_precision_of(curve, held_out, asked.precision),
-        missing=one.absent,
+        threshold=threshold_of(system.whole, dev_curve),
+        at_precision=at_precision_of(curve, dev_curve, options.precision),
+        missing=system.absent,
         thinned=thinned,
     )
 
 
 def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[ScoredBlock, str]]:
-    """The dev predictions of each system: by name, else by order."""
+    """The dev predictions of each system, matched by name if possible, otherwise by order."""
     if dev is None:
         return {}
     names, others = list(systems), list(dev.whole.systems)
@@ -560,13 +567,13 @@ def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[Sc
     return {system: (dev.whole, other) for system, other in zip(names, others, strict=True)}
 
 
-def _signature(test: _Joined, asked: Weighing, tokens: str | None, dev: bool) -> str:
-    parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{asked.missing}"]
+def _signature(test: _Joined, options: Weighing, tokens: str | None, dev: bool) -> str:
+    parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{options.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:bootstrap.{test.unit}.{asked.resamples}",
-        f"seed:{asked.seed}",
+        f"ci:bootstrap.{test.unit}.{options.resamples}",
+        f"seed:{options.seed}",
         f"threshold:{'dev' if dev else 'none'}",
     ]
     digest = test.inputs[0].sha256

@@ -1,4 +1,4 @@
-"""Curves, areas, thresholds and calibration of scores, with intervals, for cells and for pairs of systems."""
+"""Curves, areas, thresholds and calibration of scores, with intervals, for cells and pairs of systems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from spanwise.settings import CONFIDENCE
 from spanwise.uncertainty import bernoulli_sums, drawn_weights, interval, joined_units
 
 BINS = 10
-POINTS = 1000  # groups of scores that intervals of curves are computed with
+POINTS = 1000  # maximum number of points of a resampled curve
 RECALLS = np.linspace(0.0, 1.0, 101)
 
 
@@ -47,17 +47,17 @@ class Scored(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def gold(self) -> int:
-        """All gold mentions."""
+        """The number of gold mentions."""
         return int(self.gold_by_unit.sum())
 
     @cached_property
     def order(self) -> Ints:
-        """The rows from the highest score to the lowest, ties in the order of the input."""
+        """The rows from the highest to the lowest score, ties in input order."""
         return ints(np.argsort(-self.score, kind="stable"))
 
     @cached_property
     def curve(self) -> Curve:
-        """Predictions and right ones with at least each distinct score, from the highest."""
+        """The number of predictions, and of right ones, at each distinct score or above."""
         ordered = self.score[self.order]
         last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) if len(ordered) else ints([])
         correct = np.cumsum(self.right[self.order])
@@ -65,7 +65,7 @@ class Scored(Struct, frozen=True, eq=False, dict=True):
 
 
 class Curve(Struct, frozen=True, eq=False):
-    """Predictions and right ones at falling thresholds, ties together."""
+    """The number of predictions, and of right ones, at decreasing thresholds; ties share one point."""
 
     threshold: Floats
     predicted: Ints
@@ -78,11 +78,11 @@ class Curve(Struct, frozen=True, eq=False):
         return ratio(2 * self.correct, self.gold + self.predicted)
 
     def best(self) -> int | None:
-        """The place of the highest F1; of equal ones the highest threshold."""
+        """The index of the highest F1; among equal ones, the highest threshold."""
         return int(np.argmax(self.f1)) if len(self.threshold) and self.gold else None
 
     def at_precision(self, precision: float) -> int | None:
-        """The place of the highest recall with this precision or more; ties: the highest threshold."""
+        """The index of the highest recall at this precision or more; among equal ones, the first."""
         enough = np.flatnonzero(self.correct >= precision * self.predicted - 1e-9)
         if not len(enough) or not self.gold:
             return None
@@ -90,12 +90,12 @@ class Curve(Struct, frozen=True, eq=False):
         return int(enough[np.argmax(self.correct[enough] == most)])
 
     def at(self, threshold: float) -> tuple[int, int]:
-        """Predictions and right ones with at least this score."""
+        """The number of predictions, and of right ones, with at least this score."""
         number = int(np.searchsorted(-self.threshold, -threshold, side="right"))
         return (int(self.predicted[number - 1]), int(self.correct[number - 1])) if number else (0, 0)
 
     def risk(self) -> tuple[Floats, Floats]:
-        """Coverage (share of predictions) and the share of errors among them."""
+        """Coverage (the share of predictions kept) and risk (the share of errors among them)."""
         whole = self.predicted[-1] if len(self.predicted) else 0
         return ratio(self.predicted, whole), ratio(self.predicted - self.correct, self.predicted)
 
@@ -103,8 +103,8 @@ class Curve(Struct, frozen=True, eq=False):
 def average_precision(curve: Curve) -> float:
     """Sum over thresholds of (R_k - R_{k-1}) P_k, recall over all gold; NaN without gold.
 
-    scikit-learn divides by the gold mentions that were predicted at all, so that its figure times their
-    share is this one.
+    scikit-learn divides by the number of gold mentions that were predicted at all; its figure times the
+    share of these mentions is this one.
 
     Examples:
         >>> right = np.array([True, False, True])
@@ -119,7 +119,7 @@ def average_precision(curve: Curve) -> float:
 
 
 def ap101(scored: Scored) -> float:
-    """COCO's average precision: the highest precision at 101 recalls, rows singly, ties in input order."""
+    """COCO's average precision: the mean of the highest precision at 101 recalls, ties in input order."""
     if not scored.gold:
         return float("nan")
     correct = np.cumsum(scored.right[scored.order])
@@ -130,9 +130,9 @@ def ap101(scored: Scored) -> float:
 
 
 def risk_area(curve: Curve) -> tuple[float, float]:
-    """AURC and E-AURC: the mean share of errors among the k most confident, and minus that of the best order.
+    """AURC and E-AURC: the mean share of errors among the k most confident, and its excess over the optimum.
 
-    Within ties errors are spread evenly.
+    Errors are spread evenly within ties.
     """
     if not len(curve.predicted):
         return float("nan"), float("nan")
@@ -153,7 +153,7 @@ def risk_area(curve: Curve) -> tuple[float, float]:
 class Calibration(Struct, frozen=True, eq=False):
     """Scores and outcomes summed in bins."""
 
-    edges: Floats  # inner ones: a bin holds low < score <= high
+    edges: Floats  # inner edges only; a bin holds low < score <= high
     bins: Ints
     number: Ints
     score: Floats
@@ -161,7 +161,7 @@ class Calibration(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, score: Floats, right: Bools, edges: Floats) -> Calibration:
-        """The sums in bins between the edges."""
+        """Sum scores and outcomes in the bins between the edges."""
         bins = np.searchsorted(edges, score, side="left")
         many = len(edges) + 1
         return cls(
@@ -174,26 +174,26 @@ class Calibration(Struct, frozen=True, eq=False):
 
     @classmethod
     def balanced(cls, score: Floats, right: Bools) -> Calibration:
-        """In ten bins with about as many predictions each; ties are never parted."""
+        """Use ten bins with about the same number of predictions each; ties are never split."""
         edges = BUCKETINGS.find("balanced").function(floats(np.sort(score)), (float(BINS),))
         return cls.of(score, right, floats(list(edges)))
 
     @classmethod
     def even(cls, score: Floats, right: Bools) -> Calibration:
-        """In ten bins of equal width."""
+        """Use ten bins of equal width."""
         return cls.of(score, right, floats(np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
 
     def ece(self) -> float:
-        """Mean gap between score and precision, weighted by predictions; NaN without any."""
+        """The mean gap between score and precision, weighted by predictions; NaN if there are none."""
         return float(ratio(np.abs(self.score - self.right).sum(), self.number.sum()))
 
     def mce(self) -> float:
-        """The largest gap of a bin."""
+        """The largest gap of any bin."""
         gaps = ratio(np.abs(self.score - self.right), self.number)
         return float(np.nanmax(gaps)) if (self.number > 0).any() else float("nan")
 
     def chance(self, score: Floats, draws: int, seed: int) -> tuple[float, float]:
-        """The mean and the 95 % point of ECE where every prediction is right with its score as chance."""
+        """Mean and 95th percentile of ECE if scores are the true probabilities of being right."""
         if not len(score) or not draws:
             return float("nan"), float("nan")
         sums = bernoulli_sums(score, self.bins, len(self.number), draws, seed)
@@ -205,17 +205,17 @@ class Calibration(Struct, frozen=True, eq=False):
         whole = self.number.sum()
         mean_score, precision = ratio(self.score, self.number), ratio(self.right, self.number)
         overall = float(self.right.sum() / whole)
-        held = self.number > 0
-        share = self.number[held] / whole
-        reliability = float((share * (mean_score[held] - precision[held]) ** 2).sum())
-        resolution = float((share * (precision[held] - overall) ** 2).sum())
+        filled = self.number > 0
+        share = self.number[filled] / whole
+        reliability = float((share * (mean_score[filled] - precision[filled]) ** 2).sum())
+        resolution = float((share * (precision[filled] - overall) ** 2).sum())
         apart, outcome = score - mean_score[self.bins], right - precision[self.bins]
         within = float((apart**2 - 2 * apart * outcome).mean())
         return reliability, resolution, overall * (1 - overall), within
 
 
 def brier(score: Floats, right: Bools) -> float:
-    """Mean squared difference of score and outcome; NaN without predictions."""
+    """The mean squared difference between score and outcome; NaN without predictions."""
     return float(((score - right) ** 2).mean()) if len(score) else float("nan")
 
 
@@ -229,7 +229,8 @@ def intervals(
 ) -> dict[str, tuple[float, float]]:
     """Percentile intervals of the scores over resampled units (or groups of units).
 
-    Scores that are many are joined into 1,000 groups of neighbours; what that changes is taken off again.
+    Curves with more than 1,000 points are thinned by joining neighbouring scores, and the intervals are
+    shifted by the difference that this makes to the estimate.
     """
     if not len(scored.score) or not len(weights):
         return {}
@@ -243,9 +244,9 @@ def intervals(
         sums = _by_group(
             owner, calibration.bins, len(calibration.number), groups, [None, scored.score, scored.right]
         )
-        number, score, right = (_drawn(weights, one) for one in sums)
+        number, score, right = (_drawn(weights, table) for table in sums)
         errors = ratio(np.abs(score - right).sum(axis=1), number.sum(axis=1))
-        # Resampled outcomes are noisier than the outcomes, which lifts ECE; the lift is taken off.
+        # Resampled outcomes are noisier than the original ones, which raises ECE; correct for that bias.
         bounds["ece"] = _ends(calibration.ece(), float(np.nanmean(errors)), errors, confidence)
         square = np.bincount(owner, weights=(scored.score - scored.right) ** 2, minlength=groups)
         whole = np.bincount(owner, minlength=groups)
@@ -256,7 +257,7 @@ def intervals(
 
 
 def _drawn(weights: Floats, sums: Column) -> Floats:
-    """Sums per group (groups, or groups × columns) over the groups of each resample, exact in any order."""
+    """Add up sums per group (groups, or groups × columns) over each resample, exactly in any order."""
     most = float(np.abs(sums).sum()) * float(weights.max(initial=1))
     return np.asarray(weights.astype(np.float64) @ on_grid(sums, most))
 
@@ -280,7 +281,7 @@ def _by_group(
 
 
 class Resampled(Struct, frozen=True, eq=False):
-    """Curves of resamples (rows) at some points, and the same curve without resampling in one row."""
+    """The curves of resamples (one per row) and, in `point`, the curve without resampling."""
 
     predicted: Floats
     correct: Floats
@@ -288,19 +289,19 @@ class Resampled(Struct, frozen=True, eq=False):
     point: Resampled | None = None
 
     def precision_at(self, recall: Floats) -> Floats:
-        """Precision at the first point that reaches a recall; NaN where none does."""
+        """Precision at the first point that reaches a recall; NaN if none does."""
         reached = self.correct >= recall[:, None] * self.gold[:, None] - 1e-9
         return self._at(reached.argmax(axis=1), np.asarray(reached.any(axis=1)), self.predicted)
 
     def recall_at(self, precision: float) -> Floats:
-        """The highest recall with at least this precision; NaN where there is none."""
+        """The highest recall at this precision or more; NaN if it is never reached."""
         enough = self.correct >= precision * self.predicted - 1e-9
         most = np.where(enough & (self.predicted > 0), self.correct, -1.0).max(axis=1)
         return np.where(most >= 0, ratio(most, self.gold), np.nan)
 
-    def _at(self, place: Ints, held: Bools, below: Floats) -> Floats:
-        rows = np.arange(len(place))
-        return np.where(held, ratio(self.correct[rows, place], below[rows, place]), np.nan)
+    def _at(self, index: Ints, reached: Bools, below: Floats) -> Floats:
+        rows = np.arange(len(index))
+        return np.where(reached, ratio(self.correct[rows, index], below[rows, index]), np.nan)
 
     @property
     def recall(self) -> Floats:
@@ -314,7 +315,7 @@ class Resampled(Struct, frozen=True, eq=False):
 
 
 def resampled(scored: Scored, weights: Floats, group: Ints) -> Resampled:
-    """The curve in every resample of units (or groups of units), at 1,000 points where it has more."""
+    """The curve in every resample of units (or groups of units), at no more than 1,000 points."""
     owner = group[scored.unit]
     by_group = np.bincount(group, weights=scored.gold_by_unit, minlength=weights.shape[1])
     gold = _drawn(weights, by_group)
@@ -323,15 +324,15 @@ def resampled(scored: Scored, weights: Floats, group: Ints) -> Resampled:
 
 def _curves(scored: Scored, owner: Ints, gold: Floats, weights: Floats) -> Resampled:
     curve = scored.curve
-    # The place of each row on the curve, then of neighbouring places in one of a few groups.
-    place = np.empty(len(scored.score), dtype=np.int64)
-    place[scored.order] = np.repeat(np.arange(len(curve.predicted)), np.diff(curve.predicted, prepend=0))
-    many = len(curve.predicted)
-    if many > POINTS:
+    # The point of each row on the curve; neighbouring points are joined if there are too many.
+    point_of = np.empty(len(scored.score), dtype=np.int64)
+    point_of[scored.order] = np.repeat(np.arange(len(curve.predicted)), np.diff(curve.predicted, prepend=0))
+    points = len(curve.predicted)
+    if points > POINTS:
         joined = np.minimum(curve.predicted * POINTS // (curve.predicted[-1] + 1), POINTS - 1)
-        place, many = joined[place], POINTS
-    tables = _by_group(owner, place, many, weights.shape[1], [None, scored.right])
-    # Counts: their sums are exact in single precision.
+        point_of, points = joined[point_of], POINTS
+    tables = _by_group(owner, point_of, points, weights.shape[1], [None, scored.right])
+    # Sums of counts are exact in single precision.
     predicted, correct = (
         np.cumsum(weights @ table.astype(np.float32), axis=1, dtype=np.float64) for table in tables
     )
@@ -367,7 +368,7 @@ def _areas_under(predicted: Floats, correct: Floats, gold: Floats) -> Floats:
 
 
 def _areas_of_risk(predicted: Floats, correct: Floats) -> Floats:
-    """AURC of curves given at some points, errors spread evenly between them."""
+    """AURC of curves given at some points, with errors spread evenly between them."""
     wrong = predicted - correct
     size, lost = np.diff(predicted, axis=1, prepend=0), np.diff(wrong, axis=1, prepend=0)
     before, lost_before = predicted - size, wrong - lost
@@ -379,14 +380,14 @@ def _areas_of_risk(predicted: Floats, correct: Floats) -> Floats:
     return ratio(sums, predicted[:, -1])
 
 
-MOST_UNITS = 2000  # units that are resampled singly; more are joined at random into groups
+MOST_UNITS = 2000  # with more units than this, random groups of them are resampled
 GROUPS = 1000
-MOST_POINTS = 10_000  # of a curve in the document
-FEWER_POINTS = 1000  # what a longer one is thinned to
+MOST_POINTS = 10_000  # in a curve of the document
+FEWER_POINTS = 1000  # in a longer curve, after thinning
 
 
 class Draws(Struct, frozen=True, eq=False):
-    """Resamples of units, or of random groups of them where there are many."""
+    """Resamples of units, or of random groups of units if there are many."""
 
     weights: Floats
     group: Ints
@@ -394,7 +395,7 @@ class Draws(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, units: int, resamples: int, seed: int) -> Draws:
-        """The resamples of this many units."""
+        """Draw the resamples of this many units."""
         if units > MOST_UNITS:
             group, number = joined_units(units, GROUPS, seed), GROUPS
         else:
@@ -404,7 +405,7 @@ class Draws(Struct, frozen=True, eq=False):
 
 
 def cell_of(scored: Scored, draws: Draws, seed: int) -> ConfidenceCell:
-    """All scores of some predictions."""
+    """Compute all measures for a set of predictions."""
     curve = scored.curve
     area, excess = risk_area(curve)
     score, right = scored.score, scored.right
@@ -444,14 +445,14 @@ def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
     borders = [None, *calibration.edges.tolist(), None]
     return tuple(
         ReliabilityBin(
-            low=borders[at],
-            high=borders[at + 1],
+            low=borders[index],
+            high=borders[index + 1],
             predicted=number,
             correct=int(right),
             score=score / number,
             precision=right / number,
         )
-        for at, (number, score, right) in enumerate(
+        for index, (number, score, right) in enumerate(
             zip(
                 calibration.number.tolist(),
                 calibration.score.tolist(),
@@ -464,17 +465,17 @@ def _bins(calibration: Calibration) -> tuple[ReliabilityBin, ...]:
 
 
 def macro_of(cells: Mapping[str, ConfidenceCell]) -> Macro:
-    """Means over labels."""
+    """Average over labels."""
     defined = [cell for cell in cells.values() if cell.average_precision is not None]
     return Macro(
-        average_precision=plain(ratio(sum(one.average_precision or 0.0 for one in defined), len(defined))),
-        ap101=plain(ratio(sum(one.ap101 or 0.0 for one in defined), len(defined))),
+        average_precision=plain(ratio(sum(cell.average_precision or 0.0 for cell in defined), len(defined))),
+        ap101=plain(ratio(sum(cell.ap101 or 0.0 for cell in defined), len(defined))),
         labels=len(defined),
     )
 
 
 def points_of(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
-    """The curve, thinned where it is long, and whether it was."""
+    """The points of the curve, thinned if it is long, and whether it was thinned."""
     chosen = np.arange(len(curve.threshold))
     thinned = len(chosen) > MOST_POINTS
     if thinned:
@@ -489,7 +490,7 @@ def points_of(curve: Curve) -> tuple[tuple[CurvePoint, ...], bool]:
 
 
 def risk_of(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
-    """Some points of the risk-coverage curve."""
+    """At most `most` points of the risk-coverage curve."""
     coverage, risk = curve.risk()
     number = min(most, len(risk))
     chosen = np.unique(np.linspace(0, max(len(risk) - 1, 0), number).round().astype(np.int64)).tolist()
@@ -497,7 +498,7 @@ def risk_of(curve: Curve, most: int = 200) -> tuple[RiskPoint, ...]:
 
 
 def threshold_of(scored: Scored, dev: Curve | None) -> Threshold:
-    """The threshold with the best F1 on dev, and what it gives on test."""
+    """The threshold with the best F1 on dev, and its scores on test."""
     curve = scored.curve
     best = curve.best()
     best_f1 = None if best is None else plain(curve.f1[best])
@@ -543,13 +544,13 @@ def _f1_interval(scored: Scored, threshold: float) -> tuple[float | None, float 
 
 
 def at_precision_of(curve: Curve, dev: Curve | None, precision: float) -> AtPrecision:
-    """The highest recall at a precision, the threshold chosen on dev where there is one."""
+    """The highest recall at a precision, with the threshold chosen on dev if given."""
     chosen_from = curve if dev is None else dev
-    place = chosen_from.at_precision(precision)
+    index = chosen_from.at_precision(precision)
     on = "test" if dev is None else "dev"
-    if place is None:
+    if index is None:
         return AtPrecision(precision=precision, threshold=None, recall=None, chosen_on=on)
-    threshold = float(chosen_from.threshold[place])
+    threshold = float(chosen_from.threshold[index])
     predicted, correct = curve.at(threshold)
     return AtPrecision(
         precision=precision,
@@ -569,22 +570,22 @@ def pair_of(
     precision: float,
     recall: float | None,
 ) -> ConfidencePair:
-    """The differences of two systems; the interval is over the same resampled units for both.
+    """The differences between two systems, with intervals over the same resamples for both.
 
     Args:
-        precision: at which recalls are compared.
-        recall: at which precisions are compared; by default the highest that both reach.
+        precision: the precision at which recalls are compared.
+        recall: the recall at which precisions are compared; by default, the highest that both reach.
     """
     curves = one.curve, other.curve
-    asked = recall
-    if asked is None:
-        asked = min((float(curve.correct[-1]) / curve.gold if len(curve.correct) and curve.gold else 0.0)
+    target = recall
+    if target is None:
+        target = min((float(curve.correct[-1]) / curve.gold if len(curve.correct) and curve.gold else 0.0)
                     for curve in curves)  # fmt: skip
     sides: list[Resampled] = []
     if len(draws.weights) and len(one.score) and len(other.score):
         sides = [resampled(side, draws.weights, draws.group) for side in (one, other)]
 
-    def both(make: Callable[[Resampled], Floats]) -> tuple[float, float] | None:
+    def bounds(make: Callable[[Resampled], Floats]) -> tuple[float, float] | None:
         """The percentile interval of the resampled differences."""
         if not sides:
             return None
@@ -595,36 +596,36 @@ def pair_of(
         low, high = interval(floats(defined)).tolist()
         return low, high
 
-    def lower_recall(side: Resampled) -> Floats:
+    def precision_at_recall(side: Resampled) -> Floats:
         reached = np.minimum(sides[0].recall, sides[1].recall)
         return side.precision_at(floats(reached if recall is None else np.full(len(reached), recall)))
 
-    places = [_at_recall(curve, asked) for curve in curves]
+    at_targets = [_at_recall(curve, target) for curve in curves]
     precisions = [None if at is None else plain(ratio(curve.correct[at], curve.predicted[at]))
-                  for curve, at in zip(curves, places, strict=True)]  # fmt: skip
+                  for curve, at in zip(curves, at_targets, strict=True)]  # fmt: skip
     at_points = [curve.at_precision(precision) for curve in curves]
     recalls = [None if at is None else plain(ratio(curve.correct[at], curve.gold))
                for curve, at in zip(curves, at_points, strict=True)]  # fmt: skip
     areas = [plain(average_precision(curve)) for curve in curves]
     return ConfidencePair(
         systems=names,
-        average_precision=_score(None, areas, [None, None], both(lambda side: side.average_precision)),
-        at_recall=_score(asked, precisions, _thresholds(curves, places), both(lower_recall)),
+        average_precision=_score(None, areas, [None, None], bounds(lambda side: side.average_precision)),
+        at_recall=_score(target, precisions, _thresholds(curves, at_targets), bounds(precision_at_recall)),
         at_precision=_score(
-            precision, recalls, _thresholds(curves, at_points), both(lambda side: side.recall_at(precision))
+            precision, recalls, _thresholds(curves, at_points), bounds(lambda side: side.recall_at(precision))
         ),
     )
 
 
 def _at_recall(curve: Curve, recall: float) -> int | None:
-    """The place of the highest threshold that reaches a recall."""
+    """The index of the highest threshold that reaches a recall."""
     reached = np.flatnonzero(curve.correct >= recall * curve.gold - 1e-9)
     return int(reached[0]) if len(reached) and curve.gold else None
 
 
-def _thresholds(curves: tuple[Curve, Curve], places: list[int | None]) -> list[float | None]:
+def _thresholds(curves: tuple[Curve, Curve], indices: list[int | None]) -> list[float | None]:
     return [
-        None if at is None else float(curve.threshold[at]) for curve, at in zip(curves, places, strict=True)
+        None if at is None else float(curve.threshold[at]) for curve, at in zip(curves, indices, strict=True)
     ]
 
 

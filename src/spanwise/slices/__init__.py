@@ -1,4 +1,4 @@
-"""Find where a system is weak, or where two systems differ: conjunctions of conditions, tested at once."""
+"""Find slices (conjunctions of conditions) on which a system is weak or two systems differ."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["Facet", "Items", "find_slices", "search", "slices_of"]
 
 Over = Literal["recall", "f1"]
 OVERS: tuple[Over, ...] = ("recall", "f1")
-FEW_UNITS = 60  # documents under which the test carries a mark
+FEW_UNITS = 60  # with fewer documents, the test is reported as rough
 
 
 def find_slices(
@@ -84,49 +84,51 @@ def find_slices(
 ) -> Slices:
     """Find conjunctions of conditions on which a system is weaker, or on which two systems differ.
 
-    Every conjunction of at most `depth` conditions on different attributes of mentions is tested, and the
-    error rate holds for all of them together: documents change sign at random, and a slice must reach the
-    highest statistic of all slices in at most `level` of the flips.
+    Every conjunction of at most `depth` conditions on different attributes of mentions is tested. The error
+    rate is controlled over all of them together: documents change sign at random, and a slice is significant
+    if the highest statistic of all slices reaches its own in at most `level` of the flips.
 
     Args:
-        source: gold as in `evaluate`; without `systems` a file that holds gold and predicted tags.
-        gold: the same by name, or the column of gold in a Spark frame.
-        systems: one system, or several, of which every pair is compared.
-        train: training data; without it seen and unseen mentions are not told apart.
+        source: gold, as in `evaluate`; without `systems`, a file with both gold and predicted tags.
+        gold: the same as a keyword, or the gold column of a Spark frame.
+        systems: one system, or several; every pair of systems is compared.
+        train: training data; without it, seen and unseen mentions are not distinguished.
         over: "recall" (gold mentions; loss: missed) or "f1" (gold and predicted; loss: missed or wrong).
         depth: the maximum number of conditions in a slice.
         least: the minimum number of mentions inside and outside a slice.
-        level: the chance of listing anything where nothing is weak.
-        flips: how often the documents change signs.
+        level: the probability of listing any slice when there are no real weaknesses.
+        flips: the number of random sign flips.
         confirm: also find slices on one half of the documents and test the best five on the other.
-        unit: what changes sign: "document" where the data mark at least two, else "sentence".
-        attributes: names or a preset; attributes of tokens are left out.
+        unit: what changes sign: "document" if the data mark at least two, otherwise "sentence".
+        attributes: names or a preset; token attributes are ignored.
         buckets: how to cut attributes, as in `evaluate`.
-        redact: do not name the values of attributes that are not spanwise's own.
-        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
-        workers: processes for the parts; they change no byte.
+        redact: hide the values of attributes that are not built in.
+        memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
+        workers: the number of processes; it does not affect the result.
         engine: where mentions are counted, as in `evaluate`: a Spark session, or any `Engine`.
         reading: keywords of `spanwise.read`.
 
     References:
         Westfall and Young (1993), Resampling-Based Multiple Testing.
     """
-    asked = Looking(
+    options = Looking(
         over=over, depth=depth, least=least, level=level, flips=flips, seed=seed, confirm=confirm, unit=unit,
         attributes=attributes, buckets=buckets, vocabulary=vocabulary, lowercase=lowercase, command=command,
         redact=redact,
     )  # fmt: skip
-    place = engine_of(engine)
+    runner = engine_of(engine)
     source, systems, columns = framed(source, gold, systems, reading)
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to find slices in.\nGive a file or lists first.")
-    given = Unopened(gold, systems, train, asked.choices(align=align, reading=reading), columns, name, place)
-    return _slices(opened_elsewhere(given, always_tough=True, memory=memory, workers=workers), asked)
+    unopened = Unopened(
+        gold, systems, train, options.choices(align=align, reading=reading), columns, name, runner
+    )
+    return _slices(opened_elsewhere(unopened, always_tough=True, memory=memory, workers=workers), options)
 
 
 class Looking(Struct, frozen=True, kw_only=True):
-    """What to look for: the keywords of `find_slices`, checked."""
+    """The validated options of `find_slices`."""
 
     over: Over = "recall"
     depth: int = 2
@@ -156,7 +158,7 @@ class Looking(Struct, frozen=True, kw_only=True):
             raise ChoiceError(f"level is {self.level!r}, but must be between 0 and 1.")
 
     def choices(self, *, align: How = "strict", reading: ReadKeywords) -> Choices:
-        """What blocks are asked for: attributes of mentions, with their buckets."""
+        """The options for evaluating blocks: attributes of mentions, with their buckets."""
         return Choices.of_mentions(
             attributes=self.attributes,
             buckets=self.buckets,
@@ -170,18 +172,18 @@ class Looking(Struct, frozen=True, kw_only=True):
 
     @property
     def search(self) -> dict[str, object]:
-        """The keywords of a search."""
+        """The keyword arguments of `search`."""
         return {name: getattr(self, name) for name in ("depth", "least", "level", "flips", "seed")}
 
 
 def slices_of(inputs: Inputs, **options: Any) -> Slices:
-    """The same of data that were read already, under the keywords of `find_slices`."""
-    asked = Looking(**options)
-    return _slices(opened_inputs(inputs, asked.choices(reading={}), always_tough=True), asked)
+    """Like `find_slices`, but for data that has already been read."""
+    checked = Looking(**options)
+    return _slices(opened_inputs(inputs, checked.choices(reading={}), always_tough=True), checked)
 
 
 class _About(Struct, frozen=True, eq=False):
-    """What was read, and what changes sign."""
+    """The facts about the data that go into the document."""
 
     inputs: tuple[Input, ...]
     digest: str | None  # of gold
@@ -191,39 +193,39 @@ class _About(Struct, frozen=True, eq=False):
     marked: bool  # whether the data mark documents
 
 
-def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
+def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
     kind, number = about.unit, case.rows.units
     systems = {
-        system: _one_system(case, system, confirmed=asked.confirm, options=asked.search)
+        system: _one_system(case, system, confirmed=settings.confirm, options=settings.search)
         for system in case.systems
     }
     pairs = [
-        _one_pair(case, first, second, confirmed=asked.confirm, options=asked.search)
+        _one_pair(case, first, second, confirmed=settings.confirm, options=settings.search)
         for first, second in combinations(case.systems, 2)
     ]
-    tough = asked.over == "recall" and bool(case.rows.subsets)
+    tough = settings.over == "recall" and bool(case.rows.subsets)
     names = (*case.cuts, *((TOUGHNESS,) if tough else ()))
     tested = [system.tested for system in systems.values()]
     return Slices(
         spanwise=__version__,
         kind="slices",
-        signature=_signature(about, asked, names),
+        signature=_signature(about, settings, names),
         inputs=about.inputs,
         settings=SliceSettings(
-            depth=asked.depth,
-            least=asked.least,
-            level=asked.level,
-            seed=asked.seed,
+            depth=settings.depth,
+            least=settings.least,
+            level=settings.level,
+            seed=settings.seed,
             unit=kind,
             number=number,
             few_units=number < FEW_UNITS,
             attributes=names,
             absent=dict(about.absent),
-            command=asked.command,
+            command=settings.command,
         ),
-        over=asked.over,
+        over=settings.over,
         tested=max(tested, default=0),
-        flips=asked.flips,
+        flips=settings.flips,
         systems=systems,
         comparison=tuple(pairs),
         notes=_notes(about, number, [*systems.values(), *pairs]),
@@ -231,11 +233,11 @@ def _searched(case: _Case, about: _About, asked: Looking) -> Slices:
 
 
 class MentionRows(Struct, frozen=True, eq=False):
-    """Mentions with what is known of each here: unit, buckets, tough subsets, and who has it right."""
+    """Mentions in columns: unit, buckets, tough subsets, and which systems got each one right."""
 
     unit: Ints
     bucket: Column  # mentions × attributes
-    right: Bools  # mentions × systems: gold mentions that each found, or whether a predicted one is right
+    right: Bools  # mentions × systems: whether a gold mention was found, or a predicted one is right
     tough: Bools | None = None  # mentions × subsets
 
     def __len__(self) -> int:
@@ -250,13 +252,13 @@ class MentionRows(Struct, frozen=True, eq=False):
         facts: Facts,
         tough: Toughness | None = None,
     ) -> MentionRows:
-        """The mentions of a side, in the buckets that all blocks share."""
+        """The mentions of one side, in the buckets shared by all blocks."""
         unit = ints(units.of_sentence[side.mentions.sentence])
         return cls(unit, buckets_of(facts, side), right, None if tough is None else tough.member)
 
     @classmethod
     def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
-        """The mentions of consecutive parts, which have these numbers of units."""
+        """Concatenate the mentions of consecutive parts; `units` is the number of units in each."""
         if len(parts) == 1:
             return parts[0]
         begins = np.cumsum([0, *units])[:-1].tolist()
@@ -270,7 +272,7 @@ class MentionRows(Struct, frozen=True, eq=False):
 
 
 class SliceRows(Struct, frozen=True, eq=False):
-    """What slices are counted from: the gold mentions, and over F1 the predicted ones of each system."""
+    """The rows that slices are counted from: gold mentions and, over F1, each system's predictions."""
 
     units: int
     gold: MentionRows
@@ -279,7 +281,7 @@ class SliceRows(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[SliceRows]) -> SliceRows:
-        """The rows of consecutive parts of a corpus."""
+        """Concatenate the rows of consecutive parts of a corpus."""
         units = [part.units for part in parts]
         return cls(
             sum(units),
@@ -293,79 +295,82 @@ class SliceRows(Struct, frozen=True, eq=False):
 
 
 class _Tallying(Struct, frozen=True, eq=False):
-    """What `tally` needs beside a block."""
+    """What `tally` needs in addition to a block."""
 
     shared: BlockContext
     over: Over
 
 
 class _Tallied(Struct, frozen=True, eq=False):
-    """The rows of one block, and what its files add to their entries."""
+    """The rows of one block, and its share of the sums over the input files."""
 
     rows: SliceRows
     sums: Mapping[str, BlockSums]
 
 
 def tally(reference: object, counting: _Tallying) -> _Tallied:
-    """The mentions of one block in the buckets that all blocks share."""
-    known = counting.shared
-    block = known.source.open(reference)
-    gold, *others = known.sides(block)
-    facts, units = known.facts, ResampledUnits.of(block.corpus, known.unit)
+    """Return the mentions of one block, in the buckets shared by all blocks."""
+    context = counting.shared
+    block = context.source.open(reference)
+    gold, *others = context.sides(block)
+    facts, units = context.facts, ResampledUnits.of(block.corpus, context.unit)
     assert facts is not None
     exact = MATCHERS.find("exact").function
-    found = np.zeros((len(gold.mentions), len(others)), dtype=bool)
+    found_by = np.zeros((len(gold.mentions), len(others)), dtype=bool)
     predicted = {}
     for index, (system, side) in enumerate(zip(block.systems, others, strict=True)):
         matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
-        found[:, index] = matching.gold_partner >= 0
+        found_by[:, index] = matching.gold_partner >= 0
         if counting.over == "f1":
             right = np.asarray(matching.predicted_partner[:, None] >= 0)
             predicted[system] = MentionRows.of(side, units, right, facts)
-    tough = known.toughness(block, gold)
+    tough = context.toughness(block, gold)
     rows = SliceRows(
         units.number,
-        MentionRows.of(gold, units, found, facts, tough),
+        MentionRows.of(gold, units, found_by, facts, tough),
         predicted,
         () if tough is None else tough.subsets,
     )
     return _Tallied(rows, BlockSums.of_block(block))
 
 
-def _slices(opened: Opened, asked: Looking) -> Slices:
-    """The slices of blocks: everything in memory is one."""
+def _slices(opened: Opened, settings: Looking) -> Slices:
+    """Tally all blocks and search them; data in memory is a single block."""
     try:
-        known = opened.fixed()
-        source = known.source
+        context = opened.fixed()
+        source = context.source
         parts = list(
-            known.mapped(
-                opened.engine, tally, source.references(), send=lambda now: _Tallying(now, asked.over)
+            context.mapped(
+                opened.engine,
+                tally,
+                source.references(),
+                send=lambda current: _Tallying(current, settings.over),
             )
         )
     finally:
         opened.free()
-    assert known.facts is not None
+    assert context.facts is not None
     sums = BlockSums.added([part.sums for part in parts])
     entries: list[Mapping[str, Any]] = [*source.entries(sums), *opened.training]
     case = _Case(
         tuple(source.systems),
         SliceRows.joined([part.rows for part in parts]),
-        known.facts.bucketings,
-        asked.over,
+        context.facts.bucketings,
+        settings.over,
     )
     about = _About(
         tuple(map(documented, entries)),
         entries[0]["sha256"],
-        known.unit,
-        known.facts.absent,
-        known.facts.strategies,
+        context.unit,
+        context.facts.absent,
+        context.facts.strategies,
         marked=source.documents is not None,
     )
-    return _searched(case, about, asked)
+    return _searched(case, about, settings)
 
 
 class _Case(Struct, frozen=True, eq=False):
-    """The systems, their mentions and gold's in rows, and how attributes are cut."""
+    """The systems, the rows of gold and predicted mentions, and the bucketing of each attribute."""
 
     systems: tuple[str, ...]
     rows: SliceRows
@@ -377,7 +382,7 @@ class _Case(Struct, frozen=True, eq=False):
         return np.asarray(self.rows.gold.right[:, self.systems.index(system)])
 
     def right(self, system: str) -> Bools:
-        """Which rows of a system's mentions are right."""
+        """Which of a system's predicted rows are right."""
         return np.asarray(self.rows.predicted[system].right[:, 0])
 
     def items(
@@ -387,7 +392,7 @@ class _Case(Struct, frozen=True, eq=False):
         *,
         paired: bool,
     ) -> Items:
-        """Gold mentions, and over F1 the predicted ones of the systems after them."""
+        """The gold mentions, followed over F1 by the predictions of the given systems."""
         listed = [self.rows.gold]
         if self.over == "f1":
             listed += [self.rows.predicted[system] for system in systems]
@@ -407,7 +412,7 @@ class _Case(Struct, frozen=True, eq=False):
         )
 
     def named(self, items: Items, key: Key) -> tuple[tuple[SliceCondition, ...], str]:
-        """The conditions of a slice, and its text."""
+        """The conditions of a slice, and their text."""
         conditions = []
         for facet, value in key:
             attribute, name = items.facets[facet].attribute, items.facets[facet].values[value]
@@ -431,19 +436,19 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
 
     def weak(slices: Sequence[ListedSlice]) -> tuple[SearchedSlice, ...]:
         rows = []
-        for index, one in enumerate(slices):
-            conditions, where = case.named(items, one.key)
+        for index, listed in enumerate(slices):
+            conditions, where = case.named(items, listed.key)
             rows.append(
                 SearchedSlice(
                     conditions=conditions,
                     where=where,
-                    units=one.units,
-                    loss=plain(one.mean),
-                    t=one.t,
-                    p=one.p,
-                    after=0 if one.p is not None else index,
-                    rest_units=one.rest_units,
-                    rest_loss=plain(one.rest_mean),
+                    units=listed.units,
+                    loss=plain(listed.mean),
+                    t=listed.t,
+                    p=listed.p,
+                    after=0 if listed.p is not None else index,
+                    rest_units=listed.rest_units,
+                    rest_loss=plain(listed.rest_mean),
                 )
             )
         return tuple(rows)
@@ -472,23 +477,23 @@ def _one_pair(
 
     def different(slices: Sequence[ListedSlice]) -> tuple[DifferentSlice, ...]:
         rows = []
-        for index, one in enumerate(slices):
-            conditions, where = case.named(items, one.key)
-            # Over recall the weights are losses, over F1 they are contributions to the first one's lead.
-            whole, rest = (one.mean, one.rest_mean) if recall else (
-                one.mean * one.units, one.rest_mean * one.rest_units
+        for index, listed in enumerate(slices):
+            conditions, where = case.named(items, listed.key)
+            # Over recall, weights are losses; over F1, they are contributions to the first system's lead.
+            whole, rest = (listed.mean, listed.rest_mean) if recall else (
+                listed.mean * listed.units, listed.rest_mean * listed.rest_units
             )  # fmt: skip
             rows.append(
                 DifferentSlice(
                     conditions=conditions,
                     where=where,
-                    units=one.units,
+                    units=listed.units,
                     difference=plain(whole),
-                    t=one.t,
-                    p=one.p,
-                    better=second if (one.t > 0) == recall else first,
-                    after=0 if one.p is not None else index,
-                    rest_units=one.rest_units,
+                    t=listed.t,
+                    p=listed.p,
+                    better=second if (listed.t > 0) == recall else first,
+                    after=0 if listed.p is not None else index,
+                    rest_units=listed.rest_units,
                     rest_difference=plain(rest),
                 )
             )
@@ -511,7 +516,7 @@ def _one_pair(
 
 
 def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str, float | None]]:
-    """What each item adds to the difference of two systems, and the difference."""
+    """Each item's contribution to the difference between two systems, and the difference itself."""
     gold, found_a, found_b = case.rows.gold, case.found(first), case.found(second)
     gain = ints(found_a.astype(np.int64) - found_b)
     n = len(gold)
@@ -522,7 +527,7 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     sizes = [len(rows) for rows in predicted]
     f1_a = float(ratio(2 * np.count_nonzero(found_a), n + sizes[0]))
     f1_b = float(ratio(2 * np.count_nonzero(found_b), n + sizes[1]))
-    # The mean of the decomposition and of its mirror image, in which the systems are exchanged.
+    # The mean of the decomposition and of its mirror image, with the two systems swapped.
     over_a, over_b = (float(ratio(1, n + size)) for size in sizes)
     scale, charge = over_a + over_b, (f1_b * over_a + f1_a * over_b) / 2
     most = scale * np.count_nonzero(gain) + charge * sum(sizes)
@@ -535,18 +540,18 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 
-def _signature(about: _About, asked: Looking, names: Sequence[str]) -> str:
+def _signature(about: _About, settings: Looking, names: Sequence[str]) -> str:
     cuts = [f"{name}[{about.strategies[name]}]" if name in about.strategies else name for name in names]
     parts = [
         "spanwise",
         f"v:{__version__}",
         "match:exact",
-        f"over:{asked.over}",
-        f"depth:{asked.depth}",
-        f"least:{asked.least}",
-        f"test:signflip.maxT.{about.unit}.{asked.flips}",
-        f"level:{asked.level}",
-        f"seed:{asked.seed}",
+        f"over:{settings.over}",
+        f"depth:{settings.depth}",
+        f"least:{settings.least}",
+        f"test:signflip.maxT.{about.unit}.{settings.flips}",
+        f"level:{settings.level}",
+        f"seed:{settings.seed}",
         "attributes:" + "+".join(cuts),
     ]
     digest = [f"gold:{about.digest[:8]}"] if about.digest else []
@@ -562,7 +567,7 @@ def _notes(about: _About, number: int, searches: Sequence[SystemSlices | PairSli
         )
     if number < FEW_UNITS:
         notes.append(f"Only {number} {kind}s change sign; the test is rough below {FEW_UNITS}.")
-    groups = next((one.groups for one in searches if one.groups is not None), None)
+    groups = next((result.groups for result in searches if result.groups is not None), None)
     if groups is not None:
         notes.append(f"The {number:,} {kind}s were joined at random into {groups:,} groups that change sign.")
     return tuple(notes)

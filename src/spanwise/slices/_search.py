@@ -1,4 +1,4 @@
-"""The search for slices: conjunctions counted by packed codes, tested by sign flips, listed greedily."""
+"""Search for slices: count conjunctions by packed codes, test them by sign flips, list them greedily."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
 from spanwise.hashing import multipliers
 from spanwise.uncertainty import Flips, halves, joined_units
 
-GROUPS = 1000  # into which units are joined where there are more and the work would be large
-WORK = 5e10  # units x slices x flips from which on they are joined
-BLOCK = 4_000_000  # numbers of a block of rows
-MOST = 20  # slices that are listed
+GROUPS = 1000  # units are joined into this many if there are more and the work would be large
+WORK = 5e10  # units x slices x flips above which units are joined
+BLOCK = 4_000_000  # numbers in a block of rows
+MOST = 20  # maximum number of slices to list
 
 Key = tuple[tuple[int, int], ...]  # the conditions of a slice: (facet, value)
 
 
 class Facet(Struct, frozen=True, eq=False):
-    """One attribute of the items: an atom for each item, and which atoms each value covers.
+    """One attribute of the items: the atom of each item, and which atoms each value covers.
 
-    Buckets are atoms themselves; tough subsets overlap, so that one covers several atoms.
+    Buckets are disjoint, so each is one atom; tough subsets overlap, so each may cover several.
     """
 
     attribute: str
@@ -34,12 +34,12 @@ class Facet(Struct, frozen=True, eq=False):
 
     @classmethod
     def of_codes(cls, attribute: str, values: Sequence[str], code: Ints) -> Facet:
-        """The facet of an attribute whose values exclude each other."""
+        """The facet of an attribute whose values are mutually exclusive."""
         return cls(attribute, tuple(values), ints(code), np.eye(len(values), dtype=bool))
 
     @classmethod
     def of_members(cls, attribute: str, values: Sequence[str], member: Bools) -> Facet:
-        """The facet of values that overlap: `member[i, j]` is item `i` with value `j`."""
+        """The facet of overlapping values: `member[i, j]` tells whether item `i` has value `j`."""
         packed = np.packbits(member, axis=1)
         rows, atom = np.unique(packed, axis=0, return_inverse=True)
         covers = np.unpackbits(rows, axis=1, count=len(values)).astype(bool).T
@@ -51,9 +51,9 @@ class Facet(Struct, frozen=True, eq=False):
 
 
 class Items(Struct, frozen=True, eq=False):
-    """What is sliced: the document of each item, its loss (or difference of losses), its facets.
+    """The items to slice: the unit of each, its loss (or difference of losses), and its facets.
 
-    Weights are whole numbers, or on a grid, so that their sums depend on no order.
+    Weights are whole numbers or lie on a grid, so that their sums do not depend on the order.
     """
 
     unit: Ints
@@ -66,20 +66,20 @@ class Items(Struct, frozen=True, eq=False):
         return len(self.unit)
 
     def number_by(self, code: Ints, size: int) -> Ints:
-        """How many items each code has."""
+        """The number of items with each code."""
         return np.bincount(code, minlength=size)
 
     def weight_by(self, code: Ints, size: int) -> Floats:
-        """The weights of the items of each code."""
+        """The total weight of the items with each code."""
         return floats(np.bincount(code, weights=self.weight, minlength=size))
 
     @property
     def total(self) -> float:
-        """The weight of all items."""
+        """The total weight of all items."""
         return float(self.weight_by(ints(np.zeros(len(self.unit))), 1)[0])
 
     def take(self, rows: Bools | Ints) -> Items:
-        """The items of some rows."""
+        """The items in the given rows."""
         return replace(
             self,
             unit=ints(self.unit[rows]),
@@ -96,7 +96,7 @@ class Items(Struct, frozen=True, eq=False):
 
 
 class Sliced(Struct, frozen=True, eq=False):
-    """Slices with their items and weights in each unit (slices x units)."""
+    """The number and the weight of the items of each slice in each unit (slices x units)."""
 
     keys: list[Key]
     number: Floats
@@ -108,7 +108,7 @@ class Sliced(Struct, frozen=True, eq=False):
         return ints(np.rint(self.number.sum(axis=1)))
 
     def rows(self, whole: Sliced, *, paired: bool) -> Floats:
-        """r of each slice and unit; `whole` is the slice of all items.
+        """The contribution r of each unit to each slice's statistic; `whole` is the slice of all items.
 
         For one system r = (K_dS - p N_dS) - (n_S / n)(K_d - p N_d), p the mean loss of all n items.
         """
@@ -119,24 +119,24 @@ class Sliced(Struct, frozen=True, eq=False):
         p = float(ratio(whole.weight.sum(), whole.number.sum()))
         share = ratio(self.sizes, whole.sizes)[:, None]
         rows = (self.weight - p * self.number) - share * (whole.weight - p * whole.number)
-        rows[np.abs(rows) < 1e-10] = 0.0  # rounding errors of what is 0
+        rows[np.abs(rows) < 1e-10] = 0.0  # remove rounding errors around 0
         return np.asarray(rows)
 
 
 class ListedSlice(Struct, frozen=True, eq=False):
-    """A slice that was listed."""
+    """A slice in the result of a search."""
 
     key: Key
     units: int
     mean: float  # mean weight of its items
     t: float
     p: float | None
-    rest_units: int  # what was left of it when it was listed
+    rest_units: int  # items not covered by the slices listed before it
     rest_mean: float
 
 
 class Search(Struct, frozen=True, eq=False):
-    """What a search found."""
+    """The result of a search."""
 
     tested: int
     significant: int
@@ -155,7 +155,7 @@ def search(
     seed: int = 0,
     most: int = MOST,
 ) -> Search:
-    """Test every conjunction of up to `depth` conditions at once, and list those that matter greedily."""
+    """Test all conjunctions of up to `depth` conditions together, and list the significant ones greedily."""
     items, groups = _joined(items, depth, flips, seed)
     tester = Flips(items.units, flips, seed, two_sided=items.paired)
     whole = _whole(items)
@@ -193,7 +193,8 @@ def confirm(
     """Find the best slices on a random half of the units and test them on the other half.
 
     Returns:
-        The units of both halves, and the slices with t and p of the second half, corrected over these few.
+        The number of units in each half, and the slices with t and p on the second half, corrected for
+        the number of these slices.
     """
     first = halves(items.units, seed)
     inside = first[items.unit]
@@ -223,7 +224,7 @@ def confirm(
 
 
 def _best(items: Items, depth: int, least: int, best: int) -> list[Key]:
-    """The slices with the highest T, each on what the ones before leave, significant or not."""
+    """The slices with the highest t, each on the items left by the ones before, significant or not."""
     if not len(items):
         return []
     whole, keys, statistics = _whole(items), [], []
@@ -235,15 +236,15 @@ def _best(items: Items, depth: int, least: int, best: int) -> list[Key]:
         return []
     t = np.concatenate(statistics)
     height = np.abs(t) if items.paired else t
-    order = np.argsort(-height, kind="stable")[:2000]  # more than enough for a few
+    order = np.argsort(-height, kind="stable")[:2000]  # more than enough to list a few
     listed = _listed(items, [keys[i] for i in order], t[order], np.ones(len(order)), 0.0, least, best)
-    return [one.key for one in listed]
+    return [entry.key for entry in listed]
 
 
 def possible(items: Items, depth: int) -> int:
-    """How many conjunctions there are at most."""
+    """The maximum number of conjunctions."""
     sizes = [len(facet.values) for facet in items.facets]
-    # The elementary symmetric polynomials of the numbers of values.
+    # Elementary symmetric polynomials of the numbers of values.
     number = [1] + [0] * depth
     for size in sizes:
         for at in range(depth, 0, -1):
@@ -252,7 +253,7 @@ def possible(items: Items, depth: int) -> int:
 
 
 def _joined(items: Items, depth: int, flips: int, seed: int) -> tuple[Items, int | None]:
-    """The items with units joined into groups where there are too many of them."""
+    """Join units into random groups if there are too many; also return the number of groups, if any."""
     holding = int((np.bincount(items.unit, minlength=items.units) > 0).sum())
     if holding <= GROUPS or holding * possible(items, depth) * max(flips, 1) <= WORK:
         return items, None
@@ -267,9 +268,9 @@ def _whole(items: Items) -> Sliced:
 
 
 def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
-    """All slices with enough items inside and outside, short ones first, those with the same items once."""
+    """All distinct slices with enough items inside and outside, those with fewer conditions first."""
     marks = _marks(items)
-    known: set[tuple[int, ...]] = set()
+    seen: set[tuple[int, ...]] = set()
     waiting: list[Sliced] = []
     size = 0
     for length in range(1, depth + 1):
@@ -279,11 +280,11 @@ def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
             sizes = totals[0]
             enough = np.flatnonzero((sizes >= least) & (len(items) - sizes >= least))
             kept = []
-            for place in enough.tolist():
-                sums = tuple(int(total[place]) for total in totals)
-                if sums not in known:
-                    known.add(sums)
-                    kept.append(place)
+            for cell in enough.tolist():
+                sums = tuple(int(total[cell]) for total in totals)
+                if sums not in seen:
+                    seen.add(sums)
+                    kept.append(cell)
             if not kept:
                 continue
             block = _by_unit(items, combination, code, shape, kept)
@@ -297,7 +298,7 @@ def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
 
 
 def _marks(items: Items) -> list[Floats]:
-    """The items of each row and two fixed random whole numbers: slices with equal sums hold the same rows."""
+    """A one and two fixed random integers for each item: slices with equal sums hold the same items."""
     number = len(items.unit)
     mixed = multipliers(2 * number)
     fingers = [(mixed[at::2] >> np.uint64(33)).astype(np.float64) for at in (0, 1)]
@@ -305,7 +306,7 @@ def _marks(items: Items) -> list[Floats]:
 
 
 def _packed(items: Items, combination: Sequence[int]) -> tuple[Ints, tuple[int, ...]]:
-    """One number for the atoms of each item, and how many atoms each facet has."""
+    """The atoms of each item packed into one number, and the number of atoms of each facet."""
     code = np.zeros(len(items.unit), dtype=np.int64)
     shape = tuple(items.facets[facet].covers.shape[1] for facet in combination)
     for facet, atoms in zip(combination, shape, strict=True):
@@ -320,7 +321,7 @@ def _bins(code: Ints, shape: tuple[int, ...], weight: Floats) -> Floats:
 
 
 def _covered(items: Items, combination: Sequence[int], tables: Sequence[Floats]) -> list[Floats]:
-    """Sums over atoms (units x atoms ...) as sums over values, the values of all facets in one axis."""
+    """Turn sums over atoms (units x atoms ...) into sums over values, with all facets in one axis."""
     result = []
     for table in tables:
         for axis, facet in enumerate(combination, start=1):
@@ -346,11 +347,12 @@ def _by_unit(
         for table in (items.number_by(by_unit, size), items.weight_by(by_unit, size))
     ]
     number, weight = (
-        np.atleast_2d(one)[:, kept].T.astype(np.float64) for one in _covered(items, combination, tables)
+        np.atleast_2d(table_by_value)[:, kept].T.astype(np.float64)
+        for table_by_value in _covered(items, combination, tables)
     )
     ranges = [range(len(items.facets[facet].values)) for facet in combination]
     values = list(product(*ranges))
-    return Sliced([tuple(zip(combination, values[place], strict=True)) for place in kept], number, weight)
+    return Sliced([tuple(zip(combination, values[cell], strict=True)) for cell in kept], number, weight)
 
 
 def _stacked(parts: Sequence[Sliced]) -> Sliced:
@@ -362,12 +364,12 @@ def _stacked(parts: Sequence[Sliced]) -> Sliced:
 
 
 def _counted_keys(items: Items, keys: Sequence[Key]) -> Sliced:
-    """The counts of given slices."""
-    places: dict[tuple[int, ...], list[int]] = {}
+    """Count the items of the given slices."""
+    by_combination: dict[tuple[int, ...], list[int]] = {}
     for index, key in enumerate(keys):
-        places.setdefault(tuple(facet for facet, _ in key), []).append(index)
+        by_combination.setdefault(tuple(facet for facet, _ in key), []).append(index)
     number, weight = np.empty((len(keys), items.units)), np.empty((len(keys), items.units))
-    for combination, listed in places.items():
+    for combination, listed in by_combination.items():
         code, shape = _packed(items, combination)
         widths = [len(items.facets[facet].values) for facet in combination]
         flat = [int(np.ravel_multi_index([value for _, value in keys[at]], widths)) for at in listed]
@@ -379,7 +381,7 @@ def _counted_keys(items: Items, keys: Sequence[Key]) -> Sliced:
 def _listed(
     items: Items, keys: Sequence[Key], t: Floats, p: Floats, critical: float, least: int, most: int
 ) -> list[ListedSlice]:
-    """The best slice, then the best on the items that it leaves, and so on."""
+    """List the best slice, then the best on the remaining items, and so on."""
     if not keys:
         return []
     whole, left = _whole(items), _counted_keys(items, keys)
@@ -395,7 +397,7 @@ def _listed(
         height = np.where(open_ & (rest_sizes >= least), np.abs(now) if items.paired else now, -np.inf)
         if listed and not (height > critical).any():
             break
-        # Sums of the same counts in another order differ in the last bits; they are ties.
+        # Summing the same counts in another order changes the last bits; treat such values as ties.
         best = np.lexsort((-rest_sizes, conditions, -np.round(height, 9)))[0]
         if not np.isfinite(height[best]) or height[best] <= 0:
             break

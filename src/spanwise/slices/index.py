@@ -1,4 +1,4 @@
-"""Bitmaps of mentions, one bit per mention and value: conditions counted, floors held, weak slices found."""
+"""Bitmaps of mentions, one bit per mention and value, to count conditions, check floors and find slices."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ LABEL = "label"
 OVERALL = ("exact", "overall")
 
 
-SEARCHED, DECIDED = 8, 4096  # comparisons whose mentions were searched for, and whose buckets, are kept
+SEARCHED, DECIDED = 8, 4096  # cache sizes: text searches, and buckets that meet a comparison
 
 
 def packed(mask: Bools) -> Words:
-    """A bit for each of a column of truths, in whole words."""
+    """Pack a boolean column into 64-bit words."""
     words = np.zeros(-(-len(mask) // 64), dtype=np.uint64)
     bits = np.packbits(mask, bitorder="little")
     words.view(np.uint8)[: len(bits)] = bits
@@ -52,19 +52,19 @@ def packed(mask: Bools) -> Words:
 
 
 def unpacked_bits(words: Words, number: int) -> Bools:
-    """The truths that bits stand for."""
+    """Unpack the first `number` bits into a boolean column."""
     return np.unpackbits(words.view(np.uint8), count=number, bitorder="little").astype(bool)
 
 
 def ones(words: Words) -> int:
-    """How many bits are set."""
+    """The number of set bits."""
     if hasattr(np, "bitwise_count"):
-        return int(np.bitwise_count(words).sum(dtype=np.uint32))  # four times as fast as with 64 bits
+        return int(np.bitwise_count(words).sum(dtype=np.uint32))  # four times as fast as with a 64-bit sum
     return int(np.unpackbits(words.view(np.uint8)).sum(dtype=np.int64))
 
 
 def ones_of_each(rows: Words, inside: Words) -> list[int]:
-    """How many bits of each row are set in `inside` as well."""
+    """For each row, the number of bits that are also set in `inside`."""
     if not hasattr(np, "bitwise_count"):
         return [ones(row & inside) for row in rows]
     numbers: list[int] = np.bitwise_count(rows & inside).sum(axis=1, dtype=np.uint32).tolist()
@@ -72,7 +72,7 @@ def ones_of_each(rows: Words, inside: Words) -> list[int]:
 
 
 class SliceCell(Struct, frozen=True):
-    """The counts of one system in a slice; predictions are None where the slice exists only for gold."""
+    """The counts of one system in a slice; `predicted` is None if the slice exists only for gold."""
 
     gold: int
     predicted: int | None
@@ -87,10 +87,10 @@ class SliceCell(Struct, frozen=True):
 
 
 class MentionRuns(Struct, frozen=True, eq=False, dict=True):
-    """Where mentions one after the other have the same sentence or unit, which can then be counted."""
+    """Runs of consecutive mentions in the same sentence or unit."""
 
     at: Ints  # where each run begins, and where the last one ends
-    of: Ints  # what its mentions have in common
+    of: Ints  # the sentence or unit of each run
 
     @classmethod
     def along(cls, column: Column) -> MentionRuns:
@@ -99,7 +99,7 @@ class MentionRuns(Struct, frozen=True, eq=False, dict=True):
         return cls(ints(np.append(begins, len(column))), ints(column[begins]))
 
     def counts(self, words: Words) -> Ints:
-        """How many bits are set in each run."""
+        """The number of set bits in each run."""
         number = int(self.at[-1])
         if 8 * len(self.at) < number and hasattr(np, "bitwise_count"):  # few long runs
             word, bit = self.at >> 6, (self.at & 63).astype(np.uint64)
@@ -112,15 +112,15 @@ class MentionRuns(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _last(self) -> Words:
-        """The last mention of each run."""
+        """A bitmap of the last mention of each run."""
         last = np.zeros(int(self.at[-1]), dtype=bool)
         last[self.at[1:] - 1] = True
         return packed(last)
 
     def reached(self, words: Words) -> int:
-        """How many runs have a bit that is set."""
-        # A run is a number whose highest bit is free: what is set below carries into it when all bits below
-        # it are added, and nothing carries beyond. The carries of whole words follow one after the other.
+        """The number of runs with at least one set bit."""
+        # Treat each run as a number whose highest bit is clear: adding ones to all lower bits carries into
+        # the highest bit if any lower bit is set, and never beyond. Then propagate carries between words.
         below = ~self._last
         total = (words & below) + below
         carried = total < below
@@ -131,7 +131,7 @@ class MentionRuns(Struct, frozen=True, eq=False, dict=True):
         return ones((total | words) & self._last)
 
     def totals(self, words: Words, size: int) -> Ints:
-        """The same for each of the numbers below `size`."""
+        """The number of set bits for each of the `size` sentences or units."""
         return ints(np.bincount(self.of, weights=self.counts(words), minlength=size))
 
 
@@ -139,25 +139,25 @@ Decided = Recent[Criterion, tuple[int, ...]]
 
 
 class Bits(Struct, frozen=True, eq=False, dict=True):
-    """The mentions of one side: for each value of each attribute the mentions that have it."""
+    """The mentions of one side: for each value of each attribute, a bitmap of the mentions that have it."""
 
     number: int
     code: Callable[[str], Column]  # the bucket of each mention, by attribute
     buckets: Mapping[str, Sequence[Bucket]]
-    decided: Decided  # the buckets that meet comparisons; shared by all sides
+    decided: Decided  # the buckets that meet a comparison; shared by all sides
     subsets: Sequence[str] = ()
     tough: Column | None = None
-    words: Mapping[str, Search] = {}  # which mentions hold a word, or stand beside it
-    kept: dict[str, Words] = field(default_factory=dict)  # the mentions of each value, by attribute
+    words: Mapping[str, Search] = {}  # finds mentions by their words or by those of their sentence
+    kept: dict[str, Words] = field(default_factory=dict)  # cached bitmaps of the values, by attribute
     searched: Recent[Criterion, Words] = field(default_factory=lambda: Recent(SEARCHED))
 
     @cached_property
     def all(self) -> Words:
-        """Every mention."""
+        """A bitmap of all mentions."""
         return packed(np.ones(self.number, dtype=bool))
 
     def values(self, attribute: str) -> Words:
-        """The mentions of each value of an attribute, row by row; made when it is first asked for."""
+        """The bitmaps of the values of an attribute, one per row, built on first use."""
         if attribute not in self.kept:
             if attribute == TOUGHNESS and self.tough is not None:
                 tough = self.tough
@@ -165,26 +165,26 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
                 self.kept[attribute] = self._rows([packed(mask) for mask in masks])
             else:
                 code = self.code(attribute)
-                places = range(len(self.buckets[attribute]))
-                self.kept[attribute] = self._rows([packed(code == place) for place in places])
+                indices = range(len(self.buckets[attribute]))
+                self.kept[attribute] = self._rows([packed(code == index) for index in indices])
         return self.kept[attribute]
 
     def _rows(self, kinds: Sequence[Words]) -> Words:
         return np.stack(kinds) if kinds else np.zeros((0, len(self.all)), dtype=np.uint64)
 
     def mask(self, condition: Condition | None) -> Words:
-        """The mentions that meet a condition; all where there is none."""
+        """The mentions that meet a condition; all mentions if it is None."""
         result = self.all
         for clause in condition.clauses if condition is not None else ():
             result = result & self.meeting(clause)
         return result
 
     def meeting(self, clause: Sequence[Criterion]) -> Words:
-        """The mentions that meet one of some comparisons."""
-        held = self.compare(clause[0])
-        for one in clause[1:]:
-            held = held | self.compare(one)
-        return held
+        """The mentions that meet at least one of the comparisons."""
+        result = self.compare(clause[0])
+        for criterion in clause[1:]:
+            result = result | self.compare(criterion)
+        return result
 
     def compare(self, one: Criterion) -> Words:
         """The mentions that meet one comparison."""
@@ -196,16 +196,16 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             return self._tough(one)
         return self._in_buckets(one)
 
-    def _in_buckets(self, one: Criterion) -> Words:
-        if one.attribute not in self.buckets:
+    def _in_buckets(self, criterion: Criterion) -> Words:
+        if criterion.attribute not in self.buckets:
             raise unknown(
-                "attribute of these mentions", one.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
+                "attribute of these mentions", criterion.attribute, [*self.buckets, TOUGHNESS, TEXT, SENTENCE]
             )
-        held = self.decided.get(one, lambda: self._buckets_of(one))
-        return self._either([self.values(one.attribute)[number] for number in held])
+        indices = self.decided.get(criterion, lambda: self._buckets_of(criterion))
+        return self._either([self.values(criterion.attribute)[number] for number in indices])
 
     def _either(self, several: Sequence[Words]) -> Words:
-        """The mentions of any of several kinds."""
+        """The union of several bitmaps."""
         if len(several) == 1:
             return several[0]
         if not several:
@@ -215,86 +215,88 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             np.bitwise_or(result, words, out=result)
         return result
 
-    def _buckets_of(self, one: Criterion) -> tuple[int, ...]:
+    def _buckets_of(self, criterion: Criterion) -> tuple[int, ...]:
         """The buckets that meet a comparison.
 
         Raises:
-            ChoiceError: it cuts through a bucket, or names an unknown value.
+            ChoiceError: the comparison cuts through a bucket, or names an unknown value.
         """
-        answers = [bucket_holds(bucket, one) for bucket in self.buckets[one.attribute]]
-        known = [bucket.name for bucket in self.buckets[one.attribute] if not bucket.rest]
+        answers = [bucket_holds(bucket, criterion) for bucket in self.buckets[criterion.attribute]]
+        names = [bucket.name for bucket in self.buckets[criterion.attribute] if not bucket.rest]
         if None in answers:
             raise ChoiceError(
-                f"{str(one)!r} cuts through a bucket of {one.attribute}, and only buckets are known here.\n"
-                f"Ask for whole buckets ({', '.join(known)}), or evaluate with --buckets {one.attribute}=…."
+                f"{str(criterion)!r} cuts through a bucket of {criterion.attribute}, "
+                "and only buckets are known here.\n"
+                f"Ask for whole buckets ({', '.join(names)}), "
+                f"or evaluate with --buckets {criterion.attribute}=…."
             )
-        if one.operator == "=":
-            for value in one.values:
+        if criterion.operator == "=":
+            for value in criterion.values:
                 if not any(
-                    bucket_holds(b, Criterion(one.attribute, "=", (value,)))
-                    for b in self.buckets[one.attribute]
+                    bucket_holds(b, Criterion(criterion.attribute, "=", (value,)))
+                    for b in self.buckets[criterion.attribute]
                 ):
-                    raise unknown(f"value of {one.attribute}", value, known)
-        return tuple(number for number, held in enumerate(answers) if held)
+                    raise unknown(f"value of {criterion.attribute}", value, names)
+        return tuple(number for number, meets in enumerate(answers) if meets)
 
-    def _tough(self, one: Criterion) -> Words:
+    def _tough(self, criterion: Criterion) -> Words:
         if self.tough is None:
             raise ChoiceError(
-                f"{str(one)!r} asks for tough subsets, "
+                f"{str(criterion)!r} asks for tough subsets, "
                 "which need training data and exist only for gold mentions.\n"
                 "Leave it out, or give train= to tell seen mentions from unseen ones."
             )
-        for value in one.values:
+        for value in criterion.values:
             if value not in self.subsets:
                 raise unknown("tough subset", value, self.subsets)
-        return self._either([self.values(TOUGHNESS)[self.subsets.index(value)] for value in one.values])
+        return self._either([self.values(TOUGHNESS)[self.subsets.index(value)] for value in criterion.values])
 
-    def _with_text(self, one: Criterion) -> Words:
-        if one.attribute not in self.words or one.operator != "=":
-            raise unsearchable(one)
-        return self._either([packed(self.words[one.attribute](value)) for value in one.values])
+    def _with_text(self, criterion: Criterion) -> Words:
+        if criterion.attribute not in self.words or criterion.operator != "=":
+            raise unsearchable(criterion)
+        return self._either([packed(self.words[criterion.attribute](value)) for value in criterion.values])
 
 
 class SystemBits(Struct, frozen=True, eq=False, dict=True):
-    """The predictions of one system, and what became of the gold mentions."""
+    """The predictions of one system, and the outcomes of the gold mentions."""
 
     predicted: Bits
-    right: Words  # the gold mentions that were found exactly
-    there: Bits  # for each gold mention that was found the values of its partner
+    right: Words  # the gold mentions found exactly
+    there: Bits  # for each gold mention that was found, the values of its partner
     outcome: Column  # of each gold mention
     units: MentionRuns  # of predicted mentions
     found: Column  # the outcome of each predicted mention
-    side: str  # where its mentions are in the columns
+    side: str  # the name of its mentions in the columns
     columns: MentionColumns
 
     @cached_property
     def outcomes(self) -> Words:
-        """The gold mentions of each outcome, row by row."""
+        """The gold mentions of each outcome, one bitmap per row."""
         return np.stack([packed(self.outcome == index) for index in range(len(OUTCOMES))])
 
     @cached_property
     def _alike(self) -> dict[str, bool]:
-        return {TEXT: True, SENTENCE: True}  # what was found exactly has the same words
+        return {TEXT: True, SENTENCE: True}  # an exact match has the same words
 
     def alike(self, attribute: str, gold: Bits) -> bool:
-        """Whether all gold mentions that were found have the value of their partner."""
+        """Whether every gold mention that was found has the same value as its partner."""
         if attribute not in self._alike:
-            held, found = gold.code(attribute), self.there.code(attribute)
-            place = unpacked_bits(self.right, gold.number)
-            self._alike[attribute] = bool(np.array_equal(held[place], found[place]))
+            own_code, partner_code = gold.code(attribute), self.there.code(attribute)
+            right = unpacked_bits(self.right, gold.number)
+            self._alike[attribute] = bool(np.array_equal(own_code[right], partner_code[right]))
         return self._alike[attribute]
 
     def found_in(self, gold: Bits, inside: Words, condition: Condition | None) -> Words:
-        """The gold mentions in a slice, their bits being `inside`, whose partner is in it as well."""
-        found = inside & self.right
+        """The gold mentions in a slice (the bitmap `inside`) whose partners are in it as well."""
+        result = inside & self.right
         for clause in condition.clauses if condition is not None else ():
-            if not all(self.alike(one.attribute, gold) for one in clause):
-                found &= self.there.meeting(clause)
-        return found
+            if not all(self.alike(criterion.attribute, gold) for criterion in clause):
+                result &= self.there.meeting(clause)
+        return result
 
 
 class SliceIndex(Struct, frozen=True, eq=False, dict=True):
-    """Gold and systems as bitmaps over one gold file."""
+    """Bitmaps of the mentions of gold and all systems, over the same gold."""
 
     columns: MentionColumns
     gold: Bits
@@ -303,16 +305,16 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, columns: MentionColumns, *others: MentionColumns, left: Sequence[str] = ()) -> SliceIndex:
-        """The index of one or more files of columns over the same gold; attributes in `left` are left out."""
+        """Index one or more column files over the same gold, leaving out the attributes in `left`."""
         buckets = {name: cut for name, cut in columns.head.buckets.items() if name not in left}
         search = _search(columns)
         decided: Decided = Recent(DECIDED)
         gold = _bits(columns, "gold", buckets, search, decided)
         systems: dict[str, SystemBits] = {}
-        for one in (columns, *others):
-            for name in one.head.systems:
+        for file in (columns, *others):
+            for name in file.head.systems:
                 if name not in systems:
-                    systems[name] = _system(one, name, buckets, gold, search, columns.unit_of_sentence)
+                    systems[name] = _system(file, name, buckets, gold, search, columns.unit_of_sentence)
         unit = columns.unit_of_sentence[columns.column("gold", "sentence")]
         return cls(columns, gold, MentionRuns.along(unit), systems)
 
@@ -326,15 +328,15 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         return MentionRuns.along(self.columns.column("gold", "sentence"))
 
     def sentences(self, inside: Words) -> int:
-        """How many sentences hold gold mentions of a slice."""
+        """The number of sentences with gold mentions of a slice."""
         return self._sentences.reached(inside)
 
     def defined(self, condition: Condition | None) -> bool:
-        """Whether predictions can meet the condition as well as gold mentions."""
+        """Whether the condition applies to predictions as well as to gold mentions."""
         return condition is None or TOUGHNESS not in condition.attributes
 
     def counted(self, condition: Condition | None) -> dict[str, SliceCell]:
-        """The counts of every system: those of an evaluation of the mentions that meet the condition."""
+        """The counts of every system, as in an evaluation of only the mentions that meet the condition."""
         inside = self.gold.mask(condition)
         number = ones(inside)
         counts = {}
@@ -346,15 +348,15 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         return counts
 
     def facets(self, condition: Condition | None) -> dict[str, dict[str, int]]:
-        """For each value of each attribute the gold mentions that meet all clauses about other attributes."""
+        """For each value of each attribute, how many gold mentions meet all clauses on other attributes."""
         values: dict[str, dict[str, int]] = {}
         attributes = [*self.gold.buckets, *([TOUGHNESS] if self.gold.tough is not None else [])]
         clauses = condition.clauses if condition is not None else ()
-        held = [(clause, self.gold.meeting(clause)) for clause in clauses]
+        bitmaps = [(clause, self.gold.meeting(clause)) for clause in clauses]
         for attribute in attributes:
             inside = self.gold.all
-            for clause, words in held:
-                if any(one.attribute != attribute for one in clause):
+            for clause, words in bitmaps:
+                if any(criterion.attribute != attribute for criterion in clause):
                     inside = inside & words
             names = (
                 list(self.gold.subsets)
@@ -366,22 +368,22 @@ class SliceIndex(Struct, frozen=True, eq=False, dict=True):
         return values
 
     def outcomes(self, name: str, inside: Words) -> dict[str, int]:
-        """What became of the gold mentions of a slice, by outcome."""
+        """The number of gold mentions of a slice by outcome, without zeros."""
         counts = ones_of_each(self.systems[name].outcomes, inside)
         return {outcome: number for outcome, number in zip(OUTCOMES, counts, strict=True) if number}
 
     def measure(self, name: str, condition: Condition | None) -> Measure:
-        """The counts of a system in a slice, unit by unit: what intervals and tests are made of."""
-        one, units = self.systems[name], self.columns.head.units
+        """The counts of a system in a slice by unit, as intervals and tests need them."""
+        system, units = self.systems[name], self.columns.head.units
         inside = self.gold.mask(condition)
         both = self.defined(condition)
-        right = one.found_in(self.gold, inside, condition) if both else inside & one.right
+        right = system.found_in(self.gold, inside, condition) if both else inside & system.right
         gold, correct = (self.units.totals(words, units) for words in (inside, right))
         if not both:
             matrix = np.stack([gold, correct], axis=1)
             counts = Counts.of_matrix(["slice"], RECALL, matrix)
             return Measure(MeasureKey("slice"), counts, "recall", (OVERALL,), "exact", ("recall",))
-        predicted = one.units.totals(one.predicted.mask(condition), units)
+        predicted = system.units.totals(system.predicted.mask(condition), units)
         counts = Counts.of_matrix(["slice"], EXACT, np.stack([gold, predicted, correct], axis=1))
         return Measure(MeasureKey("exact"), counts, "exact", (OVERALL,), "exact", ("f1",))
 
@@ -435,15 +437,15 @@ def _system(
     predicted = _bits(columns, side, buckets, search, gold.decided)
     partner = columns.column(side, "partner")
 
-    def there(attribute: str) -> Column:
-        # Where nothing was found, the bucket after the last one stands for none.
+    def partner_code(attribute: str) -> Column:
+        # Gold mentions without a partner get the code after the last bucket.
         code = np.append(predicted.code(attribute).astype(np.int32), len(predicted.buckets[attribute]))
         return code[partner]
 
     return SystemBits(
         predicted=predicted,
         right=packed(partner >= 0),
-        there=Bits(gold.number, there, predicted.buckets, gold.decided, words=gold.words),
+        there=Bits(gold.number, partner_code, predicted.buckets, gold.decided, words=gold.words),
         outcome=columns.column(side, "outcome"),
         units=MentionRuns.along(unit_of_sentence[columns.column(side, "sentence")]),
         found=columns.column(side, "found"),
@@ -457,12 +459,12 @@ class FoundSlice(Struct, frozen=True, kw_only=True):
 
     where: str
     mentions: int
-    loss: float | None  # the share that is missed; of two systems the difference of both shares
-    p: float | None  # holds for all slices that were tested
+    loss: float | None  # the share missed; for two systems, the difference of their shares
+    p: float | None  # corrected for all slices tested
 
 
 class FoundSlices(Struct, frozen=True, kw_only=True):
-    """What a search over all conjunctions found."""
+    """The result of a search over all conjunctions."""
 
     system: str
     other: str | None
@@ -485,7 +487,7 @@ def weak_slices(
     flips: int = 2000,
     seed: int = 0,
 ) -> FoundSlices:
-    """Conjunctions on which a system misses more mentions than elsewhere, or on which two systems differ."""
+    """Find conjunctions on which a system misses more mentions than elsewhere, or two systems differ."""
     gold = index.gold
 
     def missed(name: str) -> Floats:
@@ -503,12 +505,14 @@ def weak_slices(
     items = Items(unit, index.columns.head.units, weight, tuple(facets), other is not None)
     search_result = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
     rows = []
-    for one in search_result.listed:
+    for listed in search_result.listed:
         values = {
-            items.facets[facet].attribute: items.facets[facet].values[value] for facet, value in one.key
+            items.facets[facet].attribute: items.facets[facet].values[value] for facet, value in listed.key
         }
         rows.append(
-            FoundSlice(where=str(Condition.equal(values)), mentions=one.units, loss=plain(one.mean), p=one.p)
+            FoundSlice(
+                where=str(Condition.equal(values)), mentions=listed.units, loss=plain(listed.mean), p=listed.p
+            )
         )
     return FoundSlices(
         system=system,
@@ -526,7 +530,7 @@ SCORES = ("precision", "recall", "f1")
 
 
 class Check(Struct, frozen=True):
-    """One threshold: what it asks, whether it was reached, and one line that says so."""
+    """The result of checking one threshold: its name, whether it was met, and a one-line message."""
 
     name: str
     passed: bool
@@ -534,20 +538,22 @@ class Check(Struct, frozen=True):
 
 
 class NamedSlice(Struct, frozen=True, forbid_unknown_fields=True):
-    """A slice as written in a file: its conditions, and the least scores asked of it, in points."""
+    """A slice as written in a file: its conditions and its minimum scores, in points."""
 
     where: str
     precision: float | None = None
     recall: float | None = None
     f1: float | None = None
-    mentions: int = 0  # gold mentions under which nothing is asked
+    mentions: int = 0  # with fewer gold mentions, the slice is not checked
 
 
 class GateFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file asks of every system."""
+    """The thresholds in a file that apply to every system."""
 
     fail_under: float | None = None
-    score: Literal["f1", "precision", "recall", "macro", "fair"] | None = None  # that fail_under is about
+    score: Literal["f1", "precision", "recall", "macro", "fair"] | None = (
+        None  # the score fail_under applies to
+    )
     floors: Mapping[str, float] = field(default_factory=dict)
     named: Mapping[str, NamedSlice] = field(default_factory=dict, name="slices")
 
@@ -555,15 +561,15 @@ class GateFile(Struct, frozen=True, forbid_unknown_fields=True):
     def slices(self) -> tuple[SliceFloor, ...]:
         """One floor for each slice and score."""
         return tuple(
-            SliceFloor(name, parse(one.where), score, least, one.mentions)
-            for name, one in self.named.items()
+            SliceFloor(name, parse(named_slice.where), score, least, named_slice.mentions)
+            for name, named_slice in self.named.items()
             for score in SCORES
-            if (least := getattr(one, score)) is not None
+            if (least := getattr(named_slice, score)) is not None
         )
 
 
 class SliceFloor(Struct, frozen=True):
-    """The least score of one named slice, in points."""
+    """The minimum score of one named slice, in points."""
 
     name: str
     condition: Condition
@@ -573,7 +579,7 @@ class SliceFloor(Struct, frozen=True):
 
 
 def read_gate(path: str | Path) -> GateFile:
-    """The thresholds in a file.
+    """Read the thresholds in a file.
 
     Raises:
         InputError: the file is not TOML, or names something unknown.
@@ -598,12 +604,14 @@ _EXAMPLE = (
 
 
 def written_slices(slices: Mapping[str, NamedSlice]) -> str:
-    """Named slices as TOML; what `read_gate` reads back is the same."""
+    """Format named slices as TOML that `read_gate` reads back unchanged."""
     lines: list[str] = []
-    for name, one in slices.items():
-        lines += [f"[slices.{_quoted(name)}]", f"where = {_quoted(one.where)}"]
-        lines += [f"{score} = {value:g}" for score in SCORES if (value := getattr(one, score)) is not None]
-        lines += [f"mentions = {one.mentions}"] if one.mentions else []
+    for name, named_slice in slices.items():
+        lines += [f"[slices.{_quoted(name)}]", f"where = {_quoted(named_slice.where)}"]
+        lines += [
+            f"{score} = {value:g}" for score in SCORES if (value := getattr(named_slice, score)) is not None
+        ]
+        lines += [f"mentions = {named_slice.mentions}"] if named_slice.mentions else []
         lines.append("")
     return "\n".join(lines)
 
@@ -613,9 +621,9 @@ def _quoted(text: object) -> str:
 
 
 def least_check(system: str, place: str, value: float | None, least: float, *, bound: bool) -> Check:
-    """Whether a score reaches a floor, in points."""
+    """Check whether a score reaches a floor, in points."""
     shown = "n/a" if value is None else f"{100 * value:.2f}"
-    # A score written as 90.00 is not below 90, whatever its last bits say.
+    # Tolerate rounding errors: a score of 90 must not fall below a floor of 90.
     passed = value is not None and 100 * value >= least - 1e-9
     relation = "reaches" if passed else "is below"
     what = f"the lower bound of {place}" if bound else place
@@ -623,15 +631,15 @@ def least_check(system: str, place: str, value: float | None, least: float, *, b
 
 
 def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:
-    """Whether every system reaches the floors of named slices; few mentions are not held to them."""
+    """Check every system against the floors of named slices; slices with too few mentions pass."""
     checks = []
     for floor in floors:
-        place = f"slice {floor.name} ({floor.score})"
+        subject = f"slice {floor.name} ({floor.score})"
         for system, cell in index.counted(floor.condition).items():
             if cell.gold < floor.mentions:
                 few = many(cell.gold, "mention")
-                said = f"{system}: {place} has {few}, too few to be held to {floor.least:g}."
-                checks.append(Check(f"{system} {place}", passed=True, message=said))
+                message = f"{system}: {subject} has {few}, too few to be held to {floor.least:g}."
+                checks.append(Check(f"{system} {subject}", passed=True, message=message))
                 continue
-            checks.append(least_check(system, place, cell.score(floor.score), floor.least, bound=False))
+            checks.append(least_check(system, subject, cell.score(floor.score), floor.least, bound=False))
     return checks

@@ -1,4 +1,4 @@
-"""Places of the gold data that are worth a second look: votes of systems, and words read in several ways."""
+"""Find gold annotations worth a second look, from votes of systems and words annotated inconsistently."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
 __all__ = ["apply_decisions", "suspects", "suspects_of", "worksheet"]
 
-STEPS = (10, 25, 50, 100, 200, 500, 1000)  # how many proposals are taken as accepted
-_ENOUGH = 5  # occurrences from which on a reading may be called rare
+STEPS = (10, 25, 50, 100, 200, 500, 1000)  # numbers of accepted proposals to report effects for
+_ENOUGH = 5  # minimum number of occurrences to call a reading rare
 
 
 def suspects(
@@ -84,32 +84,32 @@ def suspects(
 ) -> Suspects:
     """List places of the gold data that are worth a second look.
 
-    A suspect is not an error: systems can be wrong together, and words can be read in two ways with good
-    reason. Its score is the larger of two. *Votes*: (systems for the proposal - systems for the gold
-    mention) / systems, for proposals of at least two systems. *Variation*: the same words between the
-    same neighbours are read differently elsewhere in train, dev and test; the share of the majority reading
-    times (1 - 1/n).
+    A suspect is not necessarily an error: systems can be wrong together, and the same words can have two
+    readings for good reason. Its score is the larger of two. *Votes*: (systems for the proposal - systems for
+    the gold mention) / systems, for proposals of at least two systems. *Variation*: the same words between
+    the same neighbours are read differently elsewhere in train, dev and test; the share of the majority
+    reading times (1 - 1/n).
 
     Args:
-        gold: the gold file, or an annotation that was read.
-        systems: predictions by the name of the system; several runs of one system, in a list, are one
-            voter: what more than half of them predict.
-        train, dev: more annotated text, or several, in which words may be read differently.
+        gold: the gold file, or an annotation that has already been read.
+        systems: predictions by the name of the system; a list of several runs of one system counts as one
+            voter, which predicts what more than half of the runs predict.
+        train, dev: one or more other annotated texts, in which words may be read differently.
         top: the maximum number of suspects to list; None for all.
-        align: what to do where the tokens of predictions differ, as `evaluate` takes it.
+        align: what to do if the tokens of predictions differ from gold, as in `evaluate`.
         redact: leave out all text.
-        memory: read files in parts that need about so much memory ("1GB"), as in `evaluate`.
-        workers: processes for the parts; they change no byte.
+        memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
+        workers: the number of processes; it does not affect the result.
         engine: where blocks run, as in `evaluate`: a Spark session, or any `Engine`.
-        reading: how to read the files, as `spanwise.read` takes it.
+        reading: keywords of `spanwise.read`.
 
     Examples:
         >>> from spanwise import read
         >>> tokens = [["Ada", "met", "Bo", "in", "Rome"]]
         >>> gold = read([[(0, 1, "PER"), (4, 5, "PER")]], tokens=tokens)
-        >>> said = read([[(0, 1, "PER"), (4, 5, "LOC")]], tokens=tokens)
-        >>> found = suspects(gold, {"one": said, "two": said})
-        >>> [(one.kind, one.score, one.proposal.label) for one in found.suspects]
+        >>> predicted = read([[(0, 1, "PER"), (4, 5, "LOC")]], tokens=tokens)
+        >>> document = suspects(gold, {"first": predicted, "second": predicted})
+        >>> [(suspect.kind, suspect.score, suspect.proposal.label) for suspect in document.suspects]
         [('label', 1.0, 'LOC')]
     """
     check_top(top)
@@ -117,25 +117,25 @@ def suspects(
     voters, flat = _numbered(runs)
     more = [
         (role, listed_source)
-        for role, given in (("train", train), ("dev", dev))
-        for listed_source in listed_sources(given)
+        for role, sources in (("train", train), ("dev", dev))
+        for listed_source in listed_sources(sources)
     ]
-    where, others = engine_of(engine), [one for _, one in more]
-    if of_spark(gold) or read_by_spark(gold, flat, others, where):
+    runner, others = engine_of(engine), [listed_source for _, listed_source in more]
+    if of_spark(gold) or read_by_spark(gold, flat, others, runner):
         raise ChoiceError(
             "suspects are found in files of this machine, not by Spark.\n"
             "Give such files; with the session as engine=, its executors compare their mentions."
         )
     check_keywords(reading)
     choices = Choices.plain(attributes="none", align=align, reading=reading)
-    given = Unopened(gold, flat, others, choices, engine=where)
-    opened = _opened(given, memory=memory, workers=workers)
+    unopened = Unopened(gold, flat, others, choices, engine=runner)
+    opened = _opened(unopened, memory=memory, workers=workers)
     roles = [role for role, _ in more]
     return _document(opened, voters, roles, SuspectSettings(top=top, align=align), redact=redact)
 
 
 def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
-    """The same of data that were read already: every system is one voter."""
+    """Like `suspects`, but for data that has already been read; every system is one voter."""
     check_top(top)
     more = TrainingPlace(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
     opened = _OpenedVotes(HeldVotes.of(OneBlock(inputs), scores=False), local_engine(1), more)
@@ -145,7 +145,7 @@ def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) 
 
 
 def _numbered(runs: Mapping[str, Sequence[object]]) -> tuple[Voters, dict[str, object]]:
-    """The runs of each system by numbers, and the sources by these."""
+    """Number all runs: return the numbers of each system's runs, and the source of each number."""
     flat: dict[str, object] = {}
     voters: dict[str, tuple[str, ...]] = {}
     for name, own in runs.items():
@@ -156,40 +156,48 @@ def _numbered(runs: Mapping[str, Sequence[object]]) -> tuple[Voters, dict[str, o
 
 
 class _OpenedVotes(Struct, frozen=True, eq=False):
-    """The blocks of the test set, the engine that runs them, and more text."""
+    """The blocks of the test set, the engine that processes them, and the other texts, if any."""
 
     source: BlockSource
     engine: Engine
     more: TrainingPlace | None
 
 
-def _opened(given: Unopened, *, memory: int | str | None, workers: int | None) -> _OpenedVotes:
-    """Files in memory as one block, or in parts."""
-    reading = given.choices.reading
+def _opened(unopened: Unopened, *, memory: int | str | None, workers: int | None) -> _OpenedVotes:
+    """Open the files, as a single block in memory or in parts."""
+    reading = unopened.choices.reading
     bound, workers = parts_of(
-        memory, workers, given.gold, given.systems, streamable=True, reading=reading,
-        elsewhere=given.engine is not None,
+        memory, workers, unopened.gold, unopened.systems, streamable=True, reading=reading,
+        elsewhere=unopened.engine is not None,
     )  # fmt: skip
-    where = given.engine or local_engine(workers)
+    runner = unopened.engine or local_engine(workers)
     source: BlockSource
     if bound is None:
         reader = Reader(**reading)
-        gold = reader.read(given.gold)
+        gold = reader.read(unopened.gold)
         scheme = gold.reading.scheme
         predicted = {
             key: reader.read_predictions(named_source, prefer=scheme)
-            for key, named_source in named_sources(given.systems).items()
+            for key, named_source in named_sources(unopened.systems).items()
         }
-        others = [reader.read(listed_source) for listed_source in listed_sources(given.train)]
-        inputs = gathered(gold, predicted, others, align=given.choices.align, name=None)
+        others = [reader.read(listed_source) for listed_source in listed_sources(unopened.train)]
+        inputs = gathered(gold, predicted, others, align=unopened.choices.align, name=None)
         source, files = HeldVotes.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
     else:
-        keep = not where.elsewhere
+        keep = not runner.elsewhere
         source = many_blocks(
-            given.gold, given.systems, given.choices, name=None, memory=bound, keep=keep, progress=unheard
+            unopened.gold,
+            unopened.systems,
+            unopened.choices,
+            name=None,
+            memory=bound,
+            keep=keep,
+            progress=unheard,
         )
-        files = TrainingFiles.of(given.train, reading, keep=keep, held=bound if keep else 0, documents=True)
-    return _OpenedVotes(source, where, TrainingPlace(files, where) if files.files else None)
+        files = TrainingFiles.of(
+            unopened.train, reading, keep=keep, held=bound if keep else 0, documents=True
+        )
+    return _OpenedVotes(source, runner, TrainingPlace(files, runner) if files.files else None)
 
 
 def check_top(top: int | None) -> None:
@@ -205,17 +213,19 @@ def _document(
     asked = VotesAsked(source, None if more is None else more.source, voters, redact=redact)
     marked = joined(engine.map(mark_words, source.references(), asked))
     elsewhere = [] if more is None else [more.asked(mark_elsewhere, asked)]
-    every = WordsMarked.joined([marked, *elsewhere])
-    asked = replace(asked, labels=tuple(sorted(every.labels)), text=every.text, surfaces=every.surfaces)
+    all_marked = WordsMarked.joined([marked, *elsewhere])
+    asked = replace(
+        asked, labels=tuple(sorted(all_marked.labels)), text=all_marked.text, surfaces=all_marked.surfaces
+    )
     if asked.text:
         counts = joined(engine.map(read_words, source.references(), asked))
         if more is not None:
-            there = more.asked(read_elsewhere, replace(asked, among=np.unique(counts.context)))
-            counts = ContextCounts.joined([counts, there])
+            other_counts = more.asked(read_elsewhere, replace(asked, among=np.unique(counts.context)))
+            counts = ContextCounts.joined([counts, other_counts])
         asked = replace(asked, counts=counts.varying())
     judged = list(engine.map(judge, source.references(), asked))
-    first = offsets([one.sentences for one in judged])
-    rows = CandidateRows.joined([one.everyone for one in judged], first[:-1].tolist())
+    first = offsets([block.sentences for block in judged])
+    rows = CandidateRows.joined([block.everyone for block in judged], first[:-1].tolist())
     order, rank, tied = ranked(rows.found, rows.lot)
     listed = order if settings.top is None else order[: settings.top]
     case = _SuspicionCase(asked, rows, len(voters))
@@ -227,7 +237,7 @@ def _document(
         *(
             []
             if more is None
-            else more.source.entries({int(key): one for key, one in elsewhere[0].sums.items()})
+            else more.source.entries({int(key): sums for key, sums in elsewhere[0].sums.items()})
         ),
     ]
     return Suspects(
@@ -248,14 +258,14 @@ def _document(
 
 
 class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
-    """Everything that suspects are told from."""
+    """The data that suspects are described from."""
 
     asked: VotesAsked
     rows: CandidateRows
     voters: int
 
     def mentions(self, row: int) -> tuple[SuspectMention | None, SuspectMention | None]:
-        """The gold mention of a candidate and what is proposed in its place."""
+        """The gold mention of a candidate, and the mention proposed instead; either may be None."""
         rows, labels = self.rows, self.asked.labels
         own = proposal = None
         if rows.own_label[row] >= 0:
@@ -264,38 +274,40 @@ class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
                 end=int(rows.own_end[row]),
                 label=labels[int(rows.own_label[row])],
             )
-        found = rows.found
-        if found.label[row] >= 0:
+        candidates = rows.found
+        if candidates.label[row] >= 0:
             proposal = SuspectMention(
-                start=int(found.start[row]), end=int(found.end[row]), label=labels[int(found.label[row])]
+                start=int(candidates.start[row]),
+                end=int(candidates.end[row]),
+                label=labels[int(candidates.label[row])],
             )
         return own, proposal
 
     @cached_property
     def contexts(self) -> Words:
-        """The contexts that candidates name by their places."""
+        """The distinct contexts, which candidates refer to by index."""
         assert self.asked.counts is not None
         return np.unique(self.asked.counts.context)
 
     def pair(self, row: int) -> tuple[int, int] | None:
-        """The context of a candidate that varies, and how it is proposed to be read."""
+        """The context and the proposed reading of a candidate found by variation; None for others."""
         group = int(self.rows.found.group[row])
         return (int(self.contexts[group]), int(self.rows.found.label[row]) + 1) if group >= 0 else None
 
 
 def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints) -> ShownEvidence:
-    """What is shown of the suspects that are listed, in their order."""
+    """Collect what is shown of the listed suspects, in their order."""
     rows, blocks = case.rows, dict[int, list[ListedPlace]]()
     sentence = rows.found.sentence[listed]
     number = np.searchsorted(first, sentence, "right") - 1
     for row, at, block in zip(listed.tolist(), sentence.tolist(), number.tolist(), strict=True):
-        place = ListedPlace(at - int(first[block]), *case.mentions(row))
-        blocks.setdefault(block, []).append(place)
+        listed_place = ListedPlace(at - int(first[block]), *case.mentions(row))
+        blocks.setdefault(block, []).append(listed_place)
     size, surface = rows.size[listed], rows.surface[listed]
     pairs = {pair for row in listed.tolist() if (pair := case.pair(row)) is not None}
     asked = replace(
         case.asked,
-        surfaces={int(one): np.unique(surface[size == one]) for one in np.unique(size[size > 0])},
+        surfaces={int(length): np.unique(surface[size == length]) for length in np.unique(size[size > 0])},
         counts=None,
         listed=blocks,
         pairs=tuple(sorted(pairs)),
@@ -305,24 +317,27 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
     parts = [joined(opened.engine.map(show, references, asked))]
     if more is not None and asked.text and len(listed):
         parts.append(more.asked(show_elsewhere, asked))
-    found = ShownEvidence.joined(parts)
-    # Blocks show their own suspects, which are listed in another order.
+    evidence = ShownEvidence.joined(parts)
+    # Results come block by block; restore the order of the list.
     order = np.argsort(np.argsort(number, kind="stable"), kind="stable").tolist()
-    return replace(found, places=tuple(found.places[at] for at in order))
+    return replace(evidence, places=tuple(evidence.places[at] for at in order))
 
 
 def _inputs(entries: Sequence[Mapping[str, Any]], voters: Voters, roles: Sequence[str]) -> tuple[Input, ...]:
     names = {run: name for name, runs in voters.items() for run in runs}
-    tested = [one for one in map(documented, entries) if one.role != "train"]
-    rest = [one for one in map(documented, entries) if one.role == "train"]
+    tested = [entry for entry in map(documented, entries) if entry.role != "train"]
+    rest = [entry for entry in map(documented, entries) if entry.role == "train"]
     return (
-        *(one if one.role == "gold" else replace(one, system=names[str(one.system)]) for one in tested),
-        *(replace(one, role=role) for one, role in zip(rest, roles, strict=True)),
+        *(
+            entry if entry.role == "gold" else replace(entry, system=names[str(entry.system)])
+            for entry in tested
+        ),
+        *(replace(entry, role=role) for entry, role in zip(rest, roles, strict=True)),
     )
 
 
 def _runs(source: object) -> list[object]:
-    """One source or several runs of a system; `{run}` in a path stands for any name."""
+    """The runs of a system: one or several sources; `{run}` in a path matches any name."""
     if isinstance(source, str | os.PathLike) and "{run}" in os.fspath(source):
         from glob import escape
 
@@ -338,20 +353,20 @@ def _runs(source: object) -> list[object]:
 
 
 def _suspect(
-    case: _SuspicionCase, row: int, rank: int, tied: int, evidence: ShownEvidence, place: int
+    case: _SuspicionCase, row: int, rank: int, tied: int, evidence: ShownEvidence, index: int
 ) -> Suspect:
     own, proposal = case.mentions(row)
-    found, shown = case.rows.found, evidence.places[place]
+    candidates, shown = case.rows.found, evidence.places[index]
     return Suspect(
         rank=rank,
         tied=tied,
-        score=float(found.score[row]),
+        score=float(candidates.score[row]),
         kind=KINDS[int(case.rows.kind[row])],
-        sentence=int(found.sentence[row]),
+        sentence=int(candidates.sentence[row]),
         source=shown.source,
         gold=own,
         proposal=proposal,
-        votes=SuspectVotes(for_=int(found.supporting[row]), against=int(found.opposing[row])),
+        votes=SuspectVotes(for_=int(candidates.supporting[row]), against=int(candidates.opposing[row])),
         evidence=_evidence(case, row, own, proposal, shown.confidence, evidence),
         tokens=shown.tokens,
     )
@@ -398,16 +413,16 @@ def _vote_words(
     supporting: int, opposing: int, voters: int, own: SuspectMention | None, proposal: SuspectMention | None
 ) -> str:
     if proposal is None:
-        said = f"{supporting} of {voters} systems mark nothing here"
+        votes = f"{supporting} of {voters} systems mark nothing here"
     elif own is not None and (own.start, own.end) != (proposal.start, proposal.end):
-        said = f"{supporting} of {voters} systems mark another span, as {proposal.label}"
+        votes = f"{supporting} of {voters} systems mark another span, as {proposal.label}"
     else:
-        said = f"{supporting} of {voters} systems say {proposal.label} here"
-    return said if own is None else f"{said}, {opposing} say {own.label} as gold does"
+        votes = f"{supporting} of {voters} systems say {proposal.label} here"
+    return votes if own is None else f"{votes}, {opposing} say {own.label} as gold does"
 
 
 def _read_as(case: _SuspicionCase, context: int) -> dict[str, int]:
-    """The readings of words between their neighbours, the most frequent first."""
+    """The readings of the words of a context, most frequent first."""
     counts, labels = case.asked.counts, case.asked.labels
     assert counts is not None
     first, last = (
@@ -423,7 +438,7 @@ def _read_as(case: _SuspicionCase, context: int) -> dict[str, int]:
 
 
 def _rarity(case: _SuspicionCase, row: int, evidence: ShownEvidence) -> float | None:
-    """1 - the share of gold's reading among the occurrences of the words, where there are five or more."""
+    """1 minus the share of gold's reading among the occurrences of the words; None below five occurrences."""
     size, words = int(case.rows.size[row]), int(case.rows.surface[row].view(np.int64))
     if not size:
         return None
@@ -437,20 +452,21 @@ def _rarity(case: _SuspicionCase, row: int, evidence: ShownEvidence) -> float | 
 def _effects(
     judged: Sequence[Judged], first: Sequence[int], names: Sequence[str], top: int | None
 ) -> dict[str, tuple[SuspectEffect, ...]]:
-    """F1 of each system if the first k proposals were accepted, found without its own vote."""
+    """The F1 each system would have if the first k proposals, found without its vote, were accepted."""
     if len(names) < 3:
         return {}
-    gold = sum(one.gold for one in judged)
+    gold = sum(block.gold for block in judged)
     result = {}
     for number, name in enumerate(names):
-        rows = CandidateRows.joined([one.without[number] for one in judged], first)
+        rows = CandidateRows.joined([block.without[number] for block in judged], first)
         order, _, _ = ranked(rows.found, rows.lot)
-        found = rows.found.take(order)
+        accepted = rows.found.take(order)
         predicted, correct = (
-            sum(int(getattr(one, column)[number]) for one in judged) for column in ("predicted", "correct")
+            sum(int(getattr(block, column)[number]) for block in judged)
+            for column in ("predicted", "correct")
         )
         right = correct + np.concatenate([[0], np.cumsum(rows.gain[order])])
-        grown = (found.label >= 0).astype(int) - (found.gold >= 0)
+        grown = (accepted.label >= 0).astype(int) - (accepted.gold >= 0)
         size = gold + np.concatenate([[0], np.cumsum(grown)])
         last = len(order) if top is None else min(top, len(order))
         steps: Ints = ints(sorted({0, last, *(step for step in STEPS if step < last)}))

@@ -1,4 +1,4 @@
-"""Suspects block by block: words to compare, readings of them, candidates, and the evidence that is shown."""
+"""Find suspects block by block: the words to compare, their readings, the candidates, and the evidence."""
 
 from __future__ import annotations
 
@@ -34,41 +34,41 @@ from spanwise.suspicion._ranking import (
     votes_for,
 )
 
-Voters = Mapping[str, tuple[str, ...]]  # the runs of each, by their names in the source
+Voters = Mapping[str, tuple[str, ...]]  # the runs of each voter, by their names in the source
 
 
 class OpenedVotes(Block, frozen=True, eq=False, dict=True):
-    """A block that is open, with what was made of it: one that is in memory keeps that."""
+    """An open block with cached derived data, which persists for a block that stays in memory."""
 
     @cached_property
     def line(self) -> BlockText:
-        """The sentences on one line."""
+        """The sentences laid end to end."""
         return BlockText.of(self.gold)
 
     @cached_property
     def placed(self) -> dict[str, Mentions]:
-        """The predictions of every run that have a place on the text, with their scores."""
+        """The predictions of every run that could be aligned with the text, with their scores."""
         return {name: _placed(system, self.predicted.get(name)) for name, system in self.systems.items()}
 
     def voting(self, voters: Voters) -> list[Mentions]:
-        """What each voter predicts."""
+        """The predictions of each voter."""
         return [majority_of_runs([self.placed[run] for run in runs]) for runs in voters.values()]
 
 
 def _placed(mentions: Mentions, read: Annotation | None) -> Mentions:
-    # Aligned mentions are in the order in which they were read.
+    # Alignment keeps mentions in the order in which they were read.
     scored = mentions if read is None else replace(mentions, score=read.mentions.score)
     return scored if scored.placed.all() else scored.take(np.flatnonzero(scored.placed))
 
 
 class HeldVotes(OneBlock, frozen=True, eq=False):
-    """Everything in memory: one block, open from the first look at it to the last."""
+    """Data in memory: a single block that stays open throughout."""
 
     opened: OpenedVotes
 
     @classmethod
     def of(cls, one: OneBlock, *, scores: bool) -> HeldVotes:
-        """The same block, open; without `scores`, those of predictions as they were read are left out."""
+        """Open a block; without `scores`, the scores of predictions are ignored."""
         block = one.inputs
         predicted = block.predicted if scores else {}
         return cls(block, OpenedVotes(block.gold, block.systems, predicted, block.alignment))
@@ -79,18 +79,18 @@ class HeldVotes(OneBlock, frozen=True, eq=False):
 
 
 class VotesAsked(Struct, frozen=True, eq=False):
-    """What the functions below need beside a block."""
+    """What the functions below need in addition to a block."""
 
     source: BlockSource
     more: TrainingSource | None
     voters: Voters
     labels: tuple[str, ...] = ()
-    text: bool = True  # whether there is text everywhere, so that words can be compared
+    text: bool = True  # whether all sources have text, so that words can be compared
     surfaces: Surfaces = {}
     among: Words | None = None  # contexts of the test set
-    counts: ContextCounts | None = None  # of contexts that are read in two ways or more
+    counts: ContextCounts | None = None  # of contexts with two or more readings
     listed: Mapping[int, Sequence[ListedPlace]] = {}  # by block
-    pairs: tuple[tuple[int, int], ...] = ()  # contexts and readings of which an example is shown
+    pairs: tuple[tuple[int, int], ...] = ()  # contexts and readings to show an example of
     redact: bool = False
 
 
@@ -103,7 +103,7 @@ class ListedPlace(Struct, frozen=True):
 
 
 def opened_votes(reference: object, source: BlockSource) -> OpenedVotes:
-    """Open a block, unless it is."""
+    """Open a block if it is not open yet."""
     block = source.open(reference)
     if isinstance(block, OpenedVotes):
         return block
@@ -123,7 +123,7 @@ class WordsMarked(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[WordsMarked]) -> WordsMarked:
-        """Those of several blocks."""
+        """Merge the words of several blocks."""
         return cls(
             frozenset[str]().union(*(part.labels for part in parts)),
             joined_surfaces([part.surfaces for part in parts]),
@@ -133,7 +133,7 @@ class WordsMarked(Struct, frozen=True, eq=False):
 
 
 def mark_words(reference: object, asked: VotesAsked) -> WordsMarked:
-    """The words that the mentions and proposals of a test block mark."""
+    """The words marked by the mentions and proposals of a test block."""
     block = opened_votes(reference, asked.source)
     gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(asked.voters)])
     sums = BlockSums.of_block(block) if block.predicted or not block.systems else {}
@@ -150,49 +150,49 @@ def mark_words(reference: object, asked: VotesAsked) -> WordsMarked:
 
 
 def mark_elsewhere(reference: object, asked: VotesAsked) -> WordsMarked:
-    """The words that the mentions of a block of other text mark."""
+    """The words marked by the mentions of a block of other text."""
     assert asked.more is not None
-    file, one = asked.more.read(reference)
-    (mentions,) = with_one_labelling([one.mentions])
-    text = not one.corpus.without_text
-    surfaces = BlockText.of(one).surfaces() if text else {}
-    return WordsMarked(frozenset(mentions.labels), surfaces, text, {str(file): BlockSums.of(one)})
+    file, annotation = asked.more.read(reference)
+    (mentions,) = with_one_labelling([annotation.mentions])
+    text = not annotation.corpus.without_text
+    surfaces = BlockText.of(annotation).surfaces() if text else {}
+    return WordsMarked(frozenset(mentions.labels), surfaces, text, {str(file): BlockSums.of(annotation)})
 
 
 # ---- how words are read between their neighbours ----
 
 
 def read_words(reference: object, asked: VotesAsked) -> ContextCounts:
-    """How a test block reads the words."""
+    """Count the readings of the words in a test block."""
     return contexts(opened_votes(reference, asked.source).line, asked.surfaces, asked.labels)
 
 
 def read_elsewhere(reference: object, asked: VotesAsked) -> ContextCounts:
-    """How a block of other text reads the words in the contexts of the test set."""
+    """Count the readings of the words in a block of other text, in the contexts of the test set."""
     assert asked.more is not None
-    _, one = asked.more.read(reference)
-    return contexts(BlockText.of(one), asked.surfaces, asked.labels, asked.among)
+    _, annotation = asked.more.read(reference)
+    return contexts(BlockText.of(annotation), asked.surfaces, asked.labels, asked.among)
 
 
 # ---- candidates ----
 
 
 class CandidateRows(Struct, frozen=True, eq=False):
-    """Candidates with what orders them, what they are, and the gold mention and the words they are about."""
+    """Candidates with their order among ties, their kind, and the gold mention and words they concern."""
 
     found: Candidates
-    lot: Ints  # by which ties are ordered
-    gain: Ints  # what accepting the proposal changes among the right mentions of the system left out
+    lot: Ints  # orders ties
+    gain: Ints  # change in right mentions of the left-out system if the proposal is accepted
     kind: Ints
     own_start: Ints  # of the gold mention
     own_end: Ints
-    own_label: Ints  # -1: there is none
+    own_label: Ints  # -1: no gold mention
     surface: Words
-    size: Ints  # tokens of the words, 0: they are not known
+    size: Ints  # number of tokens of the words, 0 if unknown
 
     @classmethod
     def joined(cls, parts: Sequence[CandidateRows], sentences: Sequence[int]) -> CandidateRows:
-        """Those of consecutive blocks, which begin with these sentences."""
+        """Concatenate consecutive blocks; `sentences` gives the first sentence of each."""
         moved = [
             replace(part.found, sentence=ints(part.found.sentence + first))
             for part, first in zip(parts, sentences, strict=True)
@@ -211,7 +211,7 @@ def _stacked(parts: Sequence[Candidates]) -> Candidates:
 
 
 class Judged(Struct, frozen=True, eq=False):
-    """The candidates of a block, those without the vote of each voter, and its mentions."""
+    """The candidates of a block, with all votes and without each voter's, and its numbers of mentions."""
 
     sentences: int
     everyone: CandidateRows
@@ -222,10 +222,10 @@ class Judged(Struct, frozen=True, eq=False):
 
 
 def judge(reference: object, asked: VotesAsked) -> Judged:
-    """The candidates of a test block."""
+    """Find the candidates of a test block."""
     block = opened_votes(reference, asked.source)
     gold = block.gold.mentions.relabeled(asked.labels)
-    box = ballot(gold, [one.relabeled(asked.labels) for one in block.voting(asked.voters)])
+    box = ballot(gold, [mentions.relabeled(asked.labels) for mentions in block.voting(asked.voters)])
     table = no_variation(box)
     if asked.text:
         assert asked.counts is not None
@@ -251,46 +251,53 @@ def _rows(
     block: OpenedVotes, box: Ballot, counted: VoteCandidates, voters: int, table: VariationTable,
     left_out: Bools | None, asked: VotesAsked,
 ) -> CandidateRows:  # fmt: skip
-    found = join(box, counted, voters, table)
-    distinct, has = box.mentions, found.gold >= 0
-    at = box.gold[np.maximum(found.gold, 0)] if len(box.gold) else ints(np.zeros(len(found.gold)))
-    nothing = ints(np.zeros(len(found.gold)))
+    candidates = join(box, counted, voters, table)
+    distinct, has = box.mentions, candidates.gold >= 0
+    at = box.gold[np.maximum(candidates.gold, 0)] if len(box.gold) else ints(np.zeros(len(candidates.gold)))
+    nothing = ints(np.zeros(len(candidates.gold)))
     if len(distinct):
         start, end = np.where(has, distinct.start[at], -1), np.where(has, distinct.end[at], -1)
         label = np.where(has, distinct.label[at], -1)
     else:
         start = end = label = nothing - 1
-    gain = nothing if left_out is None else _gain(box, counted, found, at, left_out)
-    surface, size = _surfaces(block, found, ints(start), ints(end)) if asked.text and left_out is None else (
-        np.zeros(len(nothing), dtype=np.uint64), nothing
-    )  # fmt: skip
+    gain = nothing if left_out is None else _gain(box, counted, candidates, at, left_out)
+    surface, size = (
+        _surfaces(block, candidates, ints(start), ints(end))
+        if asked.text and left_out is None
+        else (np.zeros(len(nothing), dtype=np.uint64), nothing)
+    )
     return CandidateRows(
-        found, lots(found, block.corpus), gain, ints(kinds(found, box)), ints(start), ints(end), ints(label),
-        surface, size,
+        candidates, lots(candidates, block.corpus), gain, ints(kinds(candidates, box)), ints(start),
+        ints(end), ints(label), surface, size,
     )  # fmt: skip
 
 
-def _gain(box: Ballot, counted: VoteCandidates, found: Candidates, at: Ints, left_out: Bools) -> Ints:
-    """How many more mentions of a system are right if a proposal is accepted, that of gold being gone."""
-    rows = np.flatnonzero(found.label >= 0)
-    gain = np.zeros(len(found.gold), dtype=np.int64)
+def _gain(box: Ballot, counted: VoteCandidates, candidates: Candidates, at: Ints, left_out: Bools) -> Ints:
+    """How many more mentions of a system are right if each proposal replaces the gold mention."""
+    rows = np.flatnonzero(candidates.label >= 0)
+    gain = np.zeros(len(candidates.gold), dtype=np.int64)
     has = replace(counted, votes=ints(left_out))
     gain[rows] = votes_for(
-        box, has, found.sentence[rows], found.start[rows], found.end[rows], found.label[rows]
+        box,
+        has,
+        candidates.sentence[rows],
+        candidates.start[rows],
+        candidates.end[rows],
+        candidates.label[rows],
     )
     if len(box.gold):
-        gain -= np.where(found.gold >= 0, left_out[at], False)
+        gain -= np.where(candidates.gold >= 0, left_out[at], False)
     return ints(gain)
 
 
-def _surfaces(block: OpenedVotes, found: Candidates, start: Ints, end: Ints) -> tuple[Words, Ints]:
-    """The words that each candidate is about: those of its gold mention, else of its proposal."""
+def _surfaces(block: OpenedVotes, candidates: Candidates, start: Ints, end: Ints) -> tuple[Words, Ints]:
+    """The words each candidate concerns: those of its gold mention or, without one, of its proposal."""
     own = start >= 0
-    number = len(found.gold)
+    number = len(candidates.gold)
     mentions = Mentions(
-        found.sentence,
-        ints(np.where(own, start, found.start)),
-        ints(np.where(own, end, found.end)),
+        candidates.sentence,
+        ints(np.where(own, start, candidates.start)),
+        ints(np.where(own, end, candidates.end)),
         codes(np.zeros(number)),
         ("",),
         fields={"row": np.arange(number)},
@@ -303,7 +310,7 @@ def _surfaces(block: OpenedVotes, found: Candidates, start: Ints, end: Ints) -> 
     return surface, ints(size)
 
 
-# ---- what is shown ----
+# ---- evidence to show ----
 
 
 class NumberedBlock(Struct, frozen=True, eq=False):
@@ -314,7 +321,7 @@ class NumberedBlock(Struct, frozen=True, eq=False):
 
 
 class ShownPlace(Struct, frozen=True):
-    """What is shown of a suspect beside its numbers."""
+    """What is shown of a suspect in addition to its numbers."""
 
     source: str
     tokens: tuple[str, ...]
@@ -322,70 +329,74 @@ class ShownPlace(Struct, frozen=True):
 
 
 class ShownEvidence(Struct, frozen=True, eq=False):
-    """Suspects that a block shows, how it reads their words, and the first place of each example in it."""
+    """The evidence from a block: its suspects, the readings of their words, and the first examples."""
 
     places: tuple[ShownPlace, ...]
-    readings: Mapping[tuple[int, int, int], int]  # by words, their number and a reading
+    readings: Mapping[tuple[int, int, int], int]  # by hash of the words, number of words and reading
     examples: Mapping[tuple[int, int], str]  # by context and reading
 
     @classmethod
     def joined(cls, parts: Sequence[ShownEvidence]) -> ShownEvidence:
-        """Those of consecutive blocks."""
+        """Merge the evidence of consecutive blocks."""
         readings: dict[tuple[int, int, int], int] = {}
         examples: dict[tuple[int, int], str] = {}
         for part in parts:
             for key, number in part.readings.items():
                 readings[key] = readings.get(key, 0) + number
             examples = {**part.examples, **examples}
-        return cls(tuple(place for part in parts for place in part.places), readings, examples)
+        return cls(tuple(shown for part in parts for shown in part.places), readings, examples)
 
 
 def show(block: NumberedBlock, asked: VotesAsked) -> ShownEvidence:
-    """What a test block shows."""
+    """Collect the evidence in a test block."""
     opened = opened_votes(block.reference, asked.source)
     listed = asked.listed.get(block.number, ())
     scored = ScoredPredictions.of(
         {name: [opened.placed[run] for run in runs] for name, runs in asked.voters.items()},
-        ints([one.sentence for one in listed]),
+        ints([suspect.sentence for suspect in listed]),
     )
-    places = tuple(_shown(opened.corpus, one, scored, asked) for one in listed)
+    places = tuple(_shown(opened.corpus, suspect, scored, asked) for suspect in listed)
     if not asked.text:
         return ShownEvidence(places, {}, {})
     return ShownEvidence(places, *_readings(opened.line, asked))
 
 
 def show_elsewhere(reference: object, asked: VotesAsked) -> ShownEvidence:
-    """What a block of other text shows."""
+    """Collect the evidence in a block of other text."""
     assert asked.more is not None
-    _, one = asked.more.read(reference)
-    return ShownEvidence((), *_readings(BlockText.of(one), asked))
+    _, annotation = asked.more.read(reference)
+    return ShownEvidence((), *_readings(BlockText.of(annotation), asked))
 
 
-def _shown(corpus: Corpus, one: ListedPlace, scored: ScoredPredictions, asked: VotesAsked) -> ShownPlace:
-    first = one.gold or one.proposal
+def _shown(corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, asked: VotesAsked) -> ShownPlace:
+    first = suspect.gold or suspect.proposal
     text: tuple[str, ...] = ()
     if not (asked.redact or corpus.without_text):
-        text = tuple(corpus.words(one.sentence)) if corpus.texts is None else (corpus.texts[one.sentence],)
+        text = (
+            tuple(corpus.words(suspect.sentence))
+            if corpus.texts is None
+            else (corpus.texts[suspect.sentence],)
+        )
     return ShownPlace(
-        corpus.place(one.sentence, first.start if first and corpus.unit == "token" else 0),
+        corpus.place(suspect.sentence, first.start if first and corpus.unit == "token" else 0),
         text,
-        scored.of_label(one.sentence, one.gold, one.proposal),
+        scored.of_label(suspect.sentence, suspect.gold, suspect.proposal),
     )
 
 
 def _readings(
     text: BlockText, asked: VotesAsked
 ) -> tuple[dict[tuple[int, int, int], int], dict[tuple[int, int], str]]:
-    """How often the words of suspects are read in each way, and where first as in an example."""
-    found, context = text.occurrences(asked.surfaces)
-    reading = text.readings(found, asked.labels)
-    there = np.flatnonzero(reading != NONE)
-    rows = np.stack([found.surface[there], found.length[there], reading[there]], axis=1)
+    """Count the readings of the words of suspects, and locate the first example of each requested pair."""
+    occurrences, context = text.occurrences(asked.surfaces)
+    reading = text.readings(occurrences, asked.labels)
+    readable = np.flatnonzero(reading != NONE)
+    rows = np.stack([occurrences.surface[readable], occurrences.length[readable], reading[readable]], axis=1)
     distinct, times = np.unique(rows, axis=0, return_counts=True)
     readings = {(a, b, c): n for (a, b, c), n in zip(distinct.tolist(), times.tolist(), strict=True)}
     corpus, line, examples = text.annotation.corpus, text.line, {}
     for pair in asked.pairs:
-        begins = found.begin[(context == np.uint64(pair[0])) & (reading == pair[1])]
+        begins = occurrences.begin[(context == np.uint64(pair[0])) & (reading == pair[1])]
         if len(begins):
             begin = int(begins.min())
             sentence = int(np.searchsorted(line.origin, begin, "right")) - 1

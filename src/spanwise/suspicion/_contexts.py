@@ -1,4 +1,4 @@
-"""Words that are read in several ways, found block by block: what crosses blocks are hashes of content."""
+"""Find words with several readings block by block; only hashes of content are passed between blocks."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from spanwise.suspicion._ranking import (
     variation,
 )
 
-_MARK = np.uint64(0x2545F4914F6CDD1D)  # stands before, between and behind sentences
+_MARK = np.uint64(0x2545F4914F6CDD1D)  # placed before, between and after sentences
 _LEFT, _RIGHT, _SIZE = multipliers(1 << 10)[-3:]
 
-Surfaces = Mapping[int, Words]  # by length: the hashes of words that are a mention somewhere, in order
+Surfaces = Mapping[int, Words]  # by length: the sorted hashes of words that are a mention somewhere
 
 
 def joined_surfaces(parts: Sequence[Surfaces]) -> dict[int, Words]:
-    """The words of mentions of several blocks."""
+    """Merge the words of mentions of several blocks."""
     sizes = sorted({size for part in parts for size in part})
     return {size: np.unique(np.concatenate([part[size] for part in parts if size in part])) for size in sizes}
 
 
 class BlockText(Struct, frozen=True, eq=False, dict=True):
-    """The sentences of a block on one line, each word by the hash of its content."""
+    """The sentences of a block laid end to end, each word represented by its hash."""
 
-    annotation: Annotation  # mentions by tokens
+    annotation: Annotation  # with mentions in token positions
     line: Text
     mixed: Words
 
     @classmethod
     def of(cls, one: Annotation) -> BlockText:
-        """Lay out a block."""
+        """Lay out the sentences of a block."""
         line = text_of([one])
         words = np.append(word_hashes(one.corpus.vocabulary)[:, 0], _MARK)
         readable = Annotation(one.corpus, in_tokens(one.corpus, one.mentions))
@@ -63,7 +63,7 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
         return {}
 
     def _windows(self, longest: int) -> Iterator[tuple[int, Words]]:
-        """For each length, the hash of the words from every place on."""
+        """For each length, the hash of that many words from every position on."""
         window = np.zeros(len(self.mixed), dtype=np.uint64)
         factors = multipliers(longest)
         for size in range(1, longest + 1):
@@ -71,7 +71,7 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
             yield size, window
 
     def hashes(self, mentions: Mentions) -> Words:
-        """The hash of the words of each mention, which is by tokens."""
+        """The hash of the words of each mention; mentions are in token positions."""
         begin, length, _ = placed_on(self.line, [mentions])
         result = np.zeros(len(mentions), dtype=np.uint64)
         with np.errstate(over="ignore"):
@@ -81,7 +81,7 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
         return result
 
     def surfaces(self, mentions: Mentions | None = None) -> dict[int, Words]:
-        """The words of the mentions of the block, or of others, which are by tokens."""
+        """The words of the given mentions (in token positions), or of the block's own."""
         begin, length, _ = self._placed if mentions is None else placed_on(self.line, [mentions])
         with np.errstate(over="ignore"):
             return {
@@ -91,9 +91,9 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
             }
 
     def occurrences(self, wanted: Surfaces) -> tuple[Occurrences, Words]:
-        """Every place where wanted words stand, and the hash of the words with both neighbours.
+        """Every occurrence of the wanted words, and the hash of the words with both neighbours.
 
-        Readings have the labels of the block. Who asks twice for the same words is answered once.
+        Readings use the label codes of the block. Results are cached by the identity of `wanted`.
         """
         if id(wanted) not in self._found:
             self._found[id(wanted)] = wanted, self._search(wanted)
@@ -108,36 +108,40 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
                 keys = wanted.get(size)
                 if keys is None or not len(keys):
                     continue
-                found = members(window, keys)
-                begins.append(found)
-                lengths.append(ints(np.full(len(found), size)))
-                hashes.append(window[found])
-            places, sizes, surface = np.concatenate(begins), np.concatenate(lengths), np.concatenate(hashes)
-            left, right = self.mixed[places - 1], self.mixed[places + sizes]
+                hits = members(window, keys)
+                begins.append(hits)
+                lengths.append(ints(np.full(len(hits), size)))
+                hashes.append(window[hits])
+            positions, sizes, surface = (
+                np.concatenate(begins),
+                np.concatenate(lengths),
+                np.concatenate(hashes),
+            )
+            left, right = self.mixed[positions - 1], self.mixed[positions + sizes]
             context = mixed_words(surface ^ mixed_words(left * _LEFT + right * _RIGHT))
             context = mixed_words(context + sizes.astype(np.uint64) * _SIZE)
-        reading = readings_at(self.line, begin, length, label, places, sizes)
-        # Equal words have one hash, which is their number here; contexts are told apart by their own.
-        number, nothing = surface.view(np.int64), ints(np.zeros(len(places)))
-        return Occurrences(ints(places), ints(sizes), reading, ints(number), nothing), context
+        reading = readings_at(self.line, begin, length, label, positions, sizes)
+        # The hash serves as the number of the words; contexts are identified by their own hashes.
+        number, nothing = surface.view(np.int64), ints(np.zeros(len(positions)))
+        return Occurrences(ints(positions), ints(sizes), reading, ints(number), nothing), context
 
     def readings(self, found: Occurrences, labels: Sequence[str]) -> Ints:
-        """The readings of occurrences under other labels, which hold all that the block uses."""
+        """The readings of occurrences as codes of `labels`, which must include all labels of the block."""
         code = {label: number for number, label in enumerate(labels, start=OUTSIDE + 1)}
         table = [NONE, OUTSIDE, *(code.get(label, NONE) for label in self.annotation.mentions.labels)]
         return ints(ints(table)[found.reading - NONE])
 
 
 class ContextCounts(Struct, frozen=True, eq=False):
-    """How often words between the same neighbours are read in each way."""
+    """How often the same words between the same neighbours have each reading."""
 
-    context: Words  # with the reading beside it, distinct and in order
+    context: Words  # pairs of context and reading are distinct and sorted
     reading: Ints
     count: Ints
 
     @classmethod
     def of(cls, context: Words, reading: Ints, count: Ints) -> ContextCounts:
-        """Count equal pairs together."""
+        """Add up the counts of equal pairs."""
         order = np.lexsort((reading, context))
         context, reading, count = context[order], reading[order], count[order]
         new = np.ones(len(order), dtype=bool)
@@ -148,12 +152,12 @@ class ContextCounts(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[ContextCounts]) -> ContextCounts:
-        """Those of several blocks."""
+        """Add up the counts of several blocks."""
         columns = (np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__)
         return parts[0] if len(parts) == 1 else cls.of(*columns)
 
     def varying(self) -> ContextCounts:
-        """Those contexts that are read in two ways or more."""
+        """Only the contexts with two or more readings."""
         again = self.context[1:] == self.context[:-1]
         several = np.append(False, again) | np.append(again, False) if len(self.context) else again
         return ContextCounts(self.context[several], ints(self.reading[several]), ints(self.count[several]))
@@ -162,39 +166,39 @@ class ContextCounts(Struct, frozen=True, eq=False):
 def contexts(
     text: BlockText, wanted: Surfaces, labels: Sequence[str], among: Words | None = None
 ) -> ContextCounts:
-    """How a block reads wanted words between their neighbours; only in the contexts `among` these."""
-    found, context = text.occurrences(wanted)
-    reading = text.readings(found, labels)
-    here = reading != NONE
+    """Count the readings of the wanted words in their contexts; if given, only contexts in `among`."""
+    occurrences, context = text.occurrences(wanted)
+    reading = text.readings(occurrences, labels)
+    chosen = reading != NONE
     if among is not None:
-        place = np.minimum(np.searchsorted(among, context), max(len(among) - 1, 0))
-        here &= (among[place] == context) if len(among) else False
-    rows = np.flatnonzero(here)
+        index = np.minimum(np.searchsorted(among, context), max(len(among) - 1, 0))
+        chosen &= (among[index] == context) if len(among) else False
+    rows = np.flatnonzero(chosen)
     return ContextCounts.of(context[rows], ints(reading[rows]), ints(np.ones(len(rows))))
 
 
 def varied(
     text: BlockText, wanted: Surfaces, counts: ContextCounts, labels: Sequence[str]
 ) -> tuple[Occurrences, Variation]:
-    """The occurrences of a block, and those of them whose reading is not that of the majority.
+    """The occurrences of a block in known contexts, and those whose reading is not the majority reading.
 
-    `counts` are of all blocks; contexts that are read in one way alone need not be among them.
+    `counts` must cover all blocks; contexts with a single reading may be left out.
     """
-    found, context = text.occurrences(wanted)
+    occurrences, context = text.occurrences(wanted)
     readings = len(labels) + 1
-    known = np.unique(counts.context)
-    place = np.minimum(np.searchsorted(known, context), max(len(known) - 1, 0))
-    here = np.flatnonzero(known[place] == context) if len(known) else ints([])
-    group = ints(np.searchsorted(known, counts.context))
-    total = np.bincount(group, weights=counts.count, minlength=len(known)).astype(np.int64)
+    distinct = np.unique(counts.context)
+    index = np.minimum(np.searchsorted(distinct, context), max(len(distinct) - 1, 0))
+    rows = np.flatnonzero(distinct[index] == context) if len(distinct) else ints([])
+    group = ints(np.searchsorted(distinct, counts.context))
+    total = np.bincount(group, weights=counts.count, minlength=len(distinct)).astype(np.int64)
     table = Readings(group, ints(total), ints(group * readings + counts.reading), counts.count, readings)
     located = Occurrences(
-        found.begin[here], found.length[here], text.readings(found, labels)[here], found.surface[here],
-        ints(place[here]),
+        occurrences.begin[rows], occurrences.length[rows], text.readings(occurrences, labels)[rows],
+        occurrences.surface[rows], ints(index[rows]),
     )  # fmt: skip
     return located, variation(located, table, len(text.mixed))
 
 
 def relabeled(one: Annotation, labels: Sequence[str]) -> Annotation:
-    """The same annotation with the labels of all blocks."""
+    """The annotation with label codes from the labels of all blocks."""
     return replace(one, mentions=one.mentions.relabeled(labels))

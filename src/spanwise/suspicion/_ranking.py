@@ -1,4 +1,4 @@
-"""The evidence for a suspect (votes, variation of the same words, scores), and the ranking by it."""
+"""The evidence for suspects (votes, variation of the same words, scores), and their ranking."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from spanwise.matching import DistinctMentions, distinct_mentions
 
 
 class Ballot(Struct, frozen=True, eq=False):
-    """Gold and predicted mentions, each once, and who is silent where gold has one.
+    """The distinct gold and predicted mentions, and which systems predict nothing at each gold mention.
 
-    Row 0 of `mentions.by` is gold; the systems follow. `gold` are the rows of gold mentions, and
-    `silent[s, i]` says that system `s` has nothing that overlaps gold mention `i` of these.
-    `pair_proposal` and `pair_gold` are the rows of mentions outside and inside gold that overlap.
+    Row 0 of `mentions.by` is gold; the systems follow. `gold` holds the rows of gold mentions, and
+    `silent[s, i]` is true if nothing that system `s` predicts overlaps the `i`-th gold mention.
+    `pair_proposal` and `pair_gold` are the rows of overlapping mentions outside and inside gold.
     """
 
     mentions: DistinctMentions
@@ -32,19 +32,19 @@ class Ballot(Struct, frozen=True, eq=False):
 
     @property
     def systems(self) -> int:
-        """How many systems vote."""
+        """The number of systems that vote."""
         return len(self.silent)
 
 
 class VoteCandidates(Struct, frozen=True, eq=False):
-    """For each gold mention the best change (score 0: none), and proposals that overlap no gold mention."""
+    """The best change to each gold mention (score 0: none), and proposals that overlap no gold mention."""
 
     votes: Ints  # of each distinct mention
     gold_score: Ints  # of each gold mention: votes for minus votes against
-    gold_proposal: Ints  # row of the proposal, -1: to delete
+    gold_proposal: Ints  # row of the proposal, -1 to delete
     gold_for: Ints
-    silent: Ints  # systems that have nothing at each gold mention
-    free: Ints  # rows of proposals without gold
+    silent: Ints  # number of systems that predict nothing at each gold mention
+    free: Ints  # rows of proposals that overlap no gold mention
 
 
 def majority_of_runs(runs: Sequence[Mentions]) -> Mentions:
@@ -64,7 +64,7 @@ def majority_of_runs(runs: Sequence[Mentions]) -> Mentions:
 
 
 def ballot(gold: Mentions, systems: Sequence[Mentions]) -> Ballot:
-    """Everything that votes are counted from; all label codes are from one list."""
+    """Prepare the counting of votes; all mentions must share one list of labels."""
     distinct = distinct_mentions([gold, *systems])
     stride = int(distinct.end.max(initial=0)) + 1
     begin, end = distinct.sentence * stride + distinct.start, distinct.sentence * stride + distinct.end
@@ -89,7 +89,7 @@ def ballot(gold: Mentions, systems: Sequence[Mentions]) -> Ballot:
 
 
 def overlapping(begin: Ints, end: Ints, other_begin: Ints, other_end: Ints) -> tuple[Ints, Ints]:
-    """All pairs of spans of two sides that share a position; both sides sorted by their begins."""
+    """All pairs of overlapping spans of two sides, each sorted by begin."""
     if not len(begin) or not len(other_begin):
         return ints([]), ints([])
     reach = np.maximum.accumulate(other_end)
@@ -103,27 +103,27 @@ def overlapping(begin: Ints, end: Ints, other_begin: Ints, other_end: Ints) -> t
 
 
 def count(ballot: Ballot, voting: Bools) -> VoteCandidates:
-    """The best change to each gold mention, and proposals where gold has nothing, by the systems `voting`."""
+    """Find the best change to each gold mention, and free proposals, by the votes of systems in `voting`."""
     distinct = ballot.mentions
     votes = ints(distinct.by[1:][voting].sum(axis=0))
     silent = ints(ballot.silent[voting].sum(axis=0))
-    place = np.full(len(distinct), -1, dtype=np.int64)
-    place[ballot.gold] = np.arange(len(ballot.gold))
+    index_in_gold = np.full(len(distinct), -1, dtype=np.int64)
+    index_in_gold[ballot.gold] = np.arange(len(ballot.gold))
     supported = votes[ballot.pair_proposal] >= 2
     proposal, partner = ballot.pair_proposal[supported], ballot.pair_gold[supported]
-    # A proposal over several gold mentions goes with the one with most votes, ties the first.
+    # A proposal over several gold mentions is assigned to the one with most votes; ties: the first.
     order = np.lexsort((partner, -votes[partner], proposal))
     first = _first_of(proposal[order])
     proposal, partner = proposal[order][first], partner[order][first]
     score = silent - votes[ballot.gold]
     best = np.full(len(ballot.gold), -1, dtype=np.int64)
     support = silent.copy()
-    # Of several changes to one gold mention the highest counts; ties: most votes, then the first.
+    # Of several changes to one gold mention, take the best; ties: most votes, then the first.
     margin = votes[proposal] - votes[partner]
     order = np.lexsort((proposal, -votes[proposal], -margin, partner))
     first = _first_of(partner[order])
     chosen = order[first]
-    row = place[partner[chosen]]
+    row = index_in_gold[partner[chosen]]
     wins = margin[chosen] >= score[row]
     row, chosen = row[wins], chosen[wins]
     score[row], best[row], support[row] = margin[chosen], proposal[chosen], votes[proposal[chosen]]
@@ -141,7 +141,7 @@ def count(ballot: Ballot, voting: Bools) -> VoteCandidates:
 
 
 def _first_of(values: Ints) -> Bools:
-    """Which values of a sorted column are the first of their kind."""
+    """Which values of a sorted column differ from the one before."""
     first = np.ones(len(values), dtype=bool)
     first[1:] = values[1:] != values[:-1]
     return first
@@ -153,9 +153,9 @@ NONE = -1  # partly covered, or with several labels at once
 
 
 class Text(Struct, frozen=True, eq=False):
-    """All sentences of several corpora one after the other, a mark before, between and after them.
+    """All sentences of several corpora laid end to end, with a mark before, between and after them.
 
-    `origin[i]` is where sentence `i` of the first corpus, then of the next, begins.
+    `origin[i]` is where sentence `i` begins, counting through all corpora.
     """
 
     tokens: Column
@@ -164,9 +164,9 @@ class Text(Struct, frozen=True, eq=False):
 
 
 class Occurrences(Struct, frozen=True, eq=False):
-    """Places with words that are a mention somewhere, with how they are read there.
+    """Occurrences of words that are a mention somewhere, with their reading at each position.
 
-    `surface` and `context` number equal words, and equal words between equal neighbours.
+    Equal words have the same `surface`; equal words between equal neighbours, the same `context`.
     """
 
     begin: Ints
@@ -177,34 +177,34 @@ class Occurrences(Struct, frozen=True, eq=False):
 
 
 class Readings(Struct, frozen=True, eq=False):
-    """How often each group of occurrences is read in each way."""
+    """How often each group of occurrences has each reading."""
 
-    group: Ints  # of each occurrence with a reading
+    group: Ints  # of each cell
     total: Ints  # of each group
-    cell: Ints  # sorted keys group * readings + reading
+    cell: Ints  # sorted keys: group * readings + reading
     count: Ints  # of each cell
     readings: int
 
     def of(self, group: Ints, reading: Ints) -> Ints:
-        """How often each group has each reading."""
+        """The count of each pair of group and reading."""
         key = group * self.readings + reading
-        place = np.minimum(np.searchsorted(self.cell, key), max(len(self.cell) - 1, 0))
+        index = np.minimum(np.searchsorted(self.cell, key), max(len(self.cell) - 1, 0))
         if not len(self.cell):
             return ints(np.zeros(len(key)))
-        return ints(np.where(self.cell[place] == key, self.count[place], 0))
+        return ints(np.where(self.cell[index] == key, self.count[index], 0))
 
 
 class Variation(Struct, frozen=True, eq=False):
-    """Occurrences in gold whose reading is not that of the majority, one row each."""
+    """Occurrences in gold whose reading is not the majority reading."""
 
-    row: Ints  # among the occurrences
+    row: Ints  # index into the occurrences
     score: Column
     proposal: Ints  # the majority reading
     group: Ints
 
 
 def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
-    """The mentions by tokens; one that counts characters has the tokens it touches, or is left out."""
+    """Convert mentions to token positions: each covers the tokens it touches; drop those that touch none."""
     if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
         return mentions
     stride = 1 + int(max(mentions.end.max(initial=0), corpus.token_end.max(initial=0)))
@@ -224,7 +224,7 @@ def in_tokens(corpus: Corpus, mentions: Mentions) -> Mentions:
 
 
 def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Stretches of tokens in the positions of the corpus."""
+    """Convert spans of tokens to the positions of the corpus."""
     if corpus.unit == "token" or corpus.token_start is None or corpus.token_end is None:
         return start, end
     origin = corpus.sentences[sentence]
@@ -232,7 +232,7 @@ def in_characters(corpus: Corpus, sentence: Ints, start: Ints, end: Ints) -> tup
 
 
 def text_of(annotations: Sequence[Annotation]) -> Text:
-    """One line of tokens; all corpora have one vocabulary."""
+    """Lay the tokens of all corpora, which share one vocabulary, end to end."""
     mark = len(annotations[0].corpus.vocabulary)
     lengths = np.concatenate([annotation.corpus.lengths for annotation in annotations])
     origin = offsets(lengths + 1)[:-1] + 1
@@ -245,7 +245,7 @@ def text_of(annotations: Sequence[Annotation]) -> Text:
 
 
 def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Ints]:
-    """Begin on the line, length and label of all mentions, corpus by corpus."""
+    """The begin on the line, length and label of all mentions, corpus by corpus."""
     begins = [
         text.origin[text.first[number] + own.sentence] + own.start for number, own in enumerate(mentions)
     ]
@@ -258,18 +258,18 @@ def placed_on(text: Text, mentions: Sequence[Mentions]) -> tuple[Ints, Ints, Int
 
 
 def members(window: Words, keys: Words) -> Ints:
-    """Where the window is one of the sorted keys; most places are ruled out by a small table."""
+    """Where the window is one of the sorted keys; a small table rules out most positions first."""
     shift = np.uint64(64 - _BITS)
     table = np.zeros(1 << _BITS, dtype=bool)
     with np.errstate(over="ignore"):
         table[(mixed_words(keys) >> shift).view(np.int64)] = True
         maybe = np.flatnonzero(table[(mixed_words(window) >> shift).view(np.int64)])
-    place = np.minimum(np.searchsorted(keys, window[maybe]), len(keys) - 1)
-    return ints(maybe[keys[place] == window[maybe]])
+    index = np.minimum(np.searchsorted(keys, window[maybe]), len(keys) - 1)
+    return ints(maybe[keys[index] == window[maybe]])
 
 
 def readings_at(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints, sizes: Ints) -> Ints:
-    """The label of a mention that lies exactly there, 0 where no mention does, -1 for anything else."""
+    """The reading at each place: the label code + 1 of the one mention exactly there, `OUTSIDE` or `NONE`."""
     change = np.zeros(len(text.tokens) + 1, dtype=np.int64)
     np.add.at(change, begin, 1)
     np.add.at(change, begin + length, -1)
@@ -278,20 +278,20 @@ def readings_at(text: Text, begin: Ints, length: Ints, label: Ints, places: Ints
     stride = int(max(length.max(initial=0), sizes.max(initial=0))) + 1
     key = begin * stride + length
     order = np.argsort(key, kind="stable")
-    key, named = key[order], label[order]
+    key, label_at = key[order], label[order]
     wanted = places * stride + sizes
     low = np.searchsorted(key, wanted, "left")
     number = np.searchsorted(key, wanted, "right") - low
     exact = number == 1
-    reading[exact] = named[low[exact]] + 1
+    reading[exact] = label_at[low[exact]] + 1
     return ints(reading)
 
 
 def variation(occurrences: Occurrences, counts: Readings, within: int) -> Variation:
-    """Occurrences before place `within` whose words are read differently elsewhere, in the same context.
+    """Occurrences before position `within` whose words are read differently elsewhere in the same context.
 
-    The score is the share of the most frequent reading times (1 - 1/n), n all occurrences with a
-    reading. Where two readings are equally frequent, each is compared with the other.
+    The score is the share of the most frequent reading times (1 - 1/n), where n is the number of
+    occurrences with a reading. If two readings are equally frequent, each is a suspect for the other.
     """
     groups, readings = len(counts.total), counts.readings
     owner, reading = counts.cell // readings, counts.cell % readings
@@ -317,13 +317,13 @@ def variation(occurrences: Occurrences, counts: Readings, within: int) -> Variat
     return Variation(ints(rows[wrong]), score[wrong], ints(proposal[wrong]), ints(group[wrong]))
 
 
-DIGITS = 12  # scores that are equal up to here are ties
+DIGITS = 12  # scores equal to this many digits are ties
 
 
 class Candidates(Struct, frozen=True, eq=False):
-    """Suspects as columns; `gold` is a place among the gold mentions, -1 where gold has nothing.
+    """Suspects as columns; `gold` is an index into the gold mentions, -1 if gold has nothing there.
 
-    The proposal is (`start`, `end`, `label`) of the sentence; label -1 proposes to delete.
+    The proposal is (`start`, `end`, `label`) in the sentence; label -1 proposes to delete the gold mention.
     """
 
     gold: Ints
@@ -339,7 +339,7 @@ class Candidates(Struct, frozen=True, eq=False):
 
     @property
     def score(self) -> Floats:
-        """The larger of both scores."""
+        """The larger of the two scores."""
         return np.maximum(self.vote_score, self.variation_score)
 
     def take(self, rows: Ints) -> Candidates:
@@ -348,7 +348,7 @@ class Candidates(Struct, frozen=True, eq=False):
 
 
 class VariationTable(Struct, frozen=True, eq=False):
-    """Variation by gold mention (score 0: none), and at places where gold has nothing."""
+    """Variation at gold mentions (score 0: none), and at spans where gold has nothing."""
 
     gold_score: Floats
     gold_reading: Ints
@@ -364,7 +364,7 @@ class VariationTable(Struct, frozen=True, eq=False):
 def places_of(
     occurrences: Occurrences, varied: Variation, text: Text, ballot: Ballot, corpus: Corpus
 ) -> VariationTable:
-    """Where in gold the varying occurrences are."""
+    """Map the varying occurrences to gold mentions, or to spans where gold has nothing."""
     begin, length = occurrences.begin[varied.row], occurrences.length[varied.row]
     sentence = np.searchsorted(text.origin, begin, "right") - 1
     start = begin - text.origin[sentence]
@@ -390,7 +390,7 @@ def places_of(
 
 
 def _gold_in_tokens(ballot: Ballot, corpus: Corpus) -> Mentions:
-    """The gold mentions of the ballot by tokens, each with its place among them in the field `row`."""
+    """The gold mentions of the ballot in token positions, each with its index in the field `row`."""
     distinct, rows = ballot.mentions, ballot.gold
     own = Mentions(
         distinct.sentence[rows],
@@ -404,7 +404,7 @@ def _gold_in_tokens(ballot: Ballot, corpus: Corpus) -> Mentions:
 
 
 def no_variation(ballot: Ballot) -> VariationTable:
-    """Nothing varies, or nothing could be compared."""
+    """A table without variation, for when no words can be compared."""
     size, nothing = len(ballot.gold), ints([])
     return VariationTable(
         floats(np.zeros(size)), ints(np.full(size, NONE)), ints(np.full(size, -1)), nothing, nothing,
@@ -413,7 +413,7 @@ def no_variation(ballot: Ballot) -> VariationTable:
 
 
 def join(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
-    """All suspects with a positive score, gold mentions first, then places where gold has nothing."""
+    """All suspects with a positive score: gold mentions first, then spans where gold has nothing."""
     return _both(_on_gold(ballot, counted, voters, varied), _off_gold(ballot, counted, voters, varied))
 
 
@@ -451,7 +451,7 @@ def _on_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Varia
 def votes_for(
     ballot: Ballot, counted: VoteCandidates, sentence: Ints, start: Ints, end: Ints, label: Ints
 ) -> Ints:
-    """The votes for mentions that may not be in gold."""
+    """The number of votes for each of the given mentions."""
     distinct = ballot.mentions
     if not len(distinct) or not len(sentence):
         return ints(np.zeros(len(sentence)))
@@ -461,11 +461,11 @@ def votes_for(
     def key(s: Column, a: Column, b: Column, c: Column) -> Column:
         return np.asarray(((s * top + a) * top + b) * labels + c)
 
-    known = key(distinct.sentence, distinct.start, distinct.end, distinct.label)
-    order = np.argsort(known, kind="stable")
+    keys = key(distinct.sentence, distinct.start, distinct.end, distinct.label)
+    order = np.argsort(keys, kind="stable")
     wanted = key(sentence, start, end, label)
-    place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    return ints(np.where(known[place] == wanted, counted.votes[place], 0))
+    index = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
+    return ints(np.where(keys[index] == wanted, counted.votes[index], 0))
 
 
 def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: VariationTable) -> Candidates:
@@ -478,7 +478,7 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
     vote_score = np.concatenate([counted.votes[free] / max(voters, 1), np.zeros(other)])
     variation_score = np.concatenate([np.zeros(number), varied.score])
     group = np.concatenate([np.full(number, -1), varied.group])
-    # The same proposal of both kinds is one: votes come first in the order, variation after them.
+    # Merge equal proposals from votes and from variation; in the order, votes come first.
     order = np.lexsort((np.arange(number + other), label, end, start, sentence))
     columns = [column[order] for column in (sentence, start, end, label)]
     same = np.zeros(len(order), dtype=bool)
@@ -500,7 +500,7 @@ def _off_gold(ballot: Ballot, counted: VoteCandidates, voters: int, varied: Vari
 
 
 def _best_of_overlapping(candidates: Candidates) -> Ints:
-    """Of overlapping proposals the highest alone; ties: most votes, then the first."""
+    """Of overlapping proposals, keep only the best; ties: most votes, then the first."""
     order = np.lexsort((candidates.end, candidates.start, candidates.sentence))
     crowded = _crowded(candidates, order)
     kept = set(np.flatnonzero(~crowded).tolist())
@@ -525,7 +525,7 @@ def _best_of_overlapping(candidates: Candidates) -> Ints:
 
 
 def _crowded(candidates: Candidates, order: Ints) -> Bools:
-    """Which proposals overlap another one, or lie between two that might."""
+    """Which proposals may overlap another one."""
     crowded = np.zeros(len(order), dtype=bool)
     if not len(order):
         return crowded
@@ -536,23 +536,23 @@ def _crowded(candidates: Candidates, order: Ints) -> Bools:
     meets[1:] = begin[1:] < reach[:-1]
     crowded[order] = meets
     crowded[order[:-1]] |= meets[1:]
-    # A long proposal may overlap one that is not its neighbour: its whole run is compared.
+    # A long proposal may overlap one that is not its neighbour, so compare its whole run.
     run = np.cumsum(~meets) - 1
     busy = np.bincount(run) > 1
     crowded[order] = busy[run]
     return crowded
 
 
-def _both(one: Candidates, other: Candidates) -> Candidates:
+def _both(first: Candidates, second: Candidates) -> Candidates:
     return Candidates(
-        *(np.concatenate([getattr(one, name), getattr(other, name)]) for name in one.__struct_fields__)
+        *(np.concatenate([getattr(first, name), getattr(second, name)]) for name in first.__struct_fields__)
     )
 
 
 def lots(candidates: Candidates, corpus: Corpus) -> Ints:
-    """A number for each suspect from the words of its sentence, by which ties are ordered.
+    """A pseudo-random number for each suspect, from the words of its sentence, to order ties.
 
-    The part of a tie that a list shows is a sample that the order of the file does not choose.
+    If a list shows only part of a tie, that part is a sample independent of the order of the file.
     """
     drawn = {
         sentence: crc32(" ".join(corpus.words(sentence)).encode("utf-8", "replace"))
@@ -562,7 +562,7 @@ def lots(candidates: Candidates, corpus: Corpus) -> Ints:
 
 
 def ranked(candidates: Candidates, lot: Ints) -> tuple[Ints, Ints, Ints]:
-    """The order of suspects, and by place in it the rank and how many share it."""
+    """The order of suspects and, in that order, their ranks and how many share each rank."""
     score = candidates.score.round(DIGITS)
     order = np.lexsort((candidates.label, candidates.end, candidates.start, candidates.sentence, lot, -score))
     ordered = -score[order]
@@ -575,7 +575,7 @@ KINDS = ("label", "boundary", "missing", "spurious")
 
 
 def kinds(candidates: Candidates, ballot: Ballot) -> Ints:
-    """The place of each suspect's kind among `KINDS`."""
+    """The kind of each suspect, as an index into `KINDS`."""
     distinct = ballot.mentions
     row = (
         ballot.gold[np.maximum(candidates.gold, 0)]
@@ -594,47 +594,47 @@ Said = tuple[int, int, str, float]  # start, end, label and score of a predictio
 
 
 class ScoredPredictions(Struct, frozen=True):
-    """Predictions with scores in some sentences, one list per system and run."""
+    """The predictions with scores in some sentences, for each run of each system."""
 
     systems: tuple[Mapping[int, Sequence[Said]], ...]
 
     @classmethod
     def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> ScoredPredictions:
-        """The predictions with a score in these sentences."""
+        """Collect the predictions with a score in the given sentences."""
         wanted = set(sentences.tolist())
         predictions = []
-        for mentions in (one for own in systems.values() for one in own if one.score is not None):
+        for mentions in (run for runs in systems.values() for run in runs if run.score is not None):
             assert mentions.score is not None
-            said: dict[int, list[Said]] = {}
+            by_sentence: dict[int, list[Said]] = {}
             for (sentence, start, end, label), score in zip(
                 mentions.rows(), mentions.score.tolist(), strict=True
             ):
                 if sentence in wanted and 0 <= score <= 1:
-                    said.setdefault(sentence, []).append((start, end, label, score))
-            predictions.append(said)
+                    by_sentence.setdefault(sentence, []).append((start, end, label, score))
+            predictions.append(by_sentence)
         return cls(tuple(predictions))
 
     def of_label(
         self, sentence: int, own: SuspectMention | None, proposal: SuspectMention | None
     ) -> float | None:
-        """The lowest probability of gold's label over the tokens of a place; None where no score says so.
+        """The lowest probability of gold's label over the tokens of a span; None if there are no scores.
 
-        A system that predicts gold's label on a token gives it its score, one that predicts another label
-        gives it one minus its score; one that predicts nothing there says nothing. The probability of a
-        token is the mean over systems and runs.
+        A system that predicts gold's label on a token contributes its score, one that predicts another label
+        contributes one minus its score, and one that predicts nothing does not contribute. The probability
+        of a token is the mean over systems and runs.
         """
-        place = own or proposal
-        if place is None or not self.systems:
+        span = own or proposal
+        if span is None or not self.systems:
             return None
         label = None if own is None else own.label
         lowest = None
-        for token in range(place.start, place.end):
-            given = [
+        for token in range(span.start, span.end):
+            probabilities = [
                 max(score if name == label else 1 - score for start, end, name, score in covering)
-                for said in self.systems
-                if (covering := [one for one in said.get(sentence, ()) if one[0] <= token < one[1]])
+                for run in self.systems
+                if (covering := [item for item in run.get(sentence, ()) if item[0] <= token < item[1]])
             ]
-            if given:
-                mean = sum(given) / len(given)
+            if probabilities:
+                mean = sum(probabilities) / len(probabilities)
                 lowest = mean if lowest is None else min(lowest, mean)
         return lowest

@@ -1,4 +1,4 @@
-"""The worksheet of suspects: written, filled in by people, and applied to the gold file."""
+"""Write the worksheet of suspects, and apply a completed one to the gold file."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ Row = tuple[int, int, int, str]  # sentence, start, end, label
 
 
 def worksheet(document: Suspects) -> str:
-    """One row per suspect; the column `decision` is left empty for `accept` or `reject`.
+    """Format suspects as CSV, one row each; the column `decision` is left empty for `accept` or `reject`.
 
-    The proposal (`start`, `end`, `label`) may be changed before it is accepted; an empty one deletes the
+    The proposal (`start`, `end`, `label`) may be edited before it is accepted; an empty one deletes the
     gold mention.
     """
     return to_csv([COLUMNS, *(_line(suspect) for suspect in document.suspects)])
 
 
-def _line(one: Suspect) -> tuple[object, ...]:
+def _line(suspect: Suspect) -> tuple[object, ...]:
     return (
-        one.rank, one.tied, round(one.score, 4), one.kind, one.source, one.sentence + 1,
-        *_cells(one, one.gold), *_cells(one, one.proposal), one.votes.for_, one.votes.against,
-        "; ".join(one.evidence.words), drawn(one), "",
+        suspect.rank, suspect.tied, round(suspect.score, 4), suspect.kind, suspect.source,
+        suspect.sentence + 1, *_cells(suspect, suspect.gold), *_cells(suspect, suspect.proposal),
+        suspect.votes.for_, suspect.votes.against, "; ".join(suspect.evidence.words), drawn(suspect), "",
     )  # fmt: skip
 
 
-def _cells(one: Suspect, mention: SuspectMention | None) -> tuple[object, ...]:
+def _cells(suspect: Suspect, mention: SuspectMention | None) -> tuple[object, ...]:
     if mention is None:
         return ("", "", "", "")
-    units, join = positions(one)
+    units, join = positions(suspect)
     return mention.start, mention.end, mention.label, join.join(units[mention.start : mention.end])
 
 
 def positions(one: Suspect) -> tuple[Sequence[str], str]:
-    """What positions count, tokens or the characters of a text, and what separates them."""
+    """The units that positions count (tokens, or characters of the text), and their separator."""
     by_characters = len(one.tokens) == 1 and any(
         mention is not None and mention.end > 1 for mention in (one.gold, one.proposal)
     )
@@ -65,8 +65,8 @@ def drawn(one: Suspect) -> str:
         >>> from spanwise.suspicion import suspects
         >>> from spanwise.formats import read
         >>> gold = read([["O", "B-PER"]], tokens=[["in", "Rome"]])
-        >>> said = read([["O", "B-LOC"]], tokens=[["in", "Rome"]])
-        >>> drawn(suspects(gold, {"one": said, "two": said}).suspects[0])
+        >>> predicted = read([["O", "B-LOC"]], tokens=[["in", "Rome"]])
+        >>> drawn(suspects(gold, {"first": predicted, "second": predicted}).suspects[0])
         'in {[Rome]PER}LOC'
     """
     units, join = positions(one)
@@ -79,7 +79,7 @@ def drawn(one: Suspect) -> str:
 
 
 class Applied(Struct, frozen=True):
-    """The outcome of a worksheet."""
+    """The number of decisions of each kind in a worksheet."""
 
     accepted: int
     rejected: int
@@ -93,7 +93,7 @@ def apply_decisions(
     decisions: str | os.PathLike[str], gold: str | os.PathLike[str], output: str | os.PathLike[str],
     **reading: Any,
 ) -> Applied:  # fmt: skip
-    """Write the gold file with exactly the accepted changes; every other byte stays as it is.
+    """Write the gold file with exactly the accepted changes, leaving every other byte unchanged.
 
     Raises:
         InputError: the worksheet does not belong to the file, or a change would overlap another mention.
@@ -162,7 +162,7 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
     if not any(cells):
         return None
     label = cells[2]
-    # Cells that a spreadsheet would compute were written after an apostrophe.
+    # Cells that look like formulas were written with a leading apostrophe.
     if label.startswith("'") and is_formula(label[1:]):
         label = label[1:]
     if not label:
@@ -172,9 +172,9 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
 
 def _check_inside(gold: Annotation, row: Row, where: str) -> None:
     sentence, start, end, _ = row
-    known = 0 <= sentence < len(gold.corpus)
-    size = _size(gold, sentence) if known else 0
-    if not known or not 0 <= start < end <= size:
+    exists = 0 <= sentence < len(gold.corpus)
+    size = _size(gold, sentence) if exists else 0
+    if not exists or not 0 <= start < end <= size:
         raise InputError(
             f"{where}: the proposal [{start}, {end}) is not inside sentence {sentence + 1}.\n"
             "Positions are half-open and count tokens from 0."
@@ -182,7 +182,7 @@ def _check_inside(gold: Annotation, row: Row, where: str) -> None:
 
 
 def _size(gold: Annotation, sentence: int) -> int:
-    """How many positions a sentence has; span files do not say."""
+    """The number of positions in a sentence; practically unlimited for span files, which have no text."""
     if gold.corpus.without_text:
         return 2**53
     return (
@@ -191,7 +191,7 @@ def _size(gold: Annotation, sentence: int) -> int:
 
 
 def _check_overlaps(gold: Annotation, rows: Mapping[Row, str]) -> None:
-    """Refuse an added mention that overlaps another one, which tags cannot hold."""
+    """Refuse an added mention that overlaps another one, since tags cannot represent overlaps."""
     before: Row | None = None
     for row in sorted(rows):
         if before is not None and before[0] == row[0] and row[1] < before[2]:
