@@ -152,7 +152,7 @@ def test_a_problem_names_its_place_and_when_to_try_again(
 def test_an_address_that_nothing_stands_at_is_answered_with_a_page_or_a_problem(client: TestClient) -> None:
     page, verb = client.get("/nothing"), client.post("/settings")
     assert (page.status_code, verb.status_code) == (404, 405)
-    assert "<h1>Not here</h1>" in page.text and "nothing at this address" in page.text
+    assert "<h1>Not found</h1>" in page.text and "nothing at this address" in page.text
     answer = client.get(f"{PREFIX}/nothing")
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
 

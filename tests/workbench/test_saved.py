@@ -386,7 +386,7 @@ def test_a_board_of_many_results_comes_in_pages(folder: Path, tmp_path: Path) ->
         while address:
             page = client.get(address).text
             listed.append(re.findall(r'name="r" [^>]*data-system="([^"]*)"', page))
-            further = re.search(r'href="([^"]*)">the next ones', page)
+            further = re.search(r'href="([^"]*)">next page', page)
             address = further[1].replace("&amp;", "&") if further else ""
         assert [len(names) for names in listed] == [40, 40, 40, 40, 40, 32]
         assert sorted(name for names in listed for name in names) == sorted(

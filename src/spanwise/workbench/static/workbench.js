@@ -1,7 +1,7 @@
-// Four verbs: send a form as GET and replace one region, send a form as JSON, listen to events, upload.
+// Progressive enhancement: submit forms and replace one region of the page, send JSON, show events, upload files.
 const body = document.body;
 
-// ---- theme: follows the system until chosen; shared with the reports, which keep it under the same name
+// ---- theme: follows the system until one is chosen; stored under the same key as in reports
 const THEMES = ["auto", "dark", "light"];
 function setTheme(name) {
   if (name === "auto") delete document.documentElement.dataset.theme;
@@ -22,7 +22,7 @@ async function replace(address, push) {
   if (push) history.pushState(null, "", address);
   const answer = await fetch(address, { headers: { accept: "text/html" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (own !== turn) return; // something else was asked for meanwhile, and its answer is the one to show
+  if (own !== turn) return; // a newer request has replaced this one
   const here = region();
   const there = page.querySelector(`[data-region="${here.dataset.region}"]`);
   if (!answer.ok || !there) { location.assign(address); return; }
@@ -40,11 +40,11 @@ async function replace(address, push) {
   settled();
   const among = sentence ? region().querySelector(`[data-sentence="${sentence}"]`) ?? region() : region();
   if (name) among.querySelector(name)?.focus();
-  if (sentence && document.activeElement === body) among.focus(); // its form is closed now
+  if (sentence && document.activeElement === body) among.focus(); // the form that had the focus is closed now
   remembered();
 }
 
-// Equal views have equal addresses.
+// Show the canonical address of the view, so that equal views have equal addresses.
 function canonical() {
   const address = region()?.dataset.address;
   if (address && address !== location.pathname + location.search) history.replaceState(null, "", address + location.hash);
@@ -56,7 +56,7 @@ function addressOf(form) {
   const query = new URLSearchParams();
   const lists = new Map([...form.querySelectorAll("[data-list]")].map((one) => [one.querySelector("input")?.name, one.dataset.list]));
   for (const [name, value] of new FormData(form)) if (value !== "" && !lists.has(name)) query.append(name, value);
-  for (const [name, usual] of lists) { // several values of one name are one parameter, which is left out where it is the usual one
+  for (const [name, usual] of lists) { // join several values into one parameter; omit it if it equals the default
     const chosen = new FormData(form).getAll(name).join(",");
     if (chosen && chosen !== usual) query.append(name, chosen);
   }
@@ -96,7 +96,7 @@ async function send(form) {
   form.querySelector('[role="alert"]').textContent = answer.status === 412 && await caughtUp(form) ? `${told.split("\n")[0]} What you typed is still here: press again to replace theirs.` : told;
 }
 
-// What someone else changed meanwhile has been shown: the next try is about that version.
+// After a conflict, take the current version, so that submitting again replaces it.
 async function caughtUp(form) {
   const [, listed, number] = form.dataset.api.match(/^(.*)\/(\d+)$/) ?? [];
   if (!listed) return false;
@@ -132,35 +132,35 @@ document.querySelector("[data-copy]")?.addEventListener("click", async (event) =
   event.target.textContent = "Copied";
 });
 
-// ---- after a part of the page was put in: what comes later, how wide it is
+// ---- after a region was inserted: fetch its slow parts and fit it to the width of the page
 function settled() {
   fetchLater();
   wrap();
-  for (const one of document.querySelectorAll(".scroll")) { // a stop for keys only where there is something to scroll
+  for (const one of document.querySelectorAll(".scroll")) { // focusable only if there is something to scroll
     if (one.scrollWidth > one.clientWidth + 1) one.tabIndex = 0;
     else one.removeAttribute("tabindex");
   }
   choose();
 }
 
-// Slow parts are requested once the rest is on the screen.
+// Slow parts are requested after the rest is shown.
 async function fetchLater() {
   for (const one of document.querySelectorAll("[data-later]")) {
     const address = one.dataset.later;
     delete one.dataset.later;
     const answer = await fetch(address, { headers: { accept: "text/html" } });
-    if (answer.status === 503) { // still being computed: the work goes on meanwhile
+    if (answer.status === 503) { // still being computed: try again later
       one.dataset.later = address;
       setTimeout(() => one.isConnected && fetchLater(), 1000 * Number(answer.headers.get("retry-after") || 2));
       return;
     }
     const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-tested]");
     if (answer.ok && part && one.isConnected) one.replaceWith(document.importNode(part, true));
-    else one.textContent = "The test could not be made; reload the page to try again.";
+    else one.textContent = "The test failed; reload the page to try again.";
   }
 }
 
-// Words and marks that are wider than the page go on in another line, as in the report.
+// Sentences that are wider than the page are wrapped, as in reports.
 const whole = new WeakMap();
 function wrap() {
   const all = [...document.querySelectorAll(".sentence .scroll")];
@@ -173,7 +173,7 @@ function wrap() {
     return [one, cells, one.clientWidth];
   });
   for (const [one, [name, ...cells], wanted] of wide) {
-    for (const room of [wanted, wanted - 30, wanted - 80]) { // a label may need more room than the words that are left above it
+    for (const room of [wanted, wanted - 30, wanted - 80]) { // a label may be wider than the words above it
       const lines = [];
       let first = 0, width = name;
       cells.forEach((cell, at) => {
@@ -209,13 +209,13 @@ function part(table, from, to) {
     marked ||= own;
     if (own || !rows.rows.length || row.cells[0].textContent) rows.append(one);
   }
-  if (!marked) while (rows.rows.length > 1) rows.deleteRow(1); // no one marked anything in this line
+  if (!marked) while (rows.rows.length > 1) rows.deleteRow(1); // there are no marks in this line
   return made;
 }
 let narrower = 0;
 addEventListener("resize", () => { cancelAnimationFrame(narrower); narrower = requestAnimationFrame(settled); });
 
-// ---- two results to compare
+// ---- the results selected for comparison
 function choose() {
   const said = document.querySelector("[data-chosen]");
   if (!said) return;
@@ -225,7 +225,7 @@ function choose() {
 document.addEventListener("change", choose);
 document.addEventListener("reset", () => setTimeout(choose));
 
-// ---- a note: its fields are in the page once, and are moved into the form that is opened
+// ---- notes: the page has one template of the fields, which is copied into each form that is opened
 function noting(one) {
   const form = one.querySelector("form"), fields = document.querySelector("#note-fields");
   if (fields && !form.elements.text) { form.append(fields.content.cloneNode(true)); remembered(); }
@@ -233,12 +233,12 @@ function noting(one) {
 }
 document.addEventListener("toggle", (event) => { if (event.target.open && event.target.dataset.note !== undefined) noting(event.target); }, true);
 
-// ---- events: new rows wait until the person asks for them; jobs show their progress at once
+// ---- events: new results are shown on request, progress of jobs at once
 const live = document.querySelector("[data-live]");
 const told = document.querySelector("[data-new]");
 const folder = live.querySelector("[data-live-text]").textContent;
 let fresh = 0, said = -Infinity, later = 0;
-// In one line, and at most every ten seconds, so that screen readers are not interrupted often.
+// Announce at most every ten seconds, so that screen readers are not interrupted too often.
 function announce() {
   if (!fresh) return;
   const wait = said + 10000 - performance.now();
@@ -274,7 +274,7 @@ async function upload(files) {
   replace(location.href, false);
 }
 const early = document.querySelector("[data-files]");
-if (early?.files.length) upload([...early.files]); // chosen while the page was still being made
+if (early?.files.length) upload([...early.files]); // chosen before this script ran
 document.addEventListener("dragover", (event) => { if (event.target.closest?.("[data-drop]")) event.preventDefault(); });
 document.addEventListener("drop", (event) => {
   if (!event.target.closest?.("[data-drop]")) return;
@@ -282,7 +282,7 @@ document.addEventListener("drop", (event) => {
   upload([...event.dataTransfer.files]);
 });
 
-// ---- keys
+// ---- keyboard shortcuts
 document.querySelector("[data-show-keys]")?.addEventListener("click", () => document.querySelector("#keys").showModal());
 document.addEventListener("keydown", (event) => {
   if (localStorage.getItem("keys") === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
