@@ -13,7 +13,7 @@ from spanwise.document import DocumentLike
 WIDEST = 120
 NARROWEST = 40
 
-# The screens of all documents but evaluations, loaded when such a document is shown.
+# The screens of all documents except evaluations; their modules are imported when needed.
 SCREENS = {
     "study": "_study:lines",
     "description": "_data:description_lines",
@@ -25,7 +25,7 @@ SCREENS = {
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
-TIMED = ("study", "description")  # screens that tell how long it took
+TIMED = ("study", "description")  # screens that show how long the computation took
 
 
 def render(
@@ -37,14 +37,14 @@ def render(
     seconds: float | None = None,
     signature: Literal["short", "long"] = "short",
 ) -> str:
-    """The document as a screen of at most `width` cells a line.
+    """Render the document as a screen with at most `width` cells per line.
 
     Args:
-        width: by default that of `screen_width`; less than 40 and more than 120 is not used.
-        color: with escape codes; by default as `wants_color` decides.
-        saved: files that were written, to be named at the end.
-        seconds: how long it took, to be named at the top.
-        signature: "short" leaves out the settings that are the usual ones, "long" has all of them.
+        width: by default that of `screen_width`; limited to between 40 and 120.
+        color: whether to use escape codes; by default `wants_color` decides.
+        saved: files that were written, listed at the end.
+        seconds: how long the computation took, shown at the top.
+        signature: "short" leaves out settings that have their default values, "long" shows all of them.
     """
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
@@ -61,18 +61,18 @@ def render(
             lines = _several.lines(document, room, seconds, saved)
         case _:
             module, function = SCREENS[document.kind].split(":")
-            told = (seconds,) if document.kind in TIMED else ()
+            timing = (seconds,) if document.kind in TIMED else ()
             screen = getattr(import_module(f"spanwise.reports.terminal.{module}"), function)
-            lines = screen(document, room, *told)
+            lines = screen(document, room, *timing)
     lines += _layout.footer(document, room, saved, signature)
     return paint([fit(line, room) for line in lines], color=color)
 
 
 def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> int:
-    """The columns to fill: as asked, else the variable COLUMNS, else the terminal's, else 80.
+    """The number of columns to fill: `asked`, else the variable COLUMNS, else the terminal's width, else 80.
 
     Args:
-        terminal: whether a terminal shows the text; by default whether stdout is one.
+        terminal: whether the text is shown on a terminal; by default whether stdout is one.
     """
     if asked is not None:
         return max(asked, NARROWEST)
@@ -87,8 +87,8 @@ def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> i
 def wants_color(choice: Literal["auto", "always", "never"] = "auto") -> bool:
     """Whether to write escape codes to stdout.
 
-    "always" and "never" decide; then the variable NO_COLOR, then FORCE_COLOR, where they are not
-    empty; then whether stdout is a terminal, and one that is not dumb.
+    With "auto", a non-empty variable NO_COLOR turns colour off, else a non-empty FORCE_COLOR turns it on;
+    otherwise colour is used if stdout is a terminal and TERM is not "dumb".
     """
     if choice != "auto":
         return choice == "always"

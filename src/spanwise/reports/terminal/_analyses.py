@@ -1,4 +1,4 @@
-"""The screens of single questions: confidence scores, slices, placed answers and conventions."""
+"""The screens of single analyses: confidence scores, slices, placed answers and conventions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from spanwise.reports.terminal._layout import (
 # ---- confidence ------------------------------------------------------------------------------------
 
 
-ENOUGH = 100  # predictions from which on a calibration error is shown
+ENOUGH = 100  # the minimum number of predictions for showing a calibration error
 MOST_LABELS = 20
 
 
@@ -60,22 +60,22 @@ def confidence_lines(document: Confidence, width: int) -> list[ScreenLine]:
 
 
 def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
-    """Systems side by side where their curves can be compared."""
+    """Pairs of systems side by side, if their curves can be compared."""
     if not document.pairs:
         return []
     rows: list[list[ScreenCell]] = []
     for pair in document.pairs:
         names = " − ".join(map(say.visible, pair.systems))
-        for title, one in (
+        for title, score in (
             ("AP", pair.average_precision),
             (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
             (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
         ):
-            ends = None if one.interval is None else list(one.interval)
+            ends = None if score.interval is None else list(score.interval)
             rows.append(
                 [
-                    text(names), text(title), say.points(one.first), say.points(one.second),
-                    text(say.signed(one.difference), "strong"), text(say.signed_interval(ends), "faint"),
+                    text(names), text(title), say.points(score.first), say.points(score.second),
+                    text(say.signed(score.difference), "strong"), text(say.signed_interval(ends), "faint"),
                 ]
             )  # fmt: skip
             names = ""
@@ -88,10 +88,10 @@ def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
             *grid(columns, rows, width)]  # fmt: skip
 
 
-def _buckets(one: SystemConfidence, width: int) -> list[ScreenLine]:
-    """The assessment of the scores in every bucket, where attributes were asked for."""
+def _buckets(system: SystemConfidence, width: int) -> list[ScreenLine]:
+    """The assessment of the scores in every bucket, if attributes were requested."""
     rows: list[list[ScreenCell]] = []
-    for attribute, cells in one.buckets.items():
+    for attribute, cells in system.buckets.items():
         title = say.attribute(attribute)
         for bucket, cell in cells.items():
             rows.append(
@@ -115,12 +115,12 @@ def _buckets(one: SystemConfidence, width: int) -> list[ScreenLine]:
             *grid(columns, rows, width)]  # fmt: skip
 
 
-def _scored_system(name: str, one: SystemConfidence, document: Confidence, width: int) -> list[ScreenLine]:
-    overall = one.overall
+def _scored_system(name: str, system: SystemConfidence, document: Confidence, width: int) -> list[ScreenLine]:
+    overall = system.overall
     note = f"{say.plural(overall.predicted, 'prediction')}, {overall.correct:,} right, {overall.gold:,} gold"
     rows: list[list[ScreenCell]] = [
         _confidence_row("all", overall),
-        *(_confidence_row(label, cell) for label, cell in _labels(one)),
+        *(_confidence_row(label, cell) for label, cell in _labels(system)),
     ]
     columns = [
         Column(least=8), Column("AP", right=True), Column(_interval(document), rank=2),
@@ -128,10 +128,10 @@ def _scored_system(name: str, one: SystemConfidence, document: Confidence, width
         Column("ECE", right=True), Column("chance", right=True), Column("Brier", right=True, rank=1),
     ]  # fmt: skip
     result = [*heading(f"Scores of {say.visible(name)}", note, width), *grid(columns, rows, width)]
-    left = len(one.labels) - MOST_LABELS
+    left = len(system.labels) - MOST_LABELS
     if left > 0:
         result += sentence(f"… and {left} more labels, all in the JSON", width, style="faint")
-    macro = one.macro
+    macro = system.macro
     if macro.labels > 1:
         result += sentence(
             f"Mean over {macro.labels} labels: AP {say.points(macro.average_precision)}, "
@@ -139,11 +139,11 @@ def _scored_system(name: str, one: SystemConfidence, document: Confidence, width
             width,
         )
     result += sentence(_calibrated(overall), width) if overall.ece is not None else []
-    return [*result, *_thresholds(one, width), *_reliability(overall, width), *_buckets(one, width)]
+    return [*result, *_thresholds(system, width), *_reliability(overall, width), *_buckets(system, width)]
 
 
-def _labels(one: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
-    return sorted(one.labels.items(), key=lambda item: (-item[1].gold, item[0]))[:MOST_LABELS]
+def _labels(system: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
+    return sorted(system.labels.items(), key=lambda item: (-item[1].gold, item[0]))[:MOST_LABELS]
 
 
 def _interval(document: Confidence) -> str:
@@ -175,7 +175,7 @@ def _calibrated(cell: ConfidenceCell) -> str:
             f"As far as these data show, the scores are calibrated: an ECE of {say.points(cell.ece)} "
             f"is within chance (up to {say.points(high)})."
         )
-    mean = sum(one.score * one.predicted for one in cell.bins) / cell.predicted
+    mean = sum(score_bin.score * score_bin.predicted for score_bin in cell.bins) / cell.predicted
     gap = mean - cell.correct / cell.predicted
     lean = ""
     if abs(gap) >= 0.005:
@@ -186,9 +186,9 @@ def _calibrated(cell: ConfidenceCell) -> str:
     )
 
 
-def _thresholds(one: SystemConfidence, width: int) -> list[ScreenLine]:
+def _thresholds(system: SystemConfidence, width: int) -> list[ScreenLine]:
     result = heading("Thresholds", "", width)
-    chosen, at = one.threshold, one.at_precision
+    chosen, target = system.threshold, system.at_precision
     if chosen.value is not None:
         ends = None if chosen.interval is UNSET else chosen.interval.get("test_f1")
         result += sentence(
@@ -203,12 +203,13 @@ def _thresholds(one: SystemConfidence, width: int) -> list[ScreenLine]:
             "That is optimistic: choose the threshold on other data with --dev GOLD PRED.",
             width,
         )
-    if at.threshold is None:
-        words = f"No threshold reaches a precision of {say.points(at.precision)}."
+    if target.threshold is None:
+        words = f"No threshold reaches a precision of {say.points(target.precision)}."
     else:
         words = (
-            f"Precision of at least {say.points(at.precision)} at {at.threshold:.4g}, chosen on "
-            f"{at.chosen_on}: recall {say.points(at.recall)}, precision {say.points(at.reached)} on test."
+            f"Precision of at least {say.points(target.precision)} at {target.threshold:.4g}, chosen on "
+            f"{target.chosen_on}: recall {say.points(target.recall)}, "
+            f"precision {say.points(target.reached)} on test."
         )
     return [*result, *sentence(words, width)]
 
@@ -223,14 +224,14 @@ def _reliability(cell: ConfidenceCell, width: int) -> list[ScreenLine]:
         return []
     rows: list[list[ScreenCell]] = [
         [
-            _scores(one),
-            say.count(one.predicted),
-            say.points(one.score),
-            [(say.points(one.precision), "strong")],
-            say.signed(one.precision - one.score),
-            bar(one.precision),
+            _scores(score_bin),
+            say.count(score_bin.predicted),
+            say.points(score_bin.score),
+            [(say.points(score_bin.precision), "strong")],
+            say.signed(score_bin.precision - score_bin.score),
+            bar(score_bin.precision),
         ]
-        for one in cell.bins
+        for score_bin in cell.bins
     ]
     columns = [
         Column("scores"), Column("predictions", right=True), Column("mean score", right=True),
@@ -242,10 +243,12 @@ def _reliability(cell: ConfidenceCell, width: int) -> list[ScreenLine]:
     ]
 
 
-def _scores(one: ReliabilityBin) -> str:
-    if one.low is None:
-        return "" if one.high is None else f"≤ {one.high:.3g}"
-    return f"> {one.low:.3g}" if one.high is None else f"({one.low:.3g}, {one.high:.3g}]"
+def _scores(score_bin: ReliabilityBin) -> str:
+    if score_bin.low is None:
+        return "" if score_bin.high is None else f"≤ {score_bin.high:.3g}"
+    return (
+        f"> {score_bin.low:.3g}" if score_bin.high is None else f"({score_bin.low:.3g}, {score_bin.high:.3g}]"
+    )
 
 
 # ---- slices ----------------------------------------------------------------------------------------
@@ -265,30 +268,30 @@ def _score(document: Slices) -> str:
     return "recall" if document.over == "recall" else "F1"
 
 
-def _sliced_system(name: str, one: SystemSlices, document: Slices, width: int) -> list[ScreenLine]:
-    score = None if one.overall.loss is None else 1 - one.overall.loss
-    note = f"{_score(document)} {say.points(score)} over {say.plural(one.overall.units, 'mention')}"
+def _sliced_system(name: str, system: SystemSlices, document: Slices, width: int) -> list[ScreenLine]:
+    score = None if system.overall.loss is None else 1 - system.overall.loss
+    note = f"{_score(document)} {say.points(score)} over {say.plural(system.overall.units, 'mention')}"
     result = heading(f"Where {say.visible(name)} is weak", note, width)
     result += sentence(
-        _verdict(one.tested, one.significant, len(one.slices), document, "weaker than the rest"),
+        _verdict(system.tested, system.significant, len(system.slices), document, "weaker than the rest"),
         width,
         indent=2,
     )
-    result += _weak(one.slices, document, width)
-    if one.confirmed is not UNSET:
-        result += _confirmed(one.confirmed.found_on, one.confirmed.tested_on, document, width)
-        result += _weak(one.confirmed.slices, document, width, after=False)
+    result += _weak(system.slices, document, width)
+    if system.confirmed is not UNSET:
+        result += _confirmed(system.confirmed.found_on, system.confirmed.tested_on, document, width)
+        result += _weak(system.confirmed.slices, document, width, after=False)
     return result
 
 
 def _verdict(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
     level = f"{100 * document.settings.level:g} %"
-    what = f"{say.plural(tested, 'slice')} of up to {say.plural(document.settings.depth, 'condition')}"
+    searched = f"{say.plural(tested, 'slice')} of up to {say.plural(document.settings.depth, 'condition')}"
     if not tested:
         return f"No slice has {document.settings.least} mentions inside and outside."
     if not listed:
-        return f"None of {what} is {finding} at a family-wise error rate of {level}."
-    return f"Of {what}, {significant:,} are significant at a family-wise error rate of {level}."
+        return f"None of {searched} is {finding} at a family-wise error rate of {level}."
+    return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
 
 
 def _weak(
@@ -358,9 +361,9 @@ def _conditions(conditions: tuple[SliceCondition, ...]) -> str:
     return " & ".join(_condition(condition) for condition in conditions)
 
 
-def _condition(one: SliceCondition) -> str:
-    name = say.attribute(one.attribute)
-    return f"{name} {one.value}" if one.label is UNSET else f"{name} {one.label}"
+def _condition(condition: SliceCondition) -> str:
+    name = say.attribute(condition.attribute)
+    return f"{name} {condition.value}" if condition.label is UNSET else f"{name} {condition.label}"
 
 
 def _next(document: Slices, width: int) -> list[ScreenLine]:
@@ -372,7 +375,7 @@ def _next(document: Slices, width: int) -> list[ScreenLine]:
         return []
     name, row = slices[0]
     sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
-    train = [part for one in document.inputs if one.role == "train" for part in ("--train", str(one.path))]
+    train = [part for item in document.inputs if item.role == "train" for part in ("--train", str(item.path))]
     command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
     command = " ".join([command, *reading_options(document.settings.command)])
     return [*heading("Next", "", width), *sentence(command, width, indent=2)]
@@ -382,7 +385,7 @@ def _next(document: Slices, width: int) -> list[ScreenLine]:
 
 
 MOST_LEFT = 8
-_WHAT = {
+_POLICIES = {
     "first": "the first candidate",
     "all": "every candidate",
     "next": "the next candidate that is free",
@@ -393,7 +396,7 @@ _WHAT = {
 
 
 def placement_lines(document: PlacementDocument, width: int) -> list[ScreenLine]:
-    """All sections: units, answers, policies, strings, what was left over."""
+    """All sections: units, answers, policies, strings and leftovers."""
     return [
         *banner(document, None),
         *files(document.inputs, width),
@@ -440,14 +443,14 @@ def _answers(document: PlacementDocument, width: int) -> list[ScreenLine]:
 def _policies(document: PlacementDocument, width: int) -> list[ScreenLine]:
     low, high = document.spread
     rows: list[list[ScreenCell]] = []
-    for name, what in _WHAT.items():
+    for name, description in _POLICIES.items():
         score: Score = getattr(document.policies, name)
         chosen = name == document.chosen
         ceiling = getattr(document.ceilings, name, None)
         rows.append(
             [
                 text(name, "strong" if chosen else ""),
-                text(what, "faint"),
+                text(description, "faint"),
                 *_numbers(score, strong=chosen),
                 say.points(ceiling) if name in document.ceilings.__struct_fields__ else "",
                 bar(score.f1 or 0.0),
@@ -485,9 +488,9 @@ def _score_columns() -> list[Column]:
 
 
 def _strings(document: PlacementDocument, width: int) -> list[ScreenLine]:
-    both = {"as-written": document.strings, **document.normalised}
+    scores_by_name = {"as-written": document.strings, **document.normalised}
     rows: list[list[ScreenCell]] = []
-    for name, scores in both.items():
+    for name, scores in scores_by_name.items():
         for how in ("set", "multiset"):
             rows.append([text(f"{name}, {how}s"), *_numbers(getattr(scores, how))])
     for name, score in document.presets.items():
@@ -499,24 +502,29 @@ def _strings(document: PlacementDocument, width: int) -> list[ScreenLine]:
 
 
 def _left(document: PlacementDocument, width: int) -> list[ScreenLine]:
-    wrong = [one for one in document.unplaced if one.kind in ("hallucinated", "failed")]
+    wrong = [leftover for leftover in document.unplaced if leftover.kind in ("hallucinated", "failed")]
     if not wrong:
         return []
-    rows: list[list[ScreenCell]] = [_leftover_row(one) for one in wrong[:MOST_LEFT]]
+    rows: list[list[ScreenCell]] = [_leftover_row(leftover) for leftover in wrong[:MOST_LEFT]]
     columns = [Column(), Column("text", least=16), Column("label"), Column("where", least=12, rank=1)]
     result = heading("Answers not found in the text", "all of them: --report FILE", width)
     return [*result, *grid(columns, rows, width), *and_more(len(wrong) - MOST_LEFT, width)]
 
 
-def _leftover_row(one: Leftover) -> list[ScreenCell]:
-    return [text(one.kind), text(one.text or one.why, "strong"), text(one.label), text(one.source, "faint")]
+def _leftover_row(leftover: Leftover) -> list[ScreenCell]:
+    return [
+        text(leftover.kind),
+        text(leftover.text or leftover.why, "strong"),
+        text(leftover.label),
+        text(leftover.source, "faint"),
+    ]
 
 
 # ---- explanation -----------------------------------------------------------------------------------
 
 
 def explanation_lines(document: Explanation, width: int) -> list[ScreenLine]:
-    """The rows in points; `change` is F1 less that of the first row."""
+    """The rows in points; `change` is the difference in F1 from the first row."""
     name = max(len(row.name) for row in document.rows)
     screen = [f"{'convention':<{name}}      P      R     F1  change", ""]
     for index, row in enumerate(document.rows):

@@ -1,4 +1,4 @@
-"""The screens about data and annotations: description, split, agreement and suspects."""
+"""The screens for data and annotations: description, split, agreement and suspects."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def _described_labels(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
     )  # fmt: skip
     facts = [say.plural(number, noun) for number, noun in sizes if number]
     return [
-        *heading("Types", " · ".join(facts), width),
+        *heading("Labels", " · ".join(facts), width),
         *grid(columns, rows, width),
         *and_more(len(order) - MOST_LABELS, width, "labels"),
     ]
 
 
 def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentions") -> list[ScreenLine]:
-    """How many gold mentions are in each tough subset, overall and by label."""
+    """The number of gold mentions in each tough subset, and their share overall and by label."""
     order = _order(dataset)[: max(1, (width - 50) // 8)]
     rows: list[list[ScreenCell]] = []
     for subset, shares in (dataset.tough or {}).items():
@@ -105,7 +105,7 @@ def tough_lines(dataset: DatasetFacts, width: int, *, title: str = "Tough mentio
         )
     columns = [Column("mentions", least=14), Column("gold", right=True), Column("share", right=True)]
     columns += [
-        Column(say.visible(label), right=True, least=6, rank=at + 1) for at, label in enumerate(order)
+        Column(say.visible(label), right=True, least=6, rank=index + 1) for index, label in enumerate(order)
     ]
     return (
         [*heading(title, "share of all, and of each label", width), *grid(columns, rows, width)]
@@ -142,7 +142,7 @@ def _bucket(bucket: BucketEdges) -> str:
 
 
 def _drift(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
-    """The test set beside its training data: labels, lengths, unknown tokens, unseen mentions."""
+    """The test set compared with its training data: labels, lengths, unknown tokens, unseen mentions."""
     drift = dataset.drift
     if drift is None:
         return []
@@ -158,7 +158,7 @@ def _drift(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
 
 
 def _conflicts(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
-    """Names that carry several labels, and sentences annotated in two ways: what a reader may want to fix."""
+    """Names with several labels and sentences annotated in several ways, which may need fixing."""
     if dataset.conflicts is None:
         return []
     names, sentences = dataset.conflicts.labels, dataset.conflicts.sentences
@@ -227,8 +227,8 @@ def _parts(document: Split, width: int) -> list[ScreenLine]:
 
 def _shares(document: Split, width: int) -> list[ScreenLine]:
     rows: list[list[ScreenCell]] = []
-    asked: list[tuple[str, SplitShare]] = [*document.shares.items(), ("sentences", document.size)]
-    for subset, share in asked:
+    requested: list[tuple[str, SplitShare]] = [*document.shares.items(), ("sentences", document.size)]
+    for subset, share in requested:
         mean, low, high = share.random
         chance = (
             "" if subset == "sentences" else f"{say.percent(mean)} ({say.percent(low)}–{say.percent(high)})"
@@ -245,7 +245,7 @@ def _shares(document: Split, width: int) -> list[ScreenLine]:
 # ---- agreement -------------------------------------------------------------------------------------
 
 
-# Symmetric words: in a pair nobody is gold and nobody is wrong.
+# Symmetric wording: in a pair of annotators, neither is gold and neither is wrong.
 DISAGREEMENTS = {
     "LE": "same span, other label",
     "BE": "same label, other boundary",
@@ -258,7 +258,7 @@ _MOST_EXAMPLES = 3
 
 
 def agreement_lines(document: Agreement, width: int) -> list[ScreenLine]:
-    """All sections, the answer first."""
+    """All sections, the main result first."""
     return [
         *banner(document, None),
         *_files(document, width),
@@ -401,11 +401,11 @@ def _kinds(document: Agreement, width: int) -> list[ScreenLine]:
     counts = document.disagreement
     named = {kind: counts.get(kind, 0) for kind in ("LE", "BE", "LBE")}
     named["alone"] = counts.get("FN", 0) + counts.get("FP", 0)
-    whole = sum(named.values())
-    if not whole:
+    total = sum(named.values())
+    if not total:
         return []
     rows: list[list[ScreenCell]] = [
-        [text(DISAGREEMENTS[kind]), say.count(number), say.percent(number / whole), bar(number / whole)]
+        [text(DISAGREEMENTS[kind]), say.count(number), say.percent(number / total), bar(number / total)]
         for kind, number in sorted(named.items(), key=lambda pair: -pair[1])
     ]
     columns = [Column(), Column(right=True), Column(right=True), Column(most=24, least=6, rank=1)]
@@ -470,9 +470,9 @@ def _examples(document: Agreement, width: int) -> list[ScreenLine]:
 
 def _side_by_side(example: DisagreementExample, width: int) -> list[ScreenLine]:
     rows: list[list[ScreenCell]] = []
-    whole = len(example.annotators)
+    total = len(example.annotators)
     for mention in example.mentions:
-        if len(mention.annotators) == whole:
+        if len(mention.annotators) == total:
             continue
         words = (
             example.text[0][mention.start : mention.end]
@@ -548,43 +548,48 @@ def _listed(document: Suspects, width: int) -> list[ScreenLine]:
     return [*result[:-1], *and_more(len(document.suspects) - _MOST, width, "suspects")]
 
 
-def _drawn(one: Suspect) -> ScreenLine:
-    """The words around the mention, gold in square brackets, the proposal in braces."""
-    if not one.tokens:
-        return [("    ", ""), *_named("gold", one.gold), (" → ", "faint"), *_named("proposal", one.proposal)]
-    spans = [mention for mention in (one.gold, one.proposal) if mention is not None]
-    # Where positions are characters, a suspect holds its text as one string.
-    by_characters = len(one.tokens) == 1 and any(mention.end > 1 for mention in spans)
-    units, around, join = (one.tokens[0], 30, "") if by_characters else (one.tokens, 5, " ")
+def _drawn(suspect: Suspect) -> ScreenLine:
+    """The words around the mention, with gold in square brackets and the proposal in braces."""
+    if not suspect.tokens:
+        return [
+            ("    ", ""),
+            *_named("gold", suspect.gold),
+            (" → ", "faint"),
+            *_named("proposal", suspect.proposal),
+        ]
+    spans = [mention for mention in (suspect.gold, suspect.proposal) if mention is not None]
+    # If positions are characters, the suspect's text is a single string.
+    by_characters = len(suspect.tokens) == 1 and any(mention.end > 1 for mention in spans)
+    units, around, join = (suspect.tokens[0], 30, "") if by_characters else (suspect.tokens, 5, " ")
     first = max(min(mention.start for mention in spans) - around, 0)
     last = min(max(mention.end for mention in spans) + around, len(units))
     line: ScreenLine = [("    " + ("… " if first else ""), "")]
-    for at in range(first, last):
-        for mention, mark in ((one.proposal, "{"), (one.gold, "[")):
-            if mention is not None and mention.start == at:
+    for index in range(first, last):
+        for mention, mark in ((suspect.proposal, "{"), (suspect.gold, "[")):
+            if mention is not None and mention.start == index:
                 line.append((mark, "mark" if mark == "[" else "score"))
-        inside = any(mention.start <= at < mention.end for mention in spans)
-        line += text(units[at], "strong" if inside else "")
-        for mention, mark in ((one.gold, "]"), (one.proposal, "}")):
-            if mention is not None and mention.end == at + 1:
+        inside = any(mention.start <= index < mention.end for mention in spans)
+        line += text(units[index], "strong" if inside else "")
+        for mention, mark in ((suspect.gold, "]"), (suspect.proposal, "}")):
+            if mention is not None and mention.end == index + 1:
                 line += text(f"{mark}{mention.label}", "mark" if mark == "]" else "score")
         line.append((join, ""))
     return [*line, ("…", "")] if last < len(units) else line
 
 
-def _named(what: str, mention: SuspectMention | None) -> ScreenLine:
+def _named(side: str, mention: SuspectMention | None) -> ScreenLine:
     if mention is None:
-        return text(f"{what}: none")
-    return text(f"{what}: {mention.label} [{mention.start}, {mention.end})")
+        return text(f"{side}: none")
+    return text(f"{side}: {mention.label} [{mention.start}, {mention.end})")
 
 
 def _effects(document: Suspects, width: int) -> list[ScreenLine]:
     if not document.effects:
         return []
-    steps = [one.k for one in max(document.effects.values(), key=len)]
+    steps = [point.k for point in max(document.effects.values(), key=len)]
     rows: list[list[ScreenCell]] = []
     for name, effect in document.effects.items():
-        by_step = {one.k: one.f1 for one in effect}
+        by_step = {point.k: point.f1 for point in effect}
         rows.append([text(name), *(say.points(by_step[step]) if step in by_step else "" for step in steps)])
     columns = [Column(), *(Column(f"first {step:,}" if step else "now", right=True) for step in steps)]
     note = "each system without its own vote"

@@ -1,4 +1,4 @@
-"""Lines and columns that fit the available width, and what surrounds every screen."""
+"""Lines and columns that fit the available width, and the sections that open and close every screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct
-from rich.cells import cell_len, set_cell_size  # clusters of emoji too; unicodedata differs between Pythons
+from rich.cells import cell_len, set_cell_size  # knows emoji clusters; unicodedata varies by Python
 
 from spanwise.document import Alignment, Document, Input, Settings
 from spanwise.document.dataset import DatasetFacts
@@ -21,10 +21,10 @@ from spanwise.reports._wording import visible
 
 Piece: TypeAlias = tuple[str, str]  # text and the name of its style
 ScreenLine: TypeAlias = list[Piece]
-Stretch: TypeAlias = Callable[[int], ScreenLine]  # fills the width that it is given
+Stretch: TypeAlias = Callable[[int], ScreenLine]  # draws a cell of the given width
 ScreenCell: TypeAlias = str | ScreenLine | Stretch
 
-# The sixteen colours of the terminal's own theme and no background: readable on dark and on light.
+# Only the terminal theme's sixteen colours and no background, to be readable on both dark and light.
 STYLES = {
     "": "",
     "title": "bold",
@@ -39,13 +39,13 @@ STYLES = {
 
 
 class Column(Struct, frozen=True):
-    """One column: its title and what to do when there is too little or too much room.
+    """One column: its title and how it adapts to the available width.
 
     Attributes:
-        least: the width to which it may shrink, the text ending in `…`; a drawing needs it.
-        most: the width up to which a drawing grows.
-        rank: columns of the highest rank are left out first; those of rank 0 always stay.
-        names: it holds names, which are cut in the middle, since they differ at their ends.
+        least: the minimum width, to which text is cut with `…`; drawings require it.
+        most: the maximum width to which a drawing grows.
+        rank: columns with the highest rank are dropped first; those with rank 0 are always kept.
+        names: whether it holds names, which are cut in the middle because they differ at their ends.
     """
 
     title: str | Stretch = ""
@@ -58,17 +58,17 @@ class Column(Struct, frozen=True):
 
 
 def text(value: object, style: str = "") -> ScreenLine:
-    """One piece, with whatever is hidden in it made visible."""
+    """A line with one piece of text, in which invisible characters are made visible."""
     return [(visible(value), style)]
 
 
 def size(line: ScreenLine) -> int:
-    """How many cells a line takes."""
+    """The number of cells that a line takes up."""
     return sum(cell_len(piece) for piece, _ in line)
 
 
 def fit(line: ScreenLine, width: int) -> ScreenLine:
-    """The line within `width` cells, ending in `…` where something was cut."""
+    """The line cut to `width` cells; it ends in `…` if anything was cut."""
     if size(line) <= width:
         return line
     result: ScreenLine = []
@@ -76,15 +76,15 @@ def fit(line: ScreenLine, width: int) -> ScreenLine:
     for piece, style in line:
         length = cell_len(piece)
         if length > room:
-            kept = set_cell_size(piece, room).rstrip() if room else ""
-            return [*result, (kept + "…", style)] if width > 0 else result
+            start = set_cell_size(piece, room).rstrip() if room else ""
+            return [*result, (start + "…", style)] if width > 0 else result
         result.append((piece, style))
         room -= length
     return result
 
 
 def squeezed(line: ScreenLine, width: int) -> ScreenLine:
-    """The line within `width` cells, its longest pieces cut in the middle.
+    """The line cut to `width` cells by shortening its longest pieces in the middle.
 
     Examples:
         >>> squeezed([("bert-base-cased", ""), (" − ", ""), ("bert-base-uncased", "")], 21)
@@ -111,20 +111,20 @@ def _middle_cut(piece: str, width: int) -> str:
 
 
 def tail(value: object, width: int) -> str:
-    """A path within `width` cells: its end is what tells files apart."""
+    """A path cut to `width` cells, keeping its end, which tells files apart."""
     shown = visible(value)
     if cell_len(shown) <= width:
         return shown
-    for at, character in enumerate(shown):
-        if character in "/\\" and width // 2 < cell_len(shown[at:]) < width:
-            return "…" + shown[at:]
+    for index, character in enumerate(shown):
+        if character in "/\\" and width // 2 < cell_len(shown[index:]) < width:
+            return "…" + shown[index:]
     while shown and cell_len(shown) > width - 1:
         shown = shown[1:]
     return "…" + shown
 
 
 def heading(title: str, note: str, width: int) -> list[ScreenLine]:
-    """A blank line, then the title of a section with a faint note at the right end."""
+    """A blank line, then a section title with a faint note at the right margin."""
     room = width - cell_len(title) - 4
     if not note or room < 12:
         return [[], [(" " + title, "title")]]
@@ -134,7 +134,7 @@ def heading(title: str, note: str, width: int) -> list[ScreenLine]:
 
 
 def flow(parts: Sequence[ScreenLine], width: int, *, indent: int = 1, join: str = " · ") -> list[ScreenLine]:
-    """The parts one after another, wrapped between parts, each line indented."""
+    """The parts one after another, wrapped between parts, with each line indented."""
     lines: list[ScreenLine] = []
     current: ScreenLine = []
     for part in parts:
@@ -147,7 +147,7 @@ def flow(parts: Sequence[ScreenLine], width: int, *, indent: int = 1, join: str 
 
 
 def and_more(left: int, width: int, what: str = "") -> list[ScreenLine]:
-    """A line that says how many rows a list leaves out, where it does."""
+    """A line that says how many rows a list leaves out, if any."""
     if left <= 0:
         return []
     return flow([[(f"… and {left} more{what and f' {what}'}, all in the JSON", "faint")]], width, indent=2)
@@ -159,7 +159,7 @@ def sentence(value: str, width: int, *, indent: int = 2, style: str = "") -> lis
 
 
 def packed(parts: Sequence[ScreenLine], *, join: str = " · ") -> Stretch:
-    """As many of the parts as fit, none of them cut."""
+    """As many of the parts as fit without being cut."""
 
     def draw(width: int) -> ScreenLine:
         line: ScreenLine = []
@@ -176,7 +176,7 @@ def packed(parts: Sequence[ScreenLine], *, join: str = " · ") -> Stretch:
 
 
 def pieces(value: str, width: int, *, after: str = "|+") -> list[str]:
-    """A long text without blanks in pieces that end after the characters of `after`, or where they must."""
+    """Split a long text without blanks after the characters in `after`, or wherever `width` is reached."""
     parts: list[str] = [""]
     for character in visible(value):
         parts[-1] += character
@@ -193,26 +193,26 @@ def grid(
     indent: int = 2,
     gap: int = 2,
 ) -> list[ScreenLine]:
-    """Rows in columns within `width` cells, under their titles where any column has one."""
+    """Rows in columns within `width` cells, under a line of titles if any column has one."""
     if not rows:
         return []
-    kept = [at for at, column in enumerate(columns) if any(_filled(row[at]) for row in rows) or column.most]
-    widths = [_natural(column, [row[at] for row in rows]) for at, column in enumerate(columns)]
+    shown = [i for i, column in enumerate(columns) if any(_filled(row[i]) for row in rows) or column.most]
+    widths = [_natural(column, [row[i] for row in rows]) for i, column in enumerate(columns)]
     least = [_least(column, wide) for column, wide in zip(columns, widths, strict=True)]
-    while indent + sum(least[at] for at in kept) + gap * (len(kept) - 1) > width:
-        worst = max((columns[at].rank, at) for at in kept)
-        if worst[0] == 0:
+    while indent + sum(least[i] for i in shown) + gap * (len(shown) - 1) > width:
+        last = max((columns[i].rank, i) for i in shown)
+        if last[0] == 0:
             break
-        kept.remove(worst[1])
-    room = width - indent - gap * (len(kept) - 1)
-    _shrink(widths, least, kept, room)
-    _grow(columns, widths, kept, room)
+        shown.remove(last[1])
+    room = width - indent - gap * (len(shown) - 1)
+    _shrink(widths, least, shown, room)
+    _grow(columns, widths, shown, room)
     lines = []
-    if any(columns[at].title for at in kept):
-        lines.append(_row([columns[at] for at in kept], [widths[at] for at in kept], None, indent, gap))
+    if any(columns[i].title for i in shown):
+        lines.append(_row([columns[i] for i in shown], [widths[i] for i in shown], None, indent, gap))
     for row in rows:
-        cells = [row[at] for at in kept]
-        lines.append(_row([columns[at] for at in kept], [widths[at] for at in kept], cells, indent, gap))
+        cells = [row[i] for i in shown]
+        lines.append(_row([columns[i] for i in shown], [widths[i] for i in shown], cells, indent, gap))
     return [fit(line, width) for line in lines]
 
 
@@ -232,23 +232,23 @@ def _least(column: Column, natural: int) -> int:
     return natural if column.least is None else min(natural, column.least)
 
 
-def _shrink(widths: list[int], least: list[int], kept: list[int], room: int) -> None:
-    while sum(widths[at] for at in kept) > room:
-        able = [at for at in kept if widths[at] > least[at]]
-        if not able:
-            # Nothing else may shrink, yet the line must fit: the widest column gives way.
-            able = [at for at in kept if widths[at] > 4]
-        if not able:
+def _shrink(widths: list[int], least: list[int], shown: list[int], room: int) -> None:
+    while sum(widths[i] for i in shown) > room:
+        shrinkable = [i for i in shown if widths[i] > least[i]]
+        if not shrinkable:
+            # No column may shrink further, but the line must fit: take from the widest.
+            shrinkable = [i for i in shown if widths[i] > 4]
+        if not shrinkable:
             return
-        widths[max(able, key=lambda at: widths[at])] -= 1
+        widths[max(shrinkable, key=lambda i: widths[i])] -= 1
 
 
-def _grow(columns: Sequence[Column], widths: list[int], kept: list[int], room: int) -> None:
-    # From the right: words beside a drawing need the room more than the drawing does.
-    for at in reversed(kept):
-        free = room - sum(widths[other] for other in kept)
-        if columns[at].most > widths[at] and free > 0:
-            widths[at] = min(columns[at].most, widths[at] + free)
+def _grow(columns: Sequence[Column], widths: list[int], shown: list[int], room: int) -> None:
+    # Start from the right: text beside a drawing needs the room more than the drawing does.
+    for i in reversed(shown):
+        free = room - sum(widths[other] for other in shown)
+        if columns[i].most > widths[i] and free > 0:
+            widths[i] = min(columns[i].most, widths[i] + free)
 
 
 def _line(cell: ScreenCell, style: str, width: int) -> ScreenLine:
@@ -265,19 +265,19 @@ def _row(
     gap: int,
 ) -> ScreenLine:
     line: ScreenLine = [(" " * indent, "")]
-    for at, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        cell = column.title if cells is None else cells[at]
+    for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        cell = column.title if cells is None else cells[index]
         style = "faint" if cells is None else column.style
         content = (squeezed if column.names and cells else fit)(_line(cell, style, width), width)
         blank = (" " * (width - size(content)), "")
         line += [blank, *content] if column.right else [*content, blank]
-        if at + 1 < len(columns):
+        if index + 1 < len(columns):
             line.append((" " * gap, ""))
     return line
 
 
 def bar(share: float, *, style: str = "mark") -> Stretch:
-    """A bar that fills `share` of the width it is given, to half a cell."""
+    """A bar that fills `share` of the available width, to half a cell."""
 
     def draw(width: int) -> ScreenLine:
         halves = round(max(0.0, min(1.0, share)) * width * 2)
@@ -289,28 +289,28 @@ def bar(share: float, *, style: str = "mark") -> Stretch:
 
 
 class Scale(Struct, frozen=True):
-    """The range of points that a column of intervals shows."""
+    """The range of scores that a column of intervals shows, as fractions."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, values: Sequence[float]) -> Scale:
-        """From the ten points below the lowest to the ten above the highest of some fractions."""
-        inside = [value for value in values if value == value]
-        if not inside:
+        """The scale that covers some fractions, widened to multiples of ten points at both ends."""
+        defined = [value for value in values if value == value]
+        if not defined:
             return cls(0.0, 1.0)
-        low = min(max(math.floor(min(inside) * 10 + 1e-9), 0), 9)
-        high = min(math.ceil(max(inside) * 10 - 1e-9), 10)
+        low = min(max(math.floor(min(defined) * 10 + 1e-9), 0), 9)
+        high = min(math.ceil(max(defined) * 10 - 1e-9), 10)
         return cls(low / 10, max(high, low + 1) / 10)
 
     def at(self, value: float, width: int) -> int:
-        """The cell of a value among `width` cells."""
+        """The index of a value's cell among `width` cells."""
         share = (value - self.low) / (self.high - self.low)
         return round(max(0.0, min(1.0, share)) * (width - 1))
 
     def axis(self, width: int) -> ScreenLine:
-        """The tens that have room above the strips."""
+        """The labels above the strips: as many multiples of ten points as fit."""
         marks = [" "] * width
         first, last = round(self.low * 100), round(self.high * 100)
         span = last - first
@@ -329,7 +329,7 @@ class Scale(Struct, frozen=True):
     def strip(
         self, value: float | None, ends: Sequence[float | None] | None, *, mark: float | None = None
     ) -> Stretch:
-        """A dot at the value over its interval, and a dotted line at `mark`."""
+        """A dot at the value on a line over its interval, and a dotted line at `mark`."""
 
         def draw(width: int) -> ScreenLine:
             cells: list[Piece] = [(" ", "")] * width
@@ -341,8 +341,8 @@ class Scale(Struct, frozen=True):
                 cells[0 if value < self.low else -1] = ("‹" if value < self.low else "›", "mark")
                 return _joined(cells)
             if ends is not None and ends[0] is not None and ends[1] is not None:
-                for at in range(self.at(ends[0], width), self.at(ends[1], width) + 1):
-                    cells[at] = ("─", "mark")
+                for index in range(self.at(ends[0], width), self.at(ends[1], width) + 1):
+                    cells[index] = ("─", "mark")
             cells[self.at(value, width)] = ("●", "mark")
             return _joined(cells)
 
@@ -360,7 +360,7 @@ def _joined(cells: Sequence[Piece]) -> ScreenLine:
 
 
 def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
-    """The lines as one text, without blanks at their ends."""
+    """The lines as one text, without trailing blanks, and with escape codes if `color` is true."""
     if not color:
         return "".join("".join(piece for piece, _ in line).rstrip() + "\n" for line in lines)
     from rich.color import ColorSystem
@@ -381,10 +381,10 @@ def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
     return "".join(painted(line) + "\n" for line in lines)
 
 
-# ---- what the buckets named XS to XL hold ----------------------------------------------------------
+# ---- what the buckets named XS to XL contain -------------------------------------------------------
 
 
-Held: TypeAlias = Sequence[tuple[str, str]]  # names of buckets, and what each holds in words
+Held: TypeAlias = Sequence[tuple[str, str]]  # bucket names, and what each bucket contains in words
 
 MOST = 24
 
@@ -392,15 +392,15 @@ MOST = 24
 def legend(
     tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int
 ) -> list[ScreenLine]:
-    """One row per table of buckets after the names it goes by: each bucket with what it holds.
+    """One row per table of buckets: the names of the table, then each bucket with its contents.
 
-    Buckets that are named by what they hold, such as categories, need no row.
+    Buckets that are named after their contents, such as categories, need no row.
     """
     rows: list[list[ScreenCell]] = []
     for names, buckets in tables:
-        held = [_held(name, words) for name, words in buckets if words != say.visible(name)]
-        if held:
-            rows.append([*(text(name) for name in names), packed(held, join="  ")])
+        entries = [_legend_entry(name, words) for name, words in buckets if words != say.visible(name)]
+        if entries:
+            rows.append([*(text(name) for name in names), packed(entries, join="  ")])
     if not rows:
         return []
     columns = [Column(title, least=8) for title in titles]
@@ -408,11 +408,11 @@ def legend(
     return [[], *grid(columns, rows[:MOST], width), *and_more(len(rows) - MOST, width)]
 
 
-def _held(name: str, words: str) -> ScreenLine:
+def _legend_entry(name: str, words: str) -> ScreenLine:
     return [(f"{say.visible(name)} ", "faint"), (say.upper_bound(words), "")]
 
 
-# ---- the files at the top, what to do next and the signature at the end ----------------------------
+# ---- the files at the top, the next steps and the signature at the end -----------------------------
 
 
 _ROLES = {"gold": "gold", "predicted": "pred", "train": "train"}
@@ -422,7 +422,7 @@ MOST_STATEMENTS = 6
 
 
 def banner(document: Document, seconds: float | None) -> list[ScreenLine]:
-    """The name of the program and its version."""
+    """The name and version of the program, and how long the computation took."""
     line = [*text(" spanwise", "title"), *text(f" {document.spanwise}", "faint")]
     if seconds is not None:
         line += text(f"   evaluated in {seconds:.1f} s", "faint")
@@ -437,7 +437,7 @@ def files(
     systems: Mapping[str, SystemScores] | None = None,
     notes: Sequence[str] = (),
 ) -> list[ScreenLine]:
-    """One row per file: role, path, and what is worth knowing of it."""
+    """One row per file: role, path, and the main facts about it."""
     shown = inputs if len(inputs) <= _MOST_FILES + 2 else inputs[:_MOST_FILES]
     paths = [tail(row.path, max(16, width // 5)) for row in shown]
     room = max((cell_len(path) for path in paths), default=0)
@@ -484,7 +484,7 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
 
 
 def _foreign(system: SystemScores) -> list[ScreenLine]:
-    """The labels that are predicted and not in gold: mostly other names for the same thing."""
+    """A warning about predicted labels that are not in gold: mostly other names for the same thing."""
     labels = system.exact.labels
     rows = {name: cell for name, cell in labels.items() if cell.predicted and not cell.gold}
     if not rows or not any(cell.gold for cell in labels.values()):
@@ -495,7 +495,7 @@ def _foreign(system: SystemScores) -> list[ScreenLine]:
 
 
 def aligned(report: Alignment | None) -> list[ScreenLine]:
-    """How predictions were aligned, and what that changed, where it changed anything."""
+    """How predictions were aligned, and what that changed, if anything."""
     if report is None or report.how == "strict":
         return []
     facts = [text(f"aligned by {report.how}")]
@@ -504,7 +504,7 @@ def aligned(report: Alignment | None) -> list[ScreenLine]:
         facts.append(_warned(f"{say.plural(report.changed_tokens, 'token')} differ in {sentences}"))
     crossing = report.crossing or 0
     if report.crossing is not UNSET:
-        facts.append(text("sentences end elsewhere"))
+        facts.append(text("sentence boundaries differ"))
     if crossing:
         end = f"{say.plural(crossing, 'mention')} crossed the end of a gold sentence, counted as spurious"
         facts.append(_warned(end))
@@ -531,12 +531,12 @@ def _warned(words: str) -> ScreenLine:
 
 
 def interval_title(settings: Settings) -> str:
-    """`95% CI`, with a dagger where too few units were resampled."""
+    """`95% CI`, with a dagger if too few units were resampled."""
     return f"{100 * settings.confidence:.0f}% CI" + ("†" if settings.few_units else "")
 
 
 def mark(settings: Settings, cell: Bounded | ScoreTest) -> str:
-    """A dagger for a cell that few units hold, unless there are few in all and the column has one."""
+    """A dagger if few units contain the cell, unless there are few overall and the column title has one."""
     if isinstance(cell, ScoreTest):
         few = (cell.units or FEW_UNITS) < FEW_UNITS
     else:
@@ -545,12 +545,12 @@ def mark(settings: Settings, cell: Bounded | ScoreTest) -> str:
 
 
 def around(std: float | None) -> ScreenLine:
-    """A standard deviation over runs behind its mean; nothing where there is none."""
+    """A standard deviation over runs, shown after the mean; empty if there is none."""
     return [(f" ±{say.points(std)}", "faint")] if say.defined(std) else []
 
 
 def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
-    """The meaning of the dagger, where there is one."""
+    """The meaning of the dagger, if the screen has one."""
     settings = document.settings
     if not settings.resamples:
         return []
@@ -564,7 +564,7 @@ def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
 
 
 def _shown_cells(document: Evaluation) -> Iterator[Bounded | ScoreTest]:
-    """The labels and subsets of all systems and what was compared, whose intervals screens show."""
+    """The cells whose intervals screens show: comparisons, labels and tough subsets of all systems."""
     for comparison in document.comparisons:
         yield from comparison.scores
     for system in document.systems.values():
@@ -573,17 +573,17 @@ def _shown_cells(document: Evaluation) -> Iterator[Bounded | ScoreTest]:
 
 
 def in_words(document: Document, width: int) -> list[ScreenLine]:
-    """One sentence per pair of systems that can be pasted into a paper; the first few."""
-    said = statements(document)
-    if not said:
+    """The first few sentences to paste into a paper, one per pair of systems."""
+    texts = statements(document)
+    if not texts:
         return []
-    more = "" if len(said) <= MOST_STATEMENTS else f" · all {len(said)}: spanwise table RESULT statements"
-    rows = [line for statement in said[:MOST_STATEMENTS] for line in sentence(statement, width)]
+    more = "" if len(texts) <= MOST_STATEMENTS else f" · all {len(texts)}: spanwise table RESULT statements"
+    rows = [line for statement in texts[:MOST_STATEMENTS] for line in sentence(statement, width)]
     return [*heading("In words", f"ready to paste{more}", width), *rows]
 
 
 def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[ScreenLine]:
-    """Commands that lead on from this screen, with the paths that were given."""
+    """Commands to run next, with the paths that were given."""
     command = document.settings.command
     if not command:
         return []  # called from Python, where there is no command to continue
@@ -594,7 +594,7 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
         if row.role == "predicted" and gold is not None and first is not None and row.system == first:
             chosen, number = _largest_confusion(document.systems[first].confusion)
             note = say.plural(number, "error") if chosen else "every error in its sentence"
-            # A file that holds gold and predictions is named once, as it was.
+            # A file that holds both gold and predictions is named once, as in the original command.
             files = [row.path] if _is_merged(document.inputs) else [gold, row.path]
             call = " ".join(["spanwise errors", *map(_quoted, files), *reading_options(command)])
             steps.append((f"{call}{chosen}", note))
@@ -612,13 +612,13 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
             lines.append([(f"  {call}", ""), (" " * gap, ""), (note, "faint")])
         else:
             lines += [
-                [("  " if at == 0 else "    ", ""), *line[1:]]
-                for at, line in enumerate(_command_lines(call, width))
+                [("  " if index == 0 else "    ", ""), *line[1:]]
+                for index, line in enumerate(_command_lines(call, width))
             ]
     return lines
 
 
-# The options of an evaluation without which `spanwise errors` would not read the same mentions.
+# The options of an evaluation that `spanwise errors` needs in order to read the same mentions.
 _READING = (
     "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
     "--comments", "--duplicates", "--labels", "--documents", "--annotator", "--encoding", "--answers",
@@ -628,25 +628,25 @@ _READING = (
 
 
 def reading_options(command: str) -> list[str]:
-    """The options of a command that say how files are read, quoted for the shell."""
+    """The options in a command that control how files are read, quoted for the shell."""
     words = shlex.split(command)
     options = []
-    for at, word in enumerate(words):
-        if word in _READING and at + 1 < len(words):
-            options += [word, _quoted(words[at + 1])]
+    for index, word in enumerate(words):
+        if word in _READING and index + 1 < len(words):
+            options += [word, _quoted(words[index + 1])]
         elif word.partition("=")[0] in _READING:
             options.append(_quoted(word))
     return options
 
 
 def _is_merged(inputs: Sequence[Input]) -> bool:
-    """Whether gold and predictions are in the same files: then the gold file is one of the systems'."""
+    """Whether gold and predictions are in the same files, so that the gold file is also a system's file."""
     gold = {row.path for row in inputs if row.role == "gold"}
     return bool(gold & {row.path for row in inputs if row.role == "predicted"})
 
 
 def _command_lines(command: str, width: int) -> list[ScreenLine]:
-    # Broken between words with the shell's own continuation, so that it can still be pasted.
+    # Wrapped with the shell's line continuation, so that the command can still be pasted.
     lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
     return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]
 
@@ -656,7 +656,7 @@ def _quoted(value: object) -> str:
 
 
 def _first_system(document: Evaluation) -> str | None:
-    """The system that the findings speak of, else the first."""
+    """The system that the findings are about, else the first one."""
     for finding in document.findings:
         if finding.system is not None and finding.system in document.systems:
             return finding.system
@@ -664,7 +664,7 @@ def _first_system(document: Evaluation) -> str | None:
 
 
 def _largest_confusion(table: Confusion) -> tuple[str, int]:
-    """The options that list the most frequent confusion of two labels, and how many errors those are."""
+    """The options that select the most frequent confusion of two labels, and its number of errors."""
     cells = [
         (number, gold, predicted)
         for gold, row in zip(table.labels, table.counts, strict=True)
@@ -680,13 +680,13 @@ def _largest_confusion(table: Confusion) -> tuple[str, int]:
 def footer(
     document: Document, width: int, saved: Sequence[str], signature: Literal["short", "long"] = "short"
 ) -> list[ScreenLine]:
-    """The files that were saved and the signature: every setting, or every one that is not the usual one."""
+    """The saved files and the signature: all settings, or only those that differ from their defaults."""
     lines: list[ScreenLine] = [[]]
     if saved:
-        lines += flow([text(f"saved {path}" if at == 0 else path) for at, path in enumerate(saved)], width)
+        lines += flow([text(f"saved {path}" if i == 0 else path) for i, path in enumerate(saved)], width)
     if document.signature:
-        # Broken after its bars: a copied signature is the same once the line ends are dropped.
-        said = short_signature(document.signature) if signature == "short" else document.signature
-        parts = pieces(said, width - 2)
+        # Wrapped after separators, so that a copied signature is intact once line breaks are removed.
+        settings = short_signature(document.signature) if signature == "short" else document.signature
+        parts = pieces(settings, width - 2)
         lines += flow([[(piece, "faint")] for piece in parts], width, join="")
     return lines if len(lines) > 1 else []

@@ -45,7 +45,7 @@ from spanwise.reports.terminal._layout import (
 
 
 class ScoredRow(Struct, frozen=True):
-    """A line of a table: its name, its gold mentions, the other scores shown, and the score that is drawn."""
+    """A row of a table: its name, its gold mentions, the other scores shown, and the score that is drawn."""
 
     name: str
     gold: int
@@ -81,8 +81,8 @@ def sections(
     """Scores, findings, errors, labels, tough mentions and weak slices of the one system.
 
     Args:
-        over: the standard deviations of a system whose scores are means over runs.
-        brief: without tough mentions, which a study shows of all datasets at once.
+        over: the standard deviations over runs, if the scores are means over runs.
+        brief: whether to leave out tough mentions, which a study shows for all datasets at once.
     """
     ((name, system),) = document.systems.items()
     deviation = over.get(name)
@@ -191,14 +191,14 @@ def _errors(system: SystemScores, width: int, deviation: SystemScores | None) ->
 
 
 def _sides(sides: BoundarySides, width: int) -> list[ScreenLine]:
-    """On which side boundaries are wrong; nothing where none is."""
+    """The sides on which boundaries are wrong; empty if none are."""
     numbers = (("left", sides.left), ("right", sides.right), ("on both sides", sides.both))
     parts = [[(f"{name} ", "faint"), (say.count(number), "")] for name, number in numbers if number]
     return flow([[("boundaries wrong", "faint")], *parts], width, indent=2) if parts else []
 
 
 def mostly(system: SystemScores, kind: str) -> Stretch:
-    """What the errors of one kind are made of, the largest parts first, as many as there is room for."""
+    """What the errors of one kind consist of: the largest parts first, as many as fit."""
     parts = sorted(_parts(system, kind), key=lambda part: -part[1])
     return packed([[(f"{name} ", ""), (say.count(number), "strong")] for name, number in parts if number])
 
@@ -253,14 +253,14 @@ def _scored(
     settings: Settings,
     width: int,
 ) -> list[ScreenLine]:
-    """The rows with their intervals as a strip; `others` and `score` are the titles of their scores."""
+    """The rows with their intervals drawn as strips; `others` and `score` are column titles."""
     reach: list[float] = [overall] if overall is not None else []
     for row in rows:
         if row.gold < FEW and any(other.gold >= FEW for other in rows):
             continue  # a handful of mentions must not stretch the scale of all others
         reach += [value for value in (row.score, *(row.interval or ())) if value is not None]
     scale = Scale.around(reach)
-    # Means over runs have a deviation in place of intervals.
+    # Means over runs have a deviation instead of an interval.
     bounded = any(row.interval for row in rows) or all(row.std is None for row in rows)
     table: list[list[ScreenCell]] = [
         [
@@ -311,7 +311,7 @@ def _tough(
 
 
 def none_of(tough: Mapping[Subset, SubsetScores], width: int) -> list[ScreenLine]:
-    """The subsets without a mention, whose recall is undefined."""
+    """The subsets without mentions, whose recall is undefined."""
     empty = [
         text(say.TOUGH[subset], "faint") for subset, scores in tough.items() if not scores.overall.mentions
     ]
@@ -325,7 +325,7 @@ def slices(
     *,
     most: int = MOST_SLICES,
 ) -> list[ScreenLine]:
-    """The slices that cost most, of one system or of several; `over` has deviations over runs."""
+    """The most costly slices of one or several systems; `over` has the deviations over runs."""
     rows: list[list[ScreenCell]] = []
     same: list[list[ScreenLine]] = []
     for name, system in systems.items():
@@ -364,7 +364,7 @@ def slices(
 
 
 def _also(others: Sequence[WeakSlice], width: int) -> list[ScreenLine]:
-    """The other names under which a slice's mentions, or nearly all of them, cost something."""
+    """The other costly slices that consist of nearly the same mentions."""
     if not others:
         return []
     names = [[(say.slice_title(row.kind, row.name, row.title), "faint")] for row in others]
@@ -405,7 +405,7 @@ def _attributes(dataset: DatasetFacts, system: SystemScores, width: int) -> list
 
 
 def absent(dataset: DatasetFacts, width: int) -> list[ScreenLine]:
-    """The attributes that could not be computed, grouped by the reason."""
+    """The attributes that could not be computed, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for name, why in (dataset.absent or {}).items():
         reasons.setdefault(say.visible(why), []).append(say.attribute(name))
@@ -420,7 +420,7 @@ def _end(bucket: BucketScores | None) -> list[ScreenCell]:
     if bucket is None:
         return [say.UNDEFINED, say.UNDEFINED, ""]
     name, words = say.visible(bucket.name), say.bucket(bucket)
-    # The mark comes first, since long words are cut at the end.
+    # The mark comes first, because long text is cut at the end.
     mark: ScreenLine = [("~", "warn")] if bucket.small else []
     shown: ScreenLine = [*mark, (name, ""), (f" {words}" if words != name else "", "faint")]
     return [shown, say.points(bucket.f1), say.count(bucket.gold)]

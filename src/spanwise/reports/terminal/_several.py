@@ -42,7 +42,7 @@ MOST_SLICES = 9
 
 
 class ComparedRow(Struct, frozen=True):
-    """A line of a table of all systems: its title, its gold mentions, a value per system, and their path."""
+    """A row of a table of all systems: its title, its gold mentions, a value per system, and their path."""
 
     title: str
     gold: int
@@ -73,8 +73,8 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
     """Scores, differences, findings, errors, labels, tough mentions and weak slices, the best system first.
 
     Args:
-        over: the standard deviations of systems whose scores are means over runs.
-        brief: without differences and tough mentions, which a study shows of all datasets at once.
+        over: the standard deviations over runs, for systems whose scores are means over runs.
+        brief: whether to leave out differences and tough mentions, which a study shows for all datasets.
     """
     systems = {name: document.systems[name] for name in ranked(document)}
     return [
@@ -150,13 +150,13 @@ def _credited(system: SystemScores, credit: str) -> str:
 
 
 def _reach(systems: Iterable[SystemScores], primary: str) -> list[float]:
-    both = ((system.primary(primary), *(system.primary_ends(primary) or ())) for system in systems)
-    return [value for values in both for value in values if value is not None]
+    groups = ((system.primary(primary), *(system.primary_ends(primary) or ())) for system in systems)
+    return [value for values in groups for value in values if value is not None]
 
 
-def _facing(document: Evaluation) -> list[Comparison]:
-    """The comparisons with the better system of each pair first, so that differences read along the order."""
-    rank = {name: at for at, name in enumerate(ranked(document))}
+def _ordered_comparisons(document: Evaluation) -> list[Comparison]:
+    """The comparisons in the order of the ranking, with the better system of each pair first."""
+    rank = {name: index for index, name in enumerate(ranked(document))}
     comparisons = []
     for comparison in document.comparisons:
         first, second = comparison.systems
@@ -168,7 +168,7 @@ def _facing(document: Evaluation) -> list[Comparison]:
 
 
 def _pairs(document: Evaluation, width: int) -> list[ScreenLine]:
-    comparisons = _facing(document)
+    comparisons = _ordered_comparisons(document)
     rows: list[list[ScreenCell]] = []
     for comparison in comparisons[:MOST_PAIRS]:
         first, second = comparison.systems
@@ -214,8 +214,8 @@ def _difference(test: ScoreTest, settings: Settings) -> list[ScreenCell]:
 
 
 def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
-    """Where a pair differs beyond the whole: the largest significant differences of parts."""
-    pairs = _facing(document)
+    """Where systems differ: the largest significant differences on labels, subsets and buckets."""
+    pairs = _ordered_comparisons(document)
     if not any(test.p is not None for pair in pairs for test in pair.scores):
         return []  # nothing was tested
     differing = [
@@ -225,9 +225,9 @@ def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
         if test.significant and test.path[1] != "overall" and test.difference is not None
     ]
     differing.sort(key=lambda part: part[0])
-    # Each part once, by the pair that differs most there: one weak system must not fill the list.
+    # List each part once, for the pair that differs most, so that one weak system does not fill the list.
     once = sorted({part[2].path: part for part in differing}.values(), key=lambda part: -part[0])
-    held = say.held_by_buckets(document.systems.values())
+    contents = say.held_by_buckets(document.systems.values())
     letter = own_letters(document)
     rows: list[list[ScreenCell]] = []
     for _, (first, second), test in once[:MOST_PARTS]:
@@ -235,7 +235,7 @@ def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
         mentions = given(test.mentions)
         number = "" if mentions is None else say.count(mentions)
         rows.append(
-            [names, text(say.path_title(test.path, held)), number, *_difference(test, document.settings)]
+            [names, text(say.path_title(test.path, contents)), number, *_difference(test, document.settings)]
         )
     title = heading("Where they differ", "significant after correction, largest first", width)
     if not rows:
@@ -255,7 +255,7 @@ def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
 
 
 def _names(systems: Mapping[str, SystemScores], width: int, first: int, each: int) -> list[str]:
-    """As many systems as fit side by side, each with a column of `each` cells."""
+    """As many systems as fit side by side, in columns of `each` cells."""
     return list(systems)[: max(1, (width - first) // each)]
 
 
@@ -270,7 +270,7 @@ def _left_out(systems: Mapping[str, SystemScores], shown: Sequence[str], width: 
 
 
 def _titles(document: Evaluation, names: Sequence[str], most: int) -> list[Column]:
-    """The names of systems as heads of columns; their letters where a name does not fit."""
+    """The names of systems as column titles, or their letters if a name does not fit."""
     letters = own_letters(document)
     fitting = all(size(text(name)) <= most for name in names)
     return [Column(say.visible(name) if fitting else letters[name], right=True, least=5) for name in names]
@@ -302,8 +302,8 @@ def _errors(
 
 
 def _compared(document: Evaluation, rows: Sequence[ComparedRow], width: int) -> list[list[ScreenCell]] | None:
-    """For two systems: difference, interval, p and mark of each row, blank where it was not tested."""
-    pairs = _facing(document)
+    """For two systems: the difference, interval, p and mark of each row, blank if it was not tested."""
+    pairs = _ordered_comparisons(document)
     if len(pairs) != 1 or len(document.systems) != 2 or width < 72:
         return None
     tests = {test.path: test for test in pairs[0].scores}
@@ -329,13 +329,13 @@ def _side_by_side(
     first: str,
     width: int,
 ) -> list[ScreenLine]:
-    """The rows, with differences where two systems are compared."""
+    """The rows, with differences if two systems are compared."""
     shown = _names(systems, width, 34, 12 if any(std is not None for row in rows for std in row.stds) else 9)
     tested = _compared(document, rows, width)
     table: list[list[ScreenCell]] = []
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         values = _valued(row.values[: len(shown)], row.stds[: len(shown)])
-        table.append([text(row.title), say.count(row.gold), *values, *(tested[at] if tested else ())])
+        table.append([text(row.title), say.count(row.gold), *values, *(tested[index] if tested else ())])
     columns = [Column(first, least=22), Column("gold", right=True), *_titles(document, shown, 12)]
     return [
         *grid([*columns, *(_difference_columns(document.settings) if tested else ())], table, width),

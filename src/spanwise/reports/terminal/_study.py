@@ -1,4 +1,4 @@
-"""The screen of a study: datasets by models by runs, their differences, and what its analyses say."""
+"""The screen of a study: datasets by models by runs, their differences, and the analyses."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from msgspec import UNSET, UnsetType
 from rich.cells import cell_len
 
 from spanwise.document import given
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import BucketLead, BucketLeads, ScoreTest, Subset
 from spanwise.document.study import (
     Analyses,
     AttributeWise,
-    DatasetRuns,
     ModelWise,
     PairDiagnosis,
     PairedTest,
@@ -55,7 +55,7 @@ from spanwise.reports.terminal._layout import (
 from spanwise.statistics import LEVEL
 
 MOST_FLIPS = 8
-MOST_DATASETS = 3  # that are shown one by one
+MOST_DATASETS = 3  # the maximum number of datasets shown one by one
 
 
 def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine]:
@@ -77,7 +77,7 @@ def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine
         *_attribute_wise(analyses.attribute_wise, width),
         *_self(buckets.self_, score, width),
         *_comparative(buckets.comparative, score, width),
-        *_held(document.datasets, width),
+        *_bucket_contents(document.datasets, width),
         *_flips(buckets.rank_flips, width),
         *(_tough(analyses.tough, width) if several else []),
         *(_by_dataset(shown, width) if several else []),
@@ -86,7 +86,7 @@ def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine
 
 
 def _evaluated(shown: Sequence[ShownDataset], width: int, *, brief: bool = False) -> list[ScreenLine]:
-    """What the screen of an evaluation says of its systems, as means over runs."""
+    """The sections about systems from the screen of an evaluation, with means over runs."""
     result: list[ScreenLine] = []
     for dataset in shown:
         sections = _result.sections if len(dataset.runs) == 1 else _several.sections
@@ -95,7 +95,7 @@ def _evaluated(shown: Sequence[ShownDataset], width: int, *, brief: bool = False
 
 
 def _by_dataset(shown: Sequence[ShownDataset], width: int) -> list[ScreenLine]:
-    """The first datasets one after the other, each as the screen of an evaluation shows it."""
+    """The first datasets one after the other, each as on the screen of an evaluation."""
     result: list[ScreenLine] = []
     for dataset in shown[:MOST_DATASETS]:
         rule = "─" * max(0, width - 5 - cell_len(say.visible(dataset.name)))
@@ -109,7 +109,7 @@ def _inputs(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]
     for name, part in datasets.items():
         facts = part.dataset
         sizes = (facts.sentences, facts.tokens, facts.mentions, len(facts.labels)) if facts else (None,) * 4
-        runs = [len(them) for them in part.runs.values()]
+        runs = [len(system_runs) for system_runs in part.runs.values()]
         rows.append([text(name, "strong"), *map(say.count, sizes), say.count(len(runs)), _range(runs)])
     columns = [
         Column("dataset", least=10),
@@ -138,13 +138,13 @@ def _matrix(
     *,
     worded: bool = False,
 ) -> list[ScreenLine]:
-    """One row and one column per name, in as many blocks below each other as the width asks for."""
+    """A table with one row and one column per name, split into blocks of columns that fit the width."""
     shown = [say.attribute(name) if worded else say.visible(name) for name in rows]
-    made = {column: [cell(name, column) for name in rows] for column in columns}
+    drawn = {column: [cell(name, column) for name in rows] for column in columns}
     room = width - 2 - min(26, max(map(cell_len, [title, *shown])))
     blocks: list[list[str]] = []
     left = 0
-    for column, cells in made.items():
+    for column, cells in drawn.items():
         need = 2 + max([min(cell_len(say.visible(column)), 12), *map(size, cells)])
         if not blocks or need > left:
             blocks.append([])
@@ -154,7 +154,8 @@ def _matrix(
     result: list[ScreenLine] = []
     for block in blocks:
         table: list[list[ScreenCell]] = [
-            [text(label, "strong"), *(made[column][at] for column in block)] for at, label in enumerate(shown)
+            [text(label, "strong"), *(drawn[column][index] for column in block)]
+            for index, label in enumerate(shown)
         ]
         heads = [Column(say.visible(name), right=True, least=8) for name in block]
         result += [[], *grid([Column(title, least=12), *heads], table, width)]
@@ -179,7 +180,7 @@ def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
         std = result.std if result is not None else None
         words: ScreenLine = [(say.spread(mean, std), "strong" if top else "")]
         if lettered:
-            # Blanks stand for missing letters, so that the numbers stay in line.
+            # Pad missing letters with blanks, so that the numbers stay aligned.
             words.append((f" {beats[system, dataset]:<{len(table) - 1}}", "good"))
         return words
 
@@ -223,7 +224,7 @@ def _model_wise(table: Mapping[str, Mapping[str, ModelWise]], width: int) -> lis
         if row is None:
             return [(say.UNDEFINED, "faint")]
         words = f"{say.correlation(row.spearman.get('mean'))} / {say.points(row.std.get('mean'))}"
-        # Brackets say without colour what grey says with it.
+        # Brackets mark without colour what grey marks with it.
         return [(f"({words})", "faint")] if greyed(row) else [(words, "")]
 
     return [
@@ -295,7 +296,7 @@ def _bucket(name: str | None) -> str:
 def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list[ScreenLine]:
     result: list[ScreenLine] = []
     for pair in pairs:
-        one, other = pair.systems
+        first, second = pair.systems
         names = inner_keys(pair.datasets)
         if not names:
             continue
@@ -310,7 +311,7 @@ def _comparative(pairs: Sequence[PairDiagnosis], score: str, width: int) -> list
 
         if result:
             result.append([])
-        result.append([("  ", ""), *text(one, "strong"), (" − ", "faint"), *text(other, "strong")])
+        result.append([("  ", ""), *text(first, "strong"), (" − ", "faint"), *text(second, "strong")])
         result += _matrix("attribute", names, list(pair.datasets), cell, width, worded=True)
         result += _wilcoxon(pair.wilcoxon, width)
     note = f"buckets where the first leads most and least, {score}"
@@ -324,7 +325,7 @@ def _end(lead: BucketLead | None, style: str) -> ScreenLine:
 
 
 def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list[ScreenLine]:
-    """The buckets that differ over datasets and runs, or why none can be said to."""
+    """The buckets that differ significantly over datasets and runs, or why none does."""
     tested: list[tuple[float, str, PairedTest]] = []
     for name, buckets in tests.items():
         for bucket, test in buckets.items():
@@ -341,20 +342,20 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list
     return sentence(f"fu20-wilcoxon: no bucket differs significantly{why}", width, style="faint")
 
 
-def _held(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
-    """What the buckets of each attribute hold: in all datasets where it is the same, else in each."""
+def _bucket_contents(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
+    """What the buckets of each attribute contain: once if it is the same in all datasets, else for each."""
     tables: dict[str, dict[str, Held]] = {}
     for dataset, part in datasets.items():
         for runs in part.runs.values():
             for run in runs.values():
                 for name, table in run.attributes.items():
-                    held = tables.setdefault(name, {})
-                    if dataset not in held:
-                        held[dataset] = [(bucket.name, say.bucket(bucket)) for bucket in table.buckets]
+                    by_dataset = tables.setdefault(name, {})
+                    if dataset not in by_dataset:
+                        by_dataset[dataset] = [(bucket.name, say.bucket(bucket)) for bucket in table.buckets]
     rows: list[tuple[list[str], Held]] = []
-    for name, held in tables.items():
-        parts = list(held.items())
-        if len({tuple(buckets) for buckets in held.values()}) == 1 < len(parts):
+    for name, by_dataset in tables.items():
+        parts = list(by_dataset.items())
+        if len({tuple(buckets) for buckets in by_dataset.values()}) == 1 < len(parts):
             parts = [("all", parts[0][1])]
         rows += [([say.attribute(name), dataset], buckets) for dataset, buckets in parts]
     titles = ["attribute", "dataset"]
@@ -435,7 +436,7 @@ MOST_PAIRS = 15
 def differences(
     datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], score: str, width: int
 ) -> list[ScreenLine]:
-    """Every pair: the difference on each dataset with its paired test, and over all of them."""
+    """For every pair, the difference on each dataset with its paired test, and over all datasets."""
     several = len(datasets) > 1
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
     for dataset, part in datasets.items():
@@ -450,8 +451,8 @@ def differences(
     for key in keys[:MOST_PAIRS]:
         names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
         each: list[ScreenCell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
-        whole = _over_all(diagnosed.get(key))
-        rows.append([names, *each, *(whole if several else whole[-1:])])
+        summary = _over_all(diagnosed.get(key))
+        rows.append([names, *each, *(summary if several else summary[-1:])])
     if not rows:
         return []
     blocks = [pair.over_datasets for pair in pairs if pair.over_datasets]
@@ -488,15 +489,15 @@ def differences(
 
 
 def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
-    """The mean difference over datasets with its test, on how many it holds by itself, and Fu20's p."""
+    """The mean difference over datasets with its test, on how many datasets it holds, and Fu20's p."""
     if pair is None or not pair.overall:
         return ["", "", "", ""]
     test = pair.over_datasets
-    # Of an older document the mean over the pairs of runs.
-    whole = test or pair.overall
+    # Older documents only have the mean over the pairs of runs.
+    overall = test or pair.overall
     p = given(test.p_corrected) if test and test.datasets > 1 else None
     return [
-        [(say.signed(given(whole.difference)), "strong")],
+        [(say.signed(given(overall.difference)), "strong")],
         [(say.p_value(p), ""), ("*" if test and test.significant else " ", "good")] if p is not None else "",
         f"{say.count(given(test.holds))} of {say.count(test.datasets)}" if test else "",
         [(say.p_value(pair.overall.p), "faint")],
@@ -504,7 +505,7 @@ def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
 
 
 def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[ScreenLine]:
-    """The differences when data and runs are both resampled, where systems have several runs."""
+    """The differences when both data and runs are resampled, if systems have several runs."""
     rows: list[list[ScreenCell]] = []
     for dataset in shown:
         for comparison in datasets[dataset].comparisons:
