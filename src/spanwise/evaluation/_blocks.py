@@ -1,4 +1,4 @@
-"""Where blocks come from: sources of one block or many, and training data, which answer what these ask."""
+"""Sources of blocks: test data in one block or many, and training data, in which test words are looked up."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, 
 from spanwise.formats import Reader, listed_sources, stem_of
 from spanwise.formats._format import Cutting, ReadKeywords
 
-# Imported where files come in parts: small evaluations would feel it.
+# Imported lazily: small evaluations don't need it.
 if TYPE_CHECKING:
     from spanwise.formats.parts import PartBytes, Parted
 
-# Peak memory per token of a block during its evaluation, in bytes, for each file that holds it.
+# Peak memory of an evaluation, in bytes, per token of a block and per file.
 BYTES_PER_TOKEN = 400
 LEAST_TOKENS = 10_000
 KEPT_SHARE = 4  # a quarter of the memory may hold the rows of files, which are then parsed only once
-NO_EXTRAS = ("columns", "fields")
+NO_EXTRAS = ("columns", "fields")  # keywords for extra columns, which are read from gold alone
 
 Shared = TypeVar("Shared")
 Of = TypeVar("Of")
@@ -39,11 +39,11 @@ Progress = Callable[[str, int, int], None]  # the step, how much of it is done, 
 
 
 def nothing() -> None:
-    """There is nothing to let go."""
+    """Do nothing: there are no resources to free."""
 
 
 class BlockSums(Struct, frozen=True):
-    """What is counted of a file block by block, for its entry in the result document."""
+    """Sums over the blocks of a file, for its entry in the result document."""
 
     repairs: int
     mentions: int
@@ -58,13 +58,15 @@ class BlockSums(Struct, frozen=True):
 
     @classmethod
     def of_block(cls, block: Block) -> dict[str, BlockSums]:
-        """The sums of gold, "", and of each system."""
-        predicted = {name: cls.of(one, block.alignment[name]) for name, one in block.predicted.items()}
+        """The sums of gold, under the key "", and of each system."""
+        predicted = {
+            name: cls.of(annotation, block.alignment[name]) for name, annotation in block.predicted.items()
+        }
         return {"": cls.of(block.gold), **predicted}
 
     @classmethod
     def added(cls, parts: Sequence[Mapping[Of, BlockSums]]) -> dict[Of, BlockSums]:
-        """The sums of several blocks, by what they are of."""
+        """Add the sums of several blocks, key by key."""
         sums: dict[Of, BlockSums] = {}
         for part in parts:
             for layer, more in part.items():
@@ -72,10 +74,12 @@ class BlockSums(Struct, frozen=True):
         return sums
 
     def __add__(self, other: BlockSums) -> BlockSums:
-        both = self.alignment, other.alignment
-        alignment = both[0] if both[0] is not None else both[1]
-        if both[0] is not None and both[1] is not None:
-            alignment = {key: one if key == "how" else one + both[1][key] for key, one in both[0].items()}
+        reports = self.alignment, other.alignment
+        alignment = reports[0] if reports[0] is not None else reports[1]
+        if reports[0] is not None and reports[1] is not None:
+            alignment = {
+                key: value if key == "how" else value + reports[1][key] for key, value in reports[0].items()
+            }
         return BlockSums(
             self.repairs + other.repairs,
             self.mentions + other.mentions,
@@ -85,7 +89,7 @@ class BlockSums(Struct, frozen=True):
 
 
 class BlockSource(Protocol):
-    """Gold and the predictions of every system, in blocks; both it and what it yields can be pickled."""
+    """Gold and the predictions of every system, in blocks; the source and its references can be pickled."""
 
     @property
     def name(self) -> str: ...
@@ -103,18 +107,18 @@ class BlockSource(Protocol):
 
 
 class OneBlock(Struct, frozen=True, eq=False):
-    """Everything in memory: one block."""
+    """A source of a single block, which is in memory."""
 
     inputs: Inputs
 
     @property
     def name(self) -> str:
-        """What the dataset is called."""
+        """The name of the dataset."""
         return self.inputs.name
 
     @property
     def path(self) -> str:
-        """The name of the gold source in errors."""
+        """The name of the gold source in error messages."""
         return self.inputs.corpus.source.path
 
     @property
@@ -129,32 +133,32 @@ class OneBlock(Struct, frozen=True, eq=False):
 
     @property
     def documents(self) -> int | None:
-        """The number of documents, where they are marked."""
+        """The number of documents, if they are marked."""
         documents = self.inputs.corpus.documents
         return None if documents is None else len(documents) - 1
 
     def references(self, *, gold_only: bool = False) -> Iterator[Block]:
-        """The block itself."""
+        """Yield the block itself."""
         yield self.inputs
 
     def open(self, reference: Block, *, gold_only: bool = False) -> Block:
-        """The block, which is open."""
+        """Return the block, which is already open."""
         return reference
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document for gold and predictions."""
+        """The entries of gold and predictions in `inputs` of the document."""
         return [entry for entry in self.inputs.entries if entry["role"] != "train"]
 
 
 class FileLayer(Struct, frozen=True):
-    """One annotation of one file: the number of the file, and the layer in it."""
+    """One annotation layer of one file: the number of the file, and the name of the layer."""
 
     file: int
     layer: str = "only"
 
 
 class ManyBlocks(Struct, frozen=True, eq=False):
-    """Files cut before the same sentences; a file may hold gold and predictions."""
+    """A source of many blocks: files cut at the same sentences. A file may hold both gold and predictions."""
 
     name: str
     files: tuple[Parted, ...]
@@ -164,7 +168,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """The gold file."""
+        """The path of the gold file."""
         return self.files[self.gold.file].path
 
     @property
@@ -179,12 +183,12 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
     @property
     def documents(self) -> int | None:
-        """The number of documents, where they are marked."""
+        """The number of documents, if they are marked."""
         documents = self.files[self.gold.file].documents
         return None if documents is None else len(documents) - 1
 
     def references(self, *, gold_only: bool = False) -> Iterator[dict[int, PartBytes]]:
-        """The pieces of the files that belong together, by the number of the file."""
+        """Yield, for each block, its pieces of the files by the number of the file."""
         from spanwise.formats.parts import pieces
 
         needed = (
@@ -194,30 +198,30 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         )
         numbers = sorted(needed)
         streams = [pieces(self.files[number]) for number in numbers]
-        for together_ in zip(*streams, strict=True):
-            yield dict(zip(numbers, together_, strict=True))
+        for block in zip(*streams, strict=True):
+            yield dict(zip(numbers, block, strict=True))
 
     def open(self, reference: Mapping[int, PartBytes], *, gold_only: bool = False) -> Block:
-        """Read the pieces, and put the predictions on the gold text."""
+        """Read the pieces of a block, and align the predictions to the gold text."""
         layers = self.layers_of(reference, gold_only=gold_only)
         return block_of(layers.pop(""), layers, self.how)
 
     def layers_of(
         self, reference: Mapping[int, PartBytes], *, gold_only: bool = False
     ) -> dict[str, Annotation]:
-        """Read the pieces: gold, "", and the predictions of every system."""
+        """Read the pieces of a block: gold, under the key "", and the predictions of every system."""
         from spanwise.formats.parts import read_piece
 
-        found = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
+        annotations = {number: read_piece(self.files[number], piece) for number, piece in reference.items()}
         layers = {"": self.gold} if gold_only else {"": self.gold, **self.layers}
-        return {name: found[layer.file][layer.layer] for name, layer in layers.items()}
+        return {name: annotations[layer.file][layer.layer] for name, layer in layers.items()}
 
     def only(self, systems: Mapping[str, str]) -> ManyBlocks:
-        """The same blocks with some of the systems, each by its new name; files of others stay closed."""
-        return replace(self, layers={name: self.layers[before] for name, before in systems.items()})
+        """The same blocks with only some systems, by new names for old ones; files of others stay closed."""
+        return replace(self, layers={name: self.layers[old] for name, old in systems.items()})
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document for gold and predictions, as they are for files read whole."""
+        """The entries of gold and predictions in `inputs` of the document, as for files read whole."""
         gold = entry_of("gold", self.files[self.gold.file], self.gold.layer, sums[""])
         return [
             gold,
@@ -229,26 +233,26 @@ class ManyBlocks(Struct, frozen=True, eq=False):
 
 
 def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) -> Block:
-    """A block of gold and predictions that were read separately: on one text, with one vocabulary."""
+    """Combine gold and predictions that were read separately: align them, and give them one vocabulary."""
     if not predicted:
         return Block(gold, {}, {}, {})
-    corpora = with_one_vocabulary([gold.corpus, *(one.corpus for one in predicted.values())])
+    corpora = with_one_vocabulary([gold.corpus, *(annotation.corpus for annotation in predicted.values())])
     gold = replace(gold, corpus=corpora[0])
     predicted = {
-        name: replace(one, corpus=corpus)
-        for (name, one), corpus in zip(predicted.items(), corpora[1:], strict=True)
+        name: replace(annotation, corpus=corpus)
+        for (name, annotation), corpus in zip(predicted.items(), corpora[1:], strict=True)
     }
-    aligned = {name: align(gold, one, how=how) for name, one in predicted.items()}
+    aligned = {name: align(gold, annotation, how=how) for name, annotation in predicted.items()}
     return Block(
         gold,
-        {name: one.mentions for name, one in aligned.items()},
+        {name: alignment.mentions for name, alignment in aligned.items()},
         predicted,
-        {name: one.report for name, one in aligned.items()},
+        {name: alignment.report for name, alignment in aligned.items()},
     )
 
 
 class LayerParts(Struct, frozen=True, eq=False):
-    """The annotations of one layer in the parts of a source, read anew whenever they are gone through."""
+    """The annotations of one layer, part by part; every iteration reads them again."""
 
     source: Parted
     layer: str
@@ -264,6 +268,7 @@ class LayerParts(Struct, frozen=True, eq=False):
 
 
 def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, object]:
+    """The entry of a layer of a file in `inputs` of the document."""
     from spanwise.formats.parts import reading_of
 
     reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
@@ -284,10 +289,10 @@ def many_blocks(
     progress: Progress,
     predicted_reading: ReadKeywords | None = None,
 ) -> ManyBlocks:
-    """Look at all files, and cut them into blocks that need about this much memory.
+    """Survey all files, and cut them into blocks whose evaluation needs about `memory` bytes.
 
-    With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Predictions are read
-    without more columns than their tags, unless `predicted_reading` names some.
+    With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Of predictions only
+    the tags are read, unless `predicted_reading` asks for more columns.
     """
     from spanwise.formats.parts import KeptRows, Survey, reading_of
 
@@ -305,7 +310,7 @@ def many_blocks(
     rows = KeptRows(memory // KEPT_SHARE) if keep else None
     held = memory if keep else 0
     cutting = Cutting(tokens=tokens, merged=merged, keep=rows)
-    first = _looked_at(gold, choices.reading, cutting, held=held)
+    first = _cut_into_parts(gold, choices.reading, cutting, held=held)
     title = name or stem_of(first.path)
     if merged:
         layers = {system: FileLayer(0, "predicted") for system in named}
@@ -323,23 +328,23 @@ def many_blocks(
     others = together(
         [
             partial(
-                _looked_at,
-                one,
+                _cut_into_parts,
+                source,
                 reading,
                 Cutting(sentences=sentences, keep=KeptRows(room, like=kept) if keep else None),
                 held=held,
             )
-            for one in named.values()
+            for source in named.values()
         ]
     )
     progress("read", total, total)
-    for one in others:
-        if one.sentences != first.sentences:
+    for file in others:
+        if file.sentences != first.sentences:
             raise InputError(
                 at(
-                    one.path,
+                    file.path,
                     None,
-                    f"there {'is' if one.sentences == 1 else 'are'} {many(one.sentences, 'sentence')}, but "
+                    f"there {'is' if file.sentences == 1 else 'are'} {many(file.sentences, 'sentence')}, but "
                     f"{first.sentences:,} in the gold file ({first.path}).\n"
                     "Give predictions for the same sentences.",
                 )
@@ -348,78 +353,79 @@ def many_blocks(
     return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
 
-def _looked_at(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int = 0) -> Parted:
-    """A source cut into parts: surveyed where its format allows for that, else read whole and sliced."""
+def _cut_into_parts(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int = 0) -> Parted:
+    """Cut a source into parts: survey it if its format allows that, else read it whole and slice it."""
     from spanwise.formats.parts import Held
 
-    found = _surveyed(source, reading, cutting, held=held)
-    if found is not None:
-        return found
+    survey = _surveyed(source, reading, cutting, held=held)
+    if survey is not None:
+        return survey
     reader = Reader(**reading)
     layers = reader.read_layers(source) if cutting.merged else {"only": reader.read(source)}
     return Held.of(layers, tokens=cutting.tokens, sentences=cutting.sentences)
 
 
 def _surveyed(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int) -> Parted | None:
-    """A source looked at once; None where it is better held, or must be.
+    """Survey a source in one pass; None if it is better held in memory, or has to be.
 
-    What no survey keeps is read again for every step: it is held where it needs less memory than `held`.
+    Formats whose rows a survey cannot keep are read again for every step, so a source in such a format is
+    held if it needs at most `held` bytes.
     """
     from spanwise.formats.parts import streamed_format, surveyed
 
-    known = streamed_format(source, reading)
-    if known is None or not (known.keeps_rows or needs(source) > held):
+    streamed = streamed_format(source, reading)
+    if streamed is None or not (streamed.keeps_rows or needs(source) > held):
         return None
     return surveyed(source, reading, cutting)
 
 
-WORD, FORM = 30, 18  # bytes that a word and a token sequence take in a lexicon, about
-TRAINING_TOKENS = 1 << 19  # of a training block
+WORD, FORM = 30, 18  # about how many bytes a word and a token sequence take in a lexicon
+TRAINING_TOKENS = 1 << 19  # per training block
 
 
 class TrainingFacts(Struct, frozen=True, eq=False):
-    """The lexicon of training data, and how the result document names their files."""
+    """What is known from training data: their lexicon, their sentences, and the entries of their files."""
 
     lexicon: Lexicon | SummedLexicon | None = None
     known: KnownSentences | None = None
     entries: Sequence[Mapping[str, Any]] = ()
-    parts: tuple[LexiconPart, ...] = ()  # where the whole is too large to be sent to every block
+    parts: tuple[LexiconPart, ...] = ()  # if the whole is too large to be sent to every block
 
     @classmethod
     def of(cls, train: Sequence[Annotation]) -> TrainingFacts:
-        """The lexicon of training data in memory."""
+        """The facts of training data in memory."""
         if not train:
             return cls()
         return cls(
             Lexicon.of(train),
-            KnownSentences.of(one.corpus for one in train),
-            [input_entry("train", one) for one in train],
+            KnownSentences.of(annotation.corpus for annotation in train),
+            [input_entry("train", annotation) for annotation in train],
         )
 
 
 class TrainingSource(Protocol):
-    """Training data in blocks; both it and what it yields can be pickled."""
+    """Training data in blocks; the source and its references can be pickled."""
 
     @property
     def sources(self) -> int:
-        """How many files, folders, patterns or frames were given."""
+        """The number of files, folders, patterns or frames that were given."""
         ...
 
     @property
     def marked(self) -> bool:
-        """Whether all of them mark at least two documents."""
+        """Whether each of them marks at least two documents."""
         ...
 
     def references(self) -> Iterator[Any]: ...
     def read(self, reference: Any) -> tuple[int, Annotation]: ...
     def first(self, reference: Any) -> int:
-        """The number of a block's first sentence among those of all sources."""
+        """The number of a block's first sentence, counted over all sources."""
         ...
 
     def units(self, reference: Any, corpus: Corpus) -> Ints:
-        """The unit of each sentence of a block, where documents are `marked` its document, else itself.
+        """The unit of each sentence of a block: its document if documents are `marked`, else itself.
 
-        Units are known by the number of their first sentence among those of all sources.
+        A unit is identified by the number of its first sentence, counted over all sources.
         """
         ...
 
@@ -427,7 +433,9 @@ class TrainingSource(Protocol):
 
 
 def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
-    """The number of each sentence from `first` on, or of the first one of its document, where these begin.
+    """The number of each sentence from `first` on, or of the sentence with which its document begins.
+
+    `documents` holds the numbers of the sentences with which documents begin.
 
     Examples:
         >>> units_of(5, 4, None).tolist(), units_of(5, 4, ints([0, 4, 7])).tolist()
@@ -438,14 +446,14 @@ def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
 
 
 class TrainingPlace(Struct, frozen=True, eq=False):
-    """Training data in blocks, and the engine that runs functions where they lie."""
+    """Training data in blocks, and the engine that runs functions where the data are."""
 
     source: TrainingSource
     engine: Engine
-    free: Callable[[], None] = nothing  # lets executors forget the blocks
+    free: Callable[[], None] = nothing  # lets executors drop the blocks
 
     def asked(self, function: Callable[[Any, Shared], Addable], shared: Shared) -> Addable:
-        """What a function answers to all blocks, joined."""
+        """Run a function over all blocks and join the results."""
         return joined(self.engine.map(function, self.source.references(), shared))
 
 
@@ -457,7 +465,7 @@ class TrainingPiece(Struct, frozen=True, eq=False):
 
 
 class TrainingFiles(Struct, frozen=True, eq=False):
-    """Training files in parts; their sentences are counted alone, so that they may be cut anywhere."""
+    """Training files in parts, which may be cut anywhere, as each sentence is counted independently."""
 
     files: tuple[Parted, ...]
 
@@ -465,10 +473,10 @@ class TrainingFiles(Struct, frozen=True, eq=False):
     def of(
         cls, train: Any, reading: ReadKeywords, *, keep: bool, held: int = 0, documents: bool = False
     ) -> TrainingFiles:
-        """Look at all files; with `keep` their rows stay in memory, so that they are parsed only once.
+        """Survey all files; with `keep` their rows stay in memory, so that they are parsed only once.
 
-        Files of records are held where they need less memory than `held`. Marks of documents are read only
-        where `documents` are asked for.
+        Files of records are held if they need at most `held` bytes. Document boundaries are read only with
+        `documents`.
         """
         from spanwise.formats.parts import Held, KeptRows
 
@@ -478,9 +486,9 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         files: list[Parted] = []
         for source in listed_sources(train):
             cutting = Cutting(tokens=TRAINING_TOKENS, keep=KeptRows(sys.maxsize) if keep else None)
-            found = _surveyed(source, rest, cutting, held=held)
-            if found is not None and found.tokens:
-                files.append(found)
+            survey = _surveyed(source, rest, cutting, held=held)
+            if survey is not None and survey.tokens:
+                files.append(survey)
             else:
                 whole = Reader(**reading).read(source, extras=False)
                 files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))
@@ -488,10 +496,10 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
     @classmethod
     def held(cls, train: Sequence[Annotation]) -> TrainingFiles:
-        """Training data that are in memory."""
+        """Training data that are already in memory."""
         from spanwise.formats.parts import Held
 
-        return cls(tuple(Held.of({"only": one}) for one in train))
+        return cls(tuple(Held.of({"only": annotation}) for annotation in train))
 
     @property
     def sources(self) -> int:
@@ -500,11 +508,11 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
     @property
     def marked(self) -> bool:
-        """Whether all files mark at least two documents."""
+        """Whether every file marks at least two documents."""
         return all(file.documents is not None and len(file.documents) > 2 for file in self.files)
 
     def references(self) -> Iterator[TrainingPiece]:
-        """The parts of all files."""
+        """Yield the parts of all files."""
         from spanwise.formats.parts import pieces
 
         for number, file in enumerate(self.files):
@@ -512,44 +520,44 @@ class TrainingFiles(Struct, frozen=True, eq=False):
                 yield TrainingPiece(number, piece)
 
     def read(self, reference: TrainingPiece) -> tuple[int, Annotation]:
-        """The number of the file, and one of its parts."""
+        """Read a part; return the number of its file, and its annotation."""
         from spanwise.formats.parts import read_piece
 
         return reference.file, read_piece(self.files[reference.file], reference.piece)["only"]
 
     def first(self, reference: TrainingPiece) -> int:
-        """The number of a part's first sentence among those of all files."""
+        """The number of a part's first sentence, counted over all files."""
         own = self.files[reference.file].cuts[reference.piece.number].sentence
         return own + sum(file.sentences for file in self.files[: reference.file])
 
     def units(self, reference: TrainingPiece, corpus: Corpus) -> Ints:
-        """The unit of each sentence of a part."""
+        """The unit of each sentence of a part, by the number of its first sentence."""
         first, file = self.first(reference), self.files[reference.file]
         before = first - file.cuts[reference.piece.number].sentence
         documents = before + file.documents if self.marked and file.documents is not None else None
         return units_of(first, len(corpus), documents)
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document."""
+        """The entries of the files in `inputs` of the document."""
         return [entry_of("train", file, "only", sums[number]) for number, file in enumerate(self.files)]
 
 
 class Asking(Struct, frozen=True, eq=False):
-    """What `want` needs beside a block."""
+    """What `want` needs besides a block."""
 
     source: BlockSource
     lowercase: bool
 
 
 class Questions(Struct, frozen=True, eq=False):
-    """What blocks of the test set ask of training data: words and token sequences, and whole sentences."""
+    """What test blocks look up in training data: words, token sequences and whole sentences."""
 
     wanted: Wanted
     sentences: KnownSentences
 
     @property
     def size(self) -> int:
-        """About how many bytes the answers take that are sent to every block."""
+        """About how many bytes the answers take, which are sent to every block."""
         cases = [self.wanted, *([] if self.wanted.lowered is None else [self.wanted.lowered])]
         return sum(WORD * len(case.words) + FORM * len(case.forms) for case in cases) + 16 * len(
             self.sentences.hashes
@@ -557,7 +565,7 @@ class Questions(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Questions]) -> Questions:
-        """What several blocks ask."""
+        """Join the questions of several blocks."""
         return cls(
             Wanted.joined([part.wanted for part in parts]),
             KnownSentences.joined([part.sentences for part in parts]),
@@ -565,37 +573,37 @@ class Questions(Struct, frozen=True, eq=False):
 
 
 def want(reference: object, asking: Asking) -> Questions:
-    """What the text and the gold and predicted mentions of a block of the test set ask of training data."""
+    """Collect what the text and the gold and predicted mentions of a test block look up in training data."""
     block = asking.source.open(reference)
-    several = [block.gold.mentions, *block.systems.values()]
-    asked = wanted(block.corpus, several, lowercase=asking.lowercase)
-    return Questions(asked, KnownSentences.of([block.corpus]))
+    layers = [block.gold.mentions, *block.systems.values()]
+    lookups = wanted(block.corpus, layers, lowercase=asking.lowercase)
+    return Questions(lookups, KnownSentences.of([block.corpus]))
 
 
 class TrainingAnswer(Struct, frozen=True, eq=False):
-    """What training blocks answer; answers of several can be joined."""
+    """The answers of training blocks to `Questions`; those of several blocks can be joined."""
 
     lexicon: LexiconSums
     known: KnownSentences
-    sums: Mapping[int, BlockSums]  # of each file
+    sums: Mapping[int, BlockSums]  # by file
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
-        """What several blocks answer."""
+        """Join the answers of several blocks."""
         lexicon = LexiconSums.joined([part.lexicon for part in parts])
         known = KnownSentences.joined([part.known for part in parts])
         return cls(lexicon, known, BlockSums.added([part.sums for part in parts]))
 
 
 class Answering(Struct, frozen=True, eq=False):
-    """What `learn` needs beside a training block."""
+    """What `learn` needs besides a training block."""
 
     source: TrainingSource
     asked: Questions
 
 
 def learn(reference: object, answering: Answering) -> TrainingAnswer:
-    """What one training block knows of what is wanted."""
+    """Answer the questions of the test set from one training block."""
     file, block = answering.source.read(reference)
     with_text(block)
     return TrainingAnswer(
@@ -606,7 +614,7 @@ def learn(reference: object, answering: Answering) -> TrainingAnswer:
 
 
 class LexiconPart(Struct, frozen=True, eq=False):
-    """What training data know of what some consecutive blocks ask."""
+    """The answers of training data to some consecutive test blocks."""
 
     blocks: int
     lexicon: SummedLexicon
@@ -621,40 +629,40 @@ def learnt(
     engine: Engine,
     bound: int | None = None,
 ) -> TrainingFacts:
-    """Ask all blocks of the test set what they want to know, and all training blocks for the answers.
+    """Collect the questions of all test blocks, and answer them from all training blocks.
 
-    Answers that would take more than `bound` bytes are given in parts, each to as many blocks as share so
-    many: training data are then read once for every part.
+    Answers that would take more than `bound` bytes are split into parts, each for as many consecutive test
+    blocks as fit; training data are then read once per part.
     """
     if train is None:
         return TrainingFacts()
     asking = engine.map(want, source.references(), Asking(source, lowercase))
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
-    for blocks, asked in _together(asking, bound):
-        total = train.asked(learn, Answering(train.source, asked))
-        parts.append(LexiconPart(blocks, SummedLexicon(asked.wanted, total.lexicon), total.known))
+    for blocks, questions in _grouped(asking, bound):
+        total = train.asked(learn, Answering(train.source, questions))
+        parts.append(LexiconPart(blocks, SummedLexicon(questions.wanted, total.lexicon), total.known))
         sums = total.sums
     first, entries = parts[0], train.source.entries(sums)
     return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 
-def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
-    """What consecutive blocks ask together, as many blocks as keep the answers within `bound` bytes."""
+def _grouped(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
+    """Join the questions of consecutive blocks, as many as keep the answers within `bound` bytes."""
     waiting: Joining[Questions] = Joining(Questions.joined)
     blocks = most = 0
-    for one in asking:
-        most += one.size
+    for questions in asking:
+        most += questions.size
         if bound is not None and blocks and most > bound:
             before = waiting.total()
-            both = Questions.joined([before, one])  # what blocks have in common counts once
+            combined = Questions.joined([before, questions])  # what blocks have in common counts once
             waiting = Joining(Questions.joined)
-            if both.size > bound:
+            if combined.size > bound:
                 yield blocks, before
                 blocks = 0
             else:
-                one = both
-            most = one.size
-        waiting.add(one)
+                questions = combined
+            most = questions.size
+        waiting.add(questions)
         blocks += 1
     yield blocks, waiting.total()

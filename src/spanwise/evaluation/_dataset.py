@@ -1,4 +1,4 @@
-"""Sources opened as blocks with their engine; a first look at gold, and the facts that follow from it."""
+"""Open sources as blocks, and take a first look at gold, from which buckets and other facts follow."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ T = TypeVar("T")
 
 
 class Fitted(Struct, frozen=True, eq=False):
-    """The buckets of an attribute, how they were found, and the mean ζ of the gold units."""
+    """The buckets of an attribute, the strategy that made them, and the mean ζ of the gold units."""
 
     bucketing: Bucketing
     strategy: str
@@ -81,9 +81,9 @@ class Fitted(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, attribute: Attribute, gold: Values, choices: Choices) -> Fitted:
-        """Fit the buckets to the gold values, unless they are given."""
+        """Fit buckets to the gold values, unless they are given."""
         bucketing, strategy = _bucketing(attribute, gold, choices)
-        # Attributes of our own count and compare; buckets of all others tell what is in the data.
+        # Built-in attributes only count and compare; buckets of any others may reveal what is in the data.
         if choices.redact and not is_built_in(attribute):
             return cls(bucketing.redacted(), "redacted", math.nan)
         return cls(bucketing, strategy, gold.zeta)
@@ -102,18 +102,18 @@ class Facts(Struct, frozen=True, eq=False):
     def of(
         cls, attributes: Mapping[str, Attribute], fitted: Mapping[str, Fitted], absent: Mapping[str, str]
     ) -> Facts:
-        """The facts of attributes that were fitted one by one."""
+        """Combine attributes that were fitted one by one."""
         return cls(
             attributes=dict(attributes),
-            bucketings={name: one.bucketing for name, one in fitted.items()},
-            strategies={name: one.strategy for name, one in fitted.items()},
-            zeta={name: one.zeta for name, one in fitted.items()},
+            bucketings={name: buckets.bucketing for name, buckets in fitted.items()},
+            strategies={name: buckets.strategy for name, buckets in fitted.items()},
+            zeta={name: buckets.zeta for name, buckets in fitted.items()},
             absent=dict(absent),
         )
 
 
 class DatasetBlock(Struct, frozen=True, eq=False):
-    """One block of the test set; adding a system changes nothing in it."""
+    """The gold side of one block, which does not depend on the systems that are evaluated."""
 
     inputs: Block
     units: ResampledUnits
@@ -127,20 +127,20 @@ class DatasetBlock(Struct, frozen=True, eq=False):
         return self.inputs.gold.mentions
 
     def counted(self) -> DatasetBlock:
-        """The same without units of tokens: they are many, and not needed once they are counted."""
+        """A copy without the token units, which are numerous and no longer needed after counting."""
         return replace(self, gold_sides=sides_of_mentions(self.gold_sides))
 
 
 def sides_of_mentions(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
-    """Those of attributes whose units are mentions."""
+    """Only the attributes whose units are mentions."""
     return {name: side for name, side in sides.items() if side.position is None}
 
 
-Valued = Callable[[Attribute, AttributeSide], Values]
+Valued = Callable[[Attribute, AttributeSide], Values]  # computes the values of an attribute
 
 
 def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> dict[str, BucketedSide]:
-    """The units of every attribute among the mentions of a side, whose values are `valued` so, in buckets."""
+    """Assign the units of every attribute on one side to buckets; `valued` computes their values."""
     return {
         name: _side(valued(attribute, side), facts.bucketings[name])
         for name, attribute in facts.attributes.items()
@@ -148,7 +148,7 @@ def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> d
 
 
 def buckets_of(facts: Facts, side: AttributeSide) -> Column:
-    """The bucket of each mention of a side (mentions × attributes); all attributes are of mentions."""
+    """The bucket of each mention of a side (mentions × attributes); no attribute may be of tokens."""
     most = max((len(bucketing) for bucketing in facts.bucketings.values()), default=0)
     buckets = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
     for index, (name, attribute) in enumerate(facts.attributes.items()):
@@ -162,7 +162,7 @@ def _side(values: Values, bucketing: Bucketing) -> BucketedSide:
 
 
 class BlockContext(Struct, frozen=True, eq=False):
-    """What the functions of a block need beside it: the same for all blocks, and it can be pickled."""
+    """What all blocks share: the second argument of the functions that run over blocks. It can be pickled."""
 
     source: BlockSource
     choices: Choices
@@ -172,9 +172,9 @@ class BlockContext(Struct, frozen=True, eq=False):
     attributes: Mapping[str, Attribute] = {}
     facts: Facts | None = None
     confusable: Confusable | None = None
-    threads: int = 1  # systems of a block that are counted at the same time
-    parts: tuple[LexiconPart, ...] = ()  # of what training data know, for blocks one after the other
-    always_tough: bool = False  # whether confusable mentions are of interest without training data too
+    threads: int = 1  # the number of systems of a block that are counted at the same time
+    parts: tuple[LexiconPart, ...] = ()  # of the training facts, for consecutive blocks
+    always_tough: bool = False  # whether confusable mentions are needed without training data too
 
     def mapped(
         self,
@@ -184,15 +184,15 @@ class BlockContext(Struct, frozen=True, eq=False):
         *,
         send: Callable[[BlockContext], Any] = lambda shared: shared,
     ) -> Iterator[T]:
-        """`function(reference, shared)` for each block, with what training data know of it.
+        """Yield `function(reference, shared)` for each block, where `shared` holds the training facts for it.
 
-        `send` makes what the function needs beside a block, where that is more than this.
+        `send` makes the second argument of functions that need more than this context.
         """
         for own, blocks in self.portions(references):
             yield from engine.map(function, blocks, send(own))
 
     def portions(self, references: Iterable[Any]) -> Iterator[tuple[BlockContext, Iterable[Any]]]:
-        """Blocks one after the other, each portion with the part of the lexicon that knows it."""
+        """Yield consecutive blocks together with the context that holds the training facts for them."""
         if not self.parts:
             yield self, references
             return
@@ -203,7 +203,7 @@ class BlockContext(Struct, frozen=True, eq=False):
 
     @property
     def tough(self) -> bool:
-        """Whether anybody asks for tough mentions."""
+        """Whether tough mentions are needed."""
         return self.always_tough or self.lexicon is not None
 
     def toughness(self, block: Block, gold: AttributeSide) -> Toughness | None:
@@ -214,7 +214,7 @@ class BlockContext(Struct, frozen=True, eq=False):
         return toughness(block.corpus, mentions, self.lexicon, side=side, confusable=self.confusable)
 
     def context(self, gold: Annotation) -> Context:
-        """The context of the mentions of one block."""
+        """The context in which attributes of the mentions of one block are computed."""
         return Context(
             corpus=gold.corpus,
             gold=gold.mentions,
@@ -224,43 +224,43 @@ class BlockContext(Struct, frozen=True, eq=False):
         )
 
     def with_attributes(self) -> tuple[BlockContext, dict[str, str]]:
-        """The attributes that can be computed, according to the first block, and why others cannot."""
+        """Add the attributes that can be computed, judging by the first block, and say why others cannot."""
         gold = self.source.open(next(self.source.references(gold_only=True)), gold_only=True).gold
         attributes, absent = possible_attributes(self.choices, self.context(gold))
         return replace(self, attributes=attributes), absent
 
     def sides(self, block: Block) -> list[AttributeSide]:
-        """The mentions of a block as attributes see them: gold, then every system."""
+        """The mentions of a block in the form that attributes take: gold, then every system."""
         return self.context(block.gold).sides([block.gold.mentions, *block.systems.values()])
 
 
 class Look(Struct, frozen=True, eq=False):
-    """What the gold mentions of one block say of the whole."""
+    """What one block contributes to the facts: values of its gold mentions, and labels of token sequences."""
 
     numbers: Mapping[str, tuple[Floats, Ints]]
     names: Mapping[str, Mapping[str, int]]
     labeled: Labeled | None
 
 
-Looking = Callable[[BlockContext], Iterator[Look]]
+Looking = Callable[[BlockContext], Iterator[Look]]  # looks at all blocks
 
 
 def look(reference: Any, shared: BlockContext) -> Look:
-    """Look at the gold mentions of one block: distinct values, and labels of token sequences."""
+    """Collect the distinct values of the gold mentions of one block, and the labels of token sequences."""
     gold = shared.source.open(reference, gold_only=True).gold
     return looked(shared.context(gold).side(gold.mentions), shared)
 
 
 def looked(side: AttributeSide, shared: BlockContext, valued: Valued = values_of) -> Look:
-    """Look at the gold mentions of one block that is open, whose values are `valued` so."""
+    """Like `look`, for a block that is already open; `valued` computes the values of attributes."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
     for name, attribute in shared.attributes.items():
-        found = valued(attribute, side)
-        if found.names is None:
-            numbers[name] = found.distinct()
+        values = valued(attribute, side)
+        if values.names is None:
+            numbers[name] = values.distinct()
         else:
-            names[name] = found.named()
+            names[name] = values.named()
     labeled = None
     if shared.tough and not side.context.corpus.without_text:
         labeled = Labeled.of(as_written(side))
@@ -268,40 +268,40 @@ def looked(side: AttributeSide, shared: BlockContext, valued: Valued = values_of
 
 
 def as_written(side: AttributeSide) -> AttributeSide:
-    """The same mentions with strings compared as they are written, as tough mentions want it."""
+    """The same mentions with case kept: toughness compares strings as they are written."""
     if not side.context.lowercase:
         return side
     return replace(side.context, lowercase=False).side(side.mentions)
 
 
 def looking_by(engine: Engine) -> Looking:
-    """A look at all blocks of a source, wherever the engine runs it."""
+    """A function that looks at all blocks of a source, wherever the engine runs them."""
     return lambda shared: shared.mapped(engine, look, shared.source.references(gold_only=True))
 
 
 def fixed(
     shared: BlockContext, looking: Looking, absent: Mapping[str, str], progress: Progress
 ) -> BlockContext:
-    """Look at all blocks, and fix what follows from them: buckets, and which sequences are confusable."""
+    """Look at all blocks, and add the facts that follow: buckets, and which sequences are confusable."""
     looks: list[Look] = []
     carried = Carried()
     total = shared.source.blocks
     progress("look", 0, total)
-    for one in looking(shared):
-        if one.labeled is not None:
-            carried.add(one.labeled)
-        looks.append(replace(one, labeled=None))
+    for look in looking(shared):
+        if look.labeled is not None:
+            carried.add(look.labeled)
+        looks.append(replace(look, labeled=None))
         progress("look", len(looks), total)
     mixed = [
         name
         for name in shared.attributes
-        if any(name in one.names for one in looks) and any(name in one.numbers for one in looks)
+        if any(name in look.names for look in looks) and any(name in look.numbers for look in looks)
     ]
     if mixed:
-        # Numbers in one block and names in another: the whole is of categories, as it would be as one block.
+        # Numbers in one block, names in another: all are categories, as they would be in a single block.
         categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
-        again = replace(shared, attributes={**shared.attributes, **categories})
-        return fixed(again, looking, absent, progress)
+        recast = replace(shared, attributes={**shared.attributes, **categories})
+        return fixed(recast, looking, absent, progress)
     attributes = {name: _of_kind(attribute, looks) for name, attribute in shared.attributes.items()}
     fitted = {
         name: Fitted.of(attribute, _values(attribute, looks), shared.choices)
@@ -316,13 +316,13 @@ def fixed(
 
 
 def _of_kind(attribute: Attribute, looks: Sequence[Look]) -> Attribute:
-    """The attribute with the kind that its gold values have in all blocks."""
+    """The attribute with the kind of its gold values over all blocks."""
     kind: Kind = "category" if any(attribute.name in look.names for look in looks) else "numeric"
     return attribute if attribute.kind == kind else replace(attribute, kind=kind)
 
 
 def _values(attribute: Attribute, looks: Sequence[Look]) -> Values:
-    """The values of all gold units, each once: buckets and ζ depend on nothing else."""
+    """The distinct values of the gold units and how often each occurs: all that buckets and ζ depend on."""
     name = attribute.name
     if attribute.kind == "category":
         counts: dict[str, int] = {}
@@ -345,7 +345,7 @@ def _values(attribute: Attribute, looks: Sequence[Look]) -> Values:
 
 
 def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, Attribute], dict[str, str]]:
-    """The attributes asked for that can be computed, and why the others cannot."""
+    """The chosen attributes that can be computed, and why the others cannot."""
     chosen = _chosen(choices, context)
     absent = {
         name: why for name, attribute in chosen.items() if (why := why_absent(attribute, context)) is not None
@@ -355,88 +355,90 @@ def possible_attributes(choices: Choices, context: Context) -> tuple[dict[str, A
 
 
 def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
-    """The attributes asked for by name, preset or object, and those that buckets were given for."""
-    asked, told = choices.attributes, [*choices.buckets, *choices.edges]
-    if asked is None:
+    """The attributes chosen by name, preset or object, and those for which buckets were given."""
+    requested, bucketed = choices.attributes, [*choices.buckets, *choices.edges]
+    if requested is None:
         default = choose(unless_given("attributes"))
-        # Without training data those that need it were not asked for, so nothing is said to be absent.
+        # Without training data, defaults that need it are dropped without a note: nobody asked for them.
         if context.lexicon is None:
             default = [attribute for attribute in default if why_absent(attribute, context) is None]
-        listed: list[str | Attribute] = [*default, *told]
-    elif isinstance(asked, str | Attribute):
-        listed = [*choose([] if asked == "none" else asked), *told]
+        listed: list[str | Attribute] = [*default, *bucketed]
+    elif isinstance(requested, str | Attribute):
+        listed = [*choose([] if requested == "none" else requested), *bucketed]
     else:
-        listed = [*(attribute for attribute in asked if attribute != "none"), *told]
+        listed = [*(attribute for attribute in requested if attribute != "none"), *bucketed]
     return {attribute.name: attribute for attribute in choose(listed)}
 
 
 def _bucketing(attribute: Attribute, gold: Values, choices: Choices) -> tuple[Bucketing, str]:
-    told = {_name(key): value for key, value in choices.buckets.items()}
-    kept = {_name(key): value for key, value in choices.edges.items()}
-    if attribute.name in told and attribute.name in kept:
+    strategies = {_name(key): value for key, value in choices.buckets.items()}
+    edges = {_name(key): value for key, value in choices.edges.items()}
+    if attribute.name in strategies and attribute.name in edges:
         raise ChoiceError(
             f"the buckets of {attribute.name!r} are given twice, as a strategy and as saved edges.\n"
             "Leave one of them out."
         )
-    if attribute.name in kept:
-        return Bucketing.from_dict(kept[attribute.name]), "saved edges"
-    bucketing = fit(told.get(attribute.name, default_strategy(attribute)), gold, attribute=attribute.name)
+    if attribute.name in edges:
+        return Bucketing.from_dict(edges[attribute.name]), "saved edges"
+    bucketing = fit(
+        strategies.get(attribute.name, default_strategy(attribute)), gold, attribute=attribute.name
+    )
     return bucketing, bucketing.strategy
 
 
 def _name(key: str | Attribute) -> str:
-    """The long name of an attribute that may be given by its alias or as itself."""
+    """The full name of an attribute that is given by name, by alias or as an object."""
     return choose([key])[0].name
 
 
-# ---- sources of any kind opened: what training data know of them, and the engine that runs them ----
+# ---- opening sources -----------------------------------------------------------------------------
 
 
 def unheard(step: str, done: int, total: int) -> None:
-    """Progress that is not shown."""
+    """Ignore progress."""
 
 
-SPARK = ("pyspark.", "spanwise.engines.spark")  # where the types of Spark, and of our engines on it, live
+SPARK = ("pyspark.", "spanwise.engines.spark")  # the modules of Spark's types, and of our engines on it
 
 
 class Unopened(Struct, frozen=True, eq=False):
-    """Sources of any kind as a verb is given them, and how they are to be read and by whom."""
+    """The sources that a verb was given, and how to read them."""
 
-    gold: object  # or a frame that holds the predictions, too
+    gold: object  # or a frame that holds the predictions too
     systems: object
     train: object
     choices: Choices
     columns: FrameColumns | None = None  # of a frame
     name: str | None = None
     engine: Engine | None = None
-    alone: bool = False  # whether gold is asked for alone, beside training data with their documents
-    predicted_reading: ReadKeywords | None = None  # what predictions alone are read with
+    alone: bool = False  # whether only gold is read, and training data with their documents
+    predicted_reading: ReadKeywords | None = None  # keywords for reading predictions
 
 
 class Opened(Struct, frozen=True, eq=False):
-    """Blocks, what all of them share, the attributes that cannot be computed, and the training files."""
+    """A source of blocks that is ready to run, with its engine and its training data."""
 
     shared: BlockContext
-    absent: Mapping[str, str]
+    absent: Mapping[str, str]  # attributes that cannot be computed, and why
     training: Sequence[Mapping[str, object]]  # entries of the result document
     engine: Engine
-    free: Callable[[], None] = nothing  # lets executors forget the blocks
+    free: Callable[[], None] = nothing  # lets executors drop the blocks
     train: TrainingPlace | None = None  # training data themselves
 
     def fixed(self, progress: Progress = unheard) -> BlockContext:
-        """Look at all blocks, and fix what follows from them."""
+        """Look at all blocks, and add the facts that follow."""
         return fixed(self.shared, looking_by(self.engine), self.absent, progress)
 
 
 def of_spark(value: object) -> bool:
-    """Whether a value is Spark's, or our engine on it, without loading either."""
+    """Whether a value is an object of Spark, or one of our engines on it; imports neither."""
     return any(kind.__module__.startswith(SPARK) for kind in type(value).__mro__)
 
 
 def framed(
     source: object, gold: object, systems: object, reading: dict[str, Any]
 ) -> tuple[object, object, FrameColumns | None]:
-    """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
+    """A frame, its systems and its columns, which are taken out of `reading`; other sources have none."""
     if not of_spark(source):
         return source, systems, None
     result: tuple[object, object, FrameColumns | None]
@@ -445,12 +447,12 @@ def framed(
 
 
 def read_by_spark(gold: object, systems: object, train: object, engine: Engine | None) -> bool:
-    """Whether the files are such that Spark, the engine, reads them itself."""
+    """Whether the engine is Spark, and the files are such that Spark reads them itself."""
     return of_spark(engine) and reach("evaluation.spark:any_in_lake")(gold, systems, train)
 
 
 def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
-    """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
+    """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
     if given.columns is None and not of_spark(given.engine):
         return None
     opened: Opened | None = reach("evaluation.spark:spark_opened")(given, progress)
@@ -464,13 +466,13 @@ def opened_elsewhere(
     memory: int | str | None = None,
     workers: int | None = 1,
 ) -> Opened:
-    """Sources of any kind, opened for a verb that asks less than `evaluate`."""
+    """Open sources of any kind, for verbs with fewer options than `evaluate`."""
     reading = given.choices.reading
     check_keywords(reading)
     opened = spark_opened(given, unheard)
     if opened is None:
         beside = given.systems
-        if given.alone:  # training data are as large as the test set
+        if given.alone:  # the size of training files counts as well
             files = [
                 listed_source
                 for listed_source in listed_sources(given.train)
@@ -486,16 +488,16 @@ def opened_elsewhere(
 
 
 def opened_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> Opened:
-    """Data that were read already, as one block."""
+    """Open data that have already been read, as one block."""
     opened = opened_with(OneBlock(inputs), choices, TrainingFacts.of(inputs.train), local_engine(1))
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
 def opened_here(given: Unopened, progress: Progress, *, memory: int | None, workers: int) -> Opened:
-    """Sources that this machine reads: in memory as one block, or in parts of about this much memory."""
+    """Open sources that this machine reads: in memory as one block, or in parts of about `memory` bytes."""
     source: BlockSource
     choices, engine, name = given.choices, given.engine, given.name
-    where = engine or local_engine(workers)
+    block_engine = engine or local_engine(workers)
     if not given.alone:
         check_any(given.systems)
     if memory is None:
@@ -504,10 +506,10 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
-        asked_again = given.alone and inputs.train
-        train = TrainingPlace(TrainingFiles.held(inputs.train), where) if asked_again else None
+        needs_training = given.alone and inputs.train
+        train = TrainingPlace(TrainingFiles.held(inputs.train), block_engine) if needs_training else None
     else:
-        keep = engine is None or not engine.elsewhere  # rows that are kept would travel with every block
+        keep = engine is None or not engine.elsewhere  # kept rows would be sent along with every block
         source, files = at_once(
             lambda: many_blocks(
                 given.gold,
@@ -523,15 +525,17 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
                 given.train, choices.reading, keep=keep, held=memory if keep else 0, documents=given.alone
             ),
         )
-        train = TrainingPlace(files, where) if files.files else None
-        training = learnt(source, train, lowercase=choices.lowercase, engine=where, bound=most_shared(where))
+        train = TrainingPlace(files, block_engine) if files.files else None
+        training = learnt(
+            source, train, lowercase=choices.lowercase, engine=block_engine, bound=most_shared(block_engine)
+        )
     threads = MOST_THREADS if memory is None and engine is None else 1
-    opened = opened_with(source, choices, training, where, threads=threads)
+    opened = opened_with(source, choices, training, block_engine, threads=threads)
     return replace(opened, train=train) if given.alone else opened
 
 
 def _held(given: Unopened) -> Inputs:
-    """Sources read whole."""
+    """Read the sources whole."""
     reading = given.choices.reading
     if given.alone:
         return gathered_alone(given.gold, given.train, reading=reading, name=given.name)
@@ -545,7 +549,7 @@ def opened_with(
     source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1,
     free: Callable[[], None] = nothing,
 ) -> Opened:  # fmt: skip
-    """A source, with what training data know of it, and the engine that runs its blocks."""
+    """Combine a source, its training facts and the engine that runs its blocks."""
     unit = unit_of(choices.unit, source.documents, source.path)
     shared = BlockContext(
         source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
