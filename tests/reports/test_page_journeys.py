@@ -192,7 +192,7 @@ def test_a_key_meets_what_the_key_before_it_asked_for(two: Opened) -> None:
 def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Opened) -> None:
     page = two.page
     page.keyboard.press("Tab")
-    two.see(":focus").to_have_text("To the content")
+    two.see(":focus").to_have_text("Skip to content")
     page.locator(".matrix.two a").nth(1).focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")

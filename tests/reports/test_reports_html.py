@@ -387,4 +387,4 @@ def test_scores_held_by_few_units_are_marked_in_charts_too() -> None:
         settings=replace(made.settings, resamples=100, few_units=False),
         systems={"crf": replace(system, exact=replace(system.exact, labels=labels))},
     )
-    assert re.search(r">\d+\.\d†</text>", render(held)) and "held by 7 units" in render(held)
+    assert re.search(r">\d+\.\d†</text>", render(held)) and "based on 7 units" in render(held)

@@ -1,4 +1,4 @@
-"""The charts that the page and the files share, made only from a document: how a set of them looks."""
+"""Charts shared by the page and figure files, drawn from documents alone: palettes, styles and helpers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from spanwise.document.scores import Bounded, BucketScores
 from spanwise.reports import _wording as words
 from spanwise.reports._document import examples
 
-# The names of the page's CSS variables, and the values that files use: those of the light page. The
-# series are blue, orange, green … after Okabe and Ito, darkened until text in them reads on white.
+# The CSS variables of the page, with the values of the light theme, which figure files use. The series
+# are blue, orange, green … after Okabe and Ito, darkened until text in them is readable on white.
 LIGHT = {
     "ink": "#15171c",
     "muted": "#5f6573",
@@ -32,7 +32,7 @@ SERIES = 6
 
 
 class Palette(Struct, frozen=True):
-    """A colour for each role; hue tells systems (or datasets) apart and means nothing else."""
+    """A colour for each role; hue only distinguishes systems (or datasets)."""
 
     name: str
     colours: dict[str, str]
@@ -41,7 +41,7 @@ class Palette(Struct, frozen=True):
         return self.colours[role]
 
     def series(self, place: int) -> str:
-        """The colour of the system or dataset at `place`; beyond six they repeat, the shape tells them."""
+        """The colour of the system or dataset at `place`; after six, colours repeat and shapes differ."""
         return self.colours[f"s{place % SERIES}"]
 
 
@@ -50,29 +50,29 @@ PRINT = Palette("print", LIGHT)
 
 
 class Style(Struct, frozen=True):
-    """Colours, and links where the charts are in a page that has the examples."""
+    """The colours of charts, and whether they link to the examples of the page."""
 
     palette: Palette = PRINT
     linked: bool = False
-    most: int = 6  # systems in a chart: as many as there are colours; the page's tables show all
+    most: int = 6  # the most systems in a chart, one per colour; tables show all
 
     def link(self, of: float | None = None, **choices: str | None) -> str | None:
-        """The link to the mentions behind a number, or none."""
+        """The link to the mentions behind a number, or None if charts are not linked."""
         return examples(of, **choices) if self.linked else None
 
 
 def share(value: float | None) -> float | None:
-    """A fraction of the document in points, or nothing where it is undefined."""
+    """A fraction from the document in points; None if it is undefined."""
     return 100 * float(value) if value is not None and words.defined(value) else None
 
 
 def ends(cell: Bounded | BucketScores, score: str) -> tuple[float, float] | None:
-    """The interval of a score in points, where it has one."""
+    """The interval of a score in points; None if it has none."""
     return points_pair(cell.ends(score))
 
 
 def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | None:
-    """Both ends of an interval in points, where both are defined."""
+    """Both ends of an interval in points; None unless both are defined."""
     if not pair or not all(words.defined(end) for end in pair):
         return None
     low, high = pair
@@ -80,7 +80,7 @@ def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | No
 
 
 def reach(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> tuple[float, float]:
-    """The range of an axis that holds the values with a little room; from zero where lengths are read."""
+    """The range of an axis that fits the values with some padding; with `zero`, it includes zero."""
     if not values:
         return (0.0, 100.0)
     low, high = (min(0.0, *values) if zero else min(values)), max(values)
@@ -89,19 +89,19 @@ def reach(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> 
 
 
 def width_of(text: str, size: float) -> float:
-    """About how many pixels a text takes, from the widths of a plain sans-serif face."""
+    """The approximate width of a text in pixels, for a plain sans-serif font."""
     narrow = sum(character in "iljt.,:;|!'()[] ·" for character in text)
     wide = sum(character.isupper() or character in "mwMW→" for character in text)
     return size * (0.56 * len(text) - 0.26 * narrow + 0.12 * wide)
 
 
 def titled(attribute: str) -> str:
-    """An attribute in words with a capital, as a heading."""
+    """The name of an attribute in words, capitalised for a heading."""
     return words.capital(words.attribute(attribute))
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """The text cut in the middle until it takes about `room` pixels; the beginning is never the shorter part.
+    """The text, cut in the middle to fit about `room` pixels; the beginning is never the shorter part.
 
     Examples:
         >>> fitted("experiment-with-a-long-name-07", 11, 100)
@@ -116,7 +116,7 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def shortened(text: object, most: int) -> str:
-    """The text made visible and cut to `most` characters: in the middle, since names differ at their ends.
+    """The text, made visible and cut to `most` characters in the middle, since names differ at their ends.
 
     Examples:
         >>> shortened("bert-base-multilingual-cased", 15)

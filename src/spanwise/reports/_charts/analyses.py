@@ -13,7 +13,7 @@ from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, marks, points_pair, shortened, width_of
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Row, plot, quantity
 
-# ---- the matrix of pairs, and annotators beside the human ceiling ----------------------------------
+# ---- the matrix of pairs, and annotators compared with the human ceiling ---------------------------
 
 
 STEP = 46.0
@@ -26,9 +26,9 @@ def agreement_drawings(document: Agreement, style: Style) -> list[Drawing]:
 
 
 def matrix(document: Agreement, style: Style) -> Drawing | None:
-    """F1 of every pair of annotators, in points; the darker, the higher."""
+    """The F1 of every pair of annotators in points; darker is higher."""
     names = document.annotators
-    place = {name: at for at, name in enumerate(names)}
+    position = {name: at for at, name in enumerate(names)}
     rows = []
     palette, size = style.palette, len(names)
     defined = [pair.overall.f1 for pair in document.pairs if pair.overall.f1 is not None]
@@ -41,7 +41,7 @@ def matrix(document: Agreement, style: Style) -> Drawing | None:
             continue
         share = (value - low) / (high - low) if high > low else 0.5
         weight = 0.15 + 0.8 * share
-        first, second = (place[name] for name in pair.annotators)
+        first, second = (position[name] for name in pair.annotators)
         for row, column in ((first, second), (second, first)):
             x, y = STEP * column, STEP * row
             rows.append(
@@ -125,12 +125,12 @@ def ceiling(document: Agreement, style: Style) -> Drawing | None:
 # ---- reliability, precision against recall, risk against coverage ----------------------------------
 
 
-SIZE = 260.0  # of the plots, which are squares
+SIZE = 260.0  # of the plots, which are square
 LEFT, BOTTOM = 50.0, 48.0
 
 
 def confidence_drawings(document: Confidence, style: Style) -> list[Drawing]:
-    """The charts of every system that have something to show."""
+    """The charts of every system, without those that have nothing to show."""
     charts: list[Drawing | None] = []
     for index, (name, system) in enumerate(document.systems.items()):
         charts += [
@@ -142,7 +142,7 @@ def confidence_drawings(document: Confidence, style: Style) -> list[Drawing]:
 
 
 def reliability(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
-    """Precision of each bin against its mean score; calibrated scores are on the diagonal."""
+    """The precision of each bin against its mean score; calibrated scores lie on the diagonal."""
     rows: list[Row] = [
         {
             "x": 100 * part.score,
@@ -199,7 +199,7 @@ T = TypeVar("T")
 
 
 def _thinned(rows: Sequence[T], most: int = 300) -> list[T]:
-    """At most about this many rows, the first and the last among them."""
+    """About `most` rows or fewer, always including the first and the last."""
     step = max(1, -(-len(rows) // most))
     return [*rows[:-1:step], *rows[-1:]]
 

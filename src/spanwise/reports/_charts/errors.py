@@ -14,7 +14,7 @@ from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Plo
 
 
 def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
-    """What fixing each kind of error would add to F1, and of which kinds or labels its errors are."""
+    """What fixing each kind of error would add to F1, with the most frequent subkinds or labels."""
     system = document.systems[focus]
     others = shown(document, focus, most=style.most)[1:]
     kinds = sorted(words.ERRORS, key=lambda kind: -(share(system.gains.of(kind).gain) or 0.0))
@@ -46,7 +46,7 @@ def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
         marks.texts(counts, height, at=-126, colour=link, fontSize=10.5),
         marks.texts(numbers, height, at=plot + 52, colour=palette["ink"], align="right", fontWeight="bold"),
     ]
-    for name, place in zip(others, places(document, others), strict=True):
+    for name, rank in zip(others, places(document, others), strict=True):
         ticks = [
             {
                 "v": values[name][kind], "y": step * at + 4, "y2": step * at + 22,
@@ -56,7 +56,7 @@ def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
             for at, kind in enumerate(kinds)
             if values[name][kind] is not None
         ]  # fmt: skip
-        layers.append(marks.lines(ticks, height, x, colour=palette.series(place), strokeWidth=2.5))
+        layers.append(marks.lines(ticks, height, x, colour=palette.series(rank), strokeWidth=2.5))
     chart = marks.plot(*layers)
     if details:
         x = marks.pixels("x", plot)
@@ -68,7 +68,7 @@ def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
 
 
 def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style) -> list[Row]:
-    """The kinds of a boundary error, the pairs of labels or the labels with most errors, as linked texts."""
+    """The subkinds of boundary errors, or the label pairs or labels with most errors, as linked texts."""
     fair = document.systems[focus].fair
     if kind == "BE":
         groups = [
@@ -76,8 +76,8 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
             for part in ("BEl", "BEs", "BEo")
         ]
     else:
-        # Errors are listed under the gold label, spurious ones under the predicted; with other ways of
-        # counting, a label's number is not a number of mentions of that label.
+        # Errors are listed under the gold label, spurious ones under the predicted label; with another
+        # focus, the number of a label is not a number of mentions with that label.
         side = "predicted" if kind == "FP" else "gold"
         if document.settings.focus != "gold" and kind not in {"FN", "FP"}:
             return []
@@ -113,7 +113,7 @@ def confusion(
 ) -> Drawing:
     """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart.
 
-    Of several drawn side by side, each has a title, begins at a pixel and is as high as the highest.
+    To draw several side by side, give each a `title`, its first pixel as `begin`, and a common `height`.
     """
     import altair as alt
 
@@ -184,7 +184,7 @@ def confusion(
 
 
 def _confusion_cells(table: Confusion, labels: Sequence[str], step: float, style: Style) -> list[Row]:
-    """A cell for every pair of labels, and apart from them the mentions missed and the spurious ones."""
+    """A cell for every pair of labels, and separate cells for missed and spurious mentions."""
     size, palette = len(labels), style.palette
     cells = []
     for row in range(size):
@@ -270,7 +270,7 @@ Ends: TypeAlias = tuple[str, BucketScores, BucketScores]  # an attribute with it
 
 
 def diagnosis(document: Evaluation, focus: str, style: Style) -> Drawing | None:
-    """Worst and best bucket of each attribute; to the right the biggest win and loss against the next."""
+    """Worst and best bucket per attribute; on the right, the biggest win and loss against the next system."""
     names = shown(document, focus, most=style.most)
     system = document.systems[focus]
     tables = sorted(system.attributes.items(), key=lambda row: -(row[1].gap or 0))
@@ -318,7 +318,7 @@ def _dumbbells(
     near = 0.2 * (max(scores) - min(scores)) if scores else 0.0
     for y, (name, worst, best) in zip(middle, ends, strict=True):
         low, high = share(worst.f1) or 0.0, share(best.f1) or 0.0
-        apart = 6.5 if high - low < near else 0.0  # one under the other where they would overlap
+        apart = 6.5 if high - low < near else 0.0  # stack them where they would overlap
         bars.append({"v": low, "hi": high, "y": y})
         worst_dots.append({"v": low, "y": y + apart, **_mark(document, focus, name, worst, "worst", style)})
         best_dots.append({"v": high, "y": y - apart, **_mark(document, focus, name, best, "best", style)})
@@ -352,7 +352,7 @@ def _initials(name: str) -> str:
 def _mark(
     document: Evaluation, focus: str, attribute: str, cell: BucketScores, which: str, style: Style
 ) -> Row:
-    """What a dot says, and where it leads."""
+    """The description and the link of a dot."""
     unit = document.systems[focus].attributes[attribute].unit
     text = (
         f"{words.attribute(attribute)}: {which} in {words.visible(cell.name)} ({words.bucket(cell)}), "
@@ -368,7 +368,7 @@ def _against(
     document: Evaluation, focus: str, rival: str, names: Sequence[str], middle: Sequence[float],
     height: float, plot: float, style: Style,
 ) -> Plot:  # fmt: skip
-    """Two bars per attribute: where the system in focus leads the other one most, and where least."""
+    """Two bars per attribute: where the system in focus leads its rival most, and where least."""
     palette = style.palette
     rows = []
     for y, name in zip(middle, names, strict=True):
@@ -390,7 +390,7 @@ def _against(
     ]  # fmt: skip
     for ahead in (True, False):
         chosen = [row for row in rows if (row[0][0] >= 0) is ahead]
-        place = places(document, [focus if ahead else rival])[0]
+        rank = places(document, [focus if ahead else rival])[0]
         bars, texts = [], []
         for (value, cell), y, name in chosen:
             start, end = (0, value) if ahead else (value, 0)
@@ -408,7 +408,7 @@ def _against(
         if bars:
             layers.append(
                 marks.bands(
-                    bars, height, x, colour=palette.series(place), thick=7, opacity=0.8, cornerRadius=1
+                    bars, height, x, colour=palette.series(rank), thick=7, opacity=0.8, cornerRadius=1
                 )
             )
             side = {"align": "left", "dx": 3} if ahead else {"align": "right", "dx": -3}
@@ -417,10 +417,10 @@ def _against(
 
 
 def _differences(
-    document: Evaluation, one: str, other: str, attribute: str
+    document: Evaluation, system: str, other: str, attribute: str
 ) -> list[tuple[float, BucketScores]]:
-    """By how many points one system leads another in each bucket of an attribute."""
-    mine, theirs = (document.systems[name].attributes.get(attribute) for name in (one, other))
+    """By how many points a system leads another in each bucket of an attribute."""
+    mine, theirs = (document.systems[name].attributes.get(attribute) for name in (system, other))
     if mine is None or theirs is None:
         return []
     leads = []

@@ -22,26 +22,26 @@ from spanwise.reports._charts import Style, ends, marks, points_pair, reach, sha
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._document import compared, label_order, ranked
 
-MOST_SYSTEMS = 6  # as many as there are colours; the page's tables show all
+MOST_SYSTEMS = 6  # one per colour; tables show all
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
 ChartScore: TypeAlias = Literal["f1", "recall"]
 
 
 def shown(document: Evaluation, focus: str | None = None, *, most: int = MOST_SYSTEMS) -> list[str]:
-    """The systems that charts draw, the one in focus first; at most six on a page, all in figures."""
+    """The systems that charts show, the one in focus first; at most six on a page, all in figures."""
     order = ranked(document)[:most]
     return order if focus is None else [focus, *(name for name in order if name != focus)][:most]
 
 
 def places(document: Evaluation, names: Sequence[str]) -> list[int]:
-    """The colour of each system: by its rank, so that it is the same in every chart."""
+    """The index of each system's colour: its rank, so that it is the same in every chart."""
     order = ranked(document)
     return [order.index(name) for name in names]
 
 
 def score_of(cell: ScoredCell | None, score: ChartScore) -> float | None:
-    """The score of a cell, where it has one."""
+    """The score of a cell; None if it has none."""
     if cell is None:
         return None
     if score == "recall":
@@ -50,17 +50,17 @@ def score_of(cell: ScoredCell | None, score: ChartScore) -> float | None:
 
 
 def says(system: str, score: ChartScore, cell: ScoredCell | None, *, wrong: int | None = None) -> str:
-    """What a point tells a reader who cannot see it."""
+    """The text alternative of a point, for screen readers and tooltips."""
     pair = "" if cell is None else words.interval(cell.ends(score))
     text = f"{words.visible(system)}: {words.SCORES[score]} {words.points(score_of(cell, score))}"
     text += f" ({pair})" if pair else ""
     if pair and cell is not None and cell.few_units:
-        text += f", held by {words.plural(cell.few_units, 'unit')}"
+        text += f", based on {words.plural(cell.few_units, 'unit')}"
     return text if wrong is None else f"{text}, {words.count(wrong)} gold mentions not right"
 
 
 def dagger(document: Evaluation, cell: ScoredCell | None) -> str:
-    """A mark for a score that few units hold, unless the whole document has few, which is said once."""
+    """A mark for a score based on few units, unless the whole document has few, which is noted once."""
     few = cell is not None and bool(cell.few_units)
     return "†" if few and not document.settings.few_units and document.settings.resamples else ""
 
@@ -97,8 +97,8 @@ def score(document: Evaluation, style: Style) -> Drawing:
                 marks.bands([band], height, x, colour=colour, thick=13, cornerRadius=6.5, opacity=0.26)
             )
         within = words.interval(system.primary_ends(primary))
-        said = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
-        point = {"v": value, "y": y, "d": said + (f" ({within})" if within else "")}
+        text = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
+        point = {"v": value, "y": y, "d": text + (f" ({within})" if within else "")}
         fill = {"fill": palette["panel"]} if index == 1 else {}
         layers.append(marks.dots([point], height, x, colour=colour, place=index, size=110, **fill))
     names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
@@ -119,7 +119,7 @@ def score(document: Evaluation, style: Style) -> Drawing:
 
 
 def _differences(document: Evaluation, names: Sequence[str]) -> list[tuple[str, ScoreTest]]:
-    """The first system against each other one, whichever way round the document tested them."""
+    """The tests of the first system against each other one, whichever way round the document has them."""
     path = PRIMARY[document.settings.primary or "f1"]
     tests = [(other, compared(document, names[0], other, path)) for other in names[1:]]
     return [(other, test) for other, test in tests if test is not None and words.defined(test.difference)]
@@ -170,11 +170,11 @@ def _difference_layers(
 # ---- tough mentions, slices, buckets of attributes, labels -----------------------------------------
 
 
-MOST_LABELS = 30  # a taller chart would not be read; the page says how many there are
+MOST_LABELS = 30  # a taller chart would be hard to read; the page says how many there are
 
 
 def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
-    """Recall on mentions grouped by what the training data showed."""
+    """Recall on mentions grouped by what was seen in training."""
     names = shown(document, focus, most=style.most)
     subsets = document.systems[focus].tough
     if not subsets:
@@ -223,7 +223,7 @@ def _recall_line(
 
 
 def _recall(system: SystemScores, subset: Subset | None) -> tuple[ScoredCell, int, int]:
-    """The scores of a subset, or of all mentions, its gold mentions and those that are right."""
+    """The scores of a subset or of all mentions, the number of gold mentions, and how many are right."""
     if subset is None:
         whole = system.exact.overall
         return whole, whole.gold, whole.correct
@@ -232,7 +232,7 @@ def _recall(system: SystemScores, subset: Subset | None) -> tuple[ScoredCell, in
 
 
 def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> Drawing | None:
-    """The slices that cost most, with the interval of their score and what the others score there."""
+    """The costliest slices, with the interval of their score and the scores of the other systems."""
     system = document.systems[focus]
     groups = distinct((row for row in system.slices if row.cost > 0), system)[:most]
     if not groups:

@@ -1,4 +1,4 @@
-"""What charts are put together from: marks, axes, rows of dots, and drawings that hold them."""
+"""The building blocks of charts: marks, axes, rows of dots, and drawings that hold them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     import altair as alt
 
 Row: TypeAlias = dict[str, Any]  # the fields of a mark, which Altair writes as JSON
-Options: TypeAlias = dict[str, Any]  # of a mark or a channel, under Altair's names
+Options: TypeAlias = dict[str, Any]  # of a mark or a channel, by their names in Altair
 Layer: TypeAlias = "MarkLayer | alt.Chart"
 Channel: TypeAlias = "Quantity | Fixed | alt.X"
 SHAPES = ("circle", "circle", "diamond", "triangle-up", "square", "triangle-down")
-LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # where the colours begin again
+LATER_SHAPES = ("cross", "triangle-right", "triangle-left")  # for the second round of colours and later
 MARGIN = 8.0  # around a chart on its own
 FONT = "Roboto, Inter, Helvetica, Arial, sans-serif"
 
 
 class Quantity(Struct, frozen=True):
-    """An x channel from `low` to `high` over the pixels `span`, with an axis below where it has options."""
+    """An x channel from `low` to `high` over the pixels `span`; `axis` has the options of the axis below."""
 
     field: str
     low: float
@@ -43,7 +43,7 @@ class Quantity(Struct, frozen=True):
         return self.span[0] + share * (self.span[1] - self.span[0])
 
     def altair(self) -> alt.X:
-        """The channel as Altair has it."""
+        """The channel as an Altair object."""
         import altair as alt
 
         clamp: Options = {"clamp": True} if self.clamp else {}
@@ -54,13 +54,13 @@ class Quantity(Struct, frozen=True):
 
 
 class Fixed(Struct, frozen=True):
-    """An x channel that is one pixel for all rows."""
+    """An x channel that is the same pixel for all rows."""
 
     pixel: float
 
 
 class MarkLayer(Struct, frozen=True):
-    """A mark per row; the page writes it as SVG by itself, figures take it as an Altair chart."""
+    """One mark per row; the page writes it directly as SVG, figures convert it to an Altair chart."""
 
     mark: Literal["text", "rule", "bar", "point"]
     rows: tuple[Row, ...]
@@ -68,13 +68,13 @@ class MarkLayer(Struct, frozen=True):
     colour: str
     options: Options
     x: Channel
-    until: Literal["", "x2", "y2"] = ""  # where a rule or a bar ends, along x in the field `hi`
+    until: Literal["", "x2", "y2"] = ""  # the channel of its end; "x2" uses the field `hi`
 
     def altair(self) -> alt.Chart:
         """The layer as an Altair chart."""
         import altair as alt
 
-        # Altair copies charts deeply at every step, but not what lies in a tuple.
+        # Altair deep-copies charts at every step, except for what is in a tuple.
         channels: Options = {"text": alt.Text("t:N")} if self.mark == "text" else {}
         if isinstance(self.x, Fixed):
             channels["x"] = alt.XValue(self.x.pixel)  # type: ignore[no-untyped-call]
@@ -105,14 +105,14 @@ def chart_of(layer: Layer) -> alt.Chart:
 
 
 class Plot(Struct, frozen=True):
-    """Layers on one pair of scales, or groups of them that each have their own x scale."""
+    """Layers that share their scales, in one or more groups that each have their own x scale."""
 
     groups: tuple[tuple[Layer, ...], ...]
 
     def altair(self, **settings: Any) -> alt.LayerChart:
         """The layers as one Altair chart with these settings.
 
-        They are given at once: with each that is set later, Altair copies all layers once more.
+        Pass all settings at once: Altair copies every layer again for each one that is set later.
         """
         import altair as alt
 
@@ -124,7 +124,7 @@ class Plot(Struct, frozen=True):
         return alt.LayerChart(layer=parts, resolve=resolve, **settings)
 
     def specification(self, context: Options) -> Options:
-        """What Altair would write for the chart, without the copies that it makes of every part."""
+        """The Vega-Lite specification that Altair would write, without its copies of every part."""
         groups: list[Options] = [
             {"layer": [_unmeasured(chart_of(layer), context) for layer in group]} for group in self.groups
         ]
@@ -134,7 +134,7 @@ class Plot(Struct, frozen=True):
 
 
 def shape(place: int) -> str:
-    """The shape of the system or dataset at `place`: with its colour, unlike those of 23 others.
+    """The shape of the system or dataset at `place`; with its colour, it is unique among 24.
 
     Examples:
         >>> shape(0), shape(2), shape(6), shape(12)
@@ -145,7 +145,7 @@ def shape(place: int) -> str:
 
 
 class Drawing(Struct, frozen=True):
-    """A chart with the size of its plot and the room that its texts take around it."""
+    """A chart with the size of its plot and the room for the texts around it."""
 
     name: str
     title: str
@@ -157,15 +157,15 @@ class Drawing(Struct, frozen=True):
     top: float = 8
     bottom: float = 24
     legend: tuple[tuple[int, str], ...] = ()
-    axis: str = ""  # what the axis or the cells show, with the unit; for charts on their own
-    swatches: tuple[tuple[str, str], ...] = ()  # colours of a heat map by their roles, and what they mean
+    axis: str = ""  # what the axis or the cells show, with the unit; for charts outside a page
+    swatches: tuple[tuple[str, str], ...] = ()  # the colour roles of a heat map and their meanings
 
     @property
     def size(self) -> tuple[float, float]:
         return self.left + self.width + self.right, self.top + self.height + self.bottom
 
     def altair(self, palette: Palette, *, background: str = "white") -> alt.LayerChart:
-        """The chart on its own: sized, padded, configured and with its legend; an Altair chart."""
+        """The chart on its own as an Altair chart: sized, padded, configured and with its legend."""
         import altair as alt
 
         key, height = _below(self, palette)
@@ -181,12 +181,12 @@ class Drawing(Struct, frozen=True):
         )
 
     def specification(self, context: Options) -> Options:
-        """The chart as one of many in a batch."""
+        """The specification of the chart as one of many in a batch."""
         return {**self.plot.specification(context), "width": self.width, "height": self.height}
 
 
 def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
-    """The title of the axis and the legend under a chart that has no page around it, and their height."""
+    """The axis title and the legend below a chart outside a page, and their height."""
     import altair as alt
 
     layers: list[Layer] = []
@@ -209,7 +209,7 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
         room = 18.0
     for index, (role, text) in enumerate(drawing.swatches):
         y = drawing.height + drawing.bottom + room + 8
-        x = 6.0 - drawing.left + sum(width_of(one, 11) + 36 for _, one in drawing.swatches[:index])
+        x = 6.0 - drawing.left + sum(width_of(label, 11) + 36 for _, label in drawing.swatches[:index])
         square = alt.Chart(alt.InlineData(values=({},)))
         layers += [
             square.mark_point(
@@ -225,9 +225,9 @@ def _below(drawing: Drawing, palette: Palette) -> tuple[list[Layer], float]:
 
 
 def _place(x: float, y: float) -> Options:
-    """The channels of a mark at one place of the plot.
+    """The channels of a mark at a fixed position in the plot.
 
-    Given as objects: for what `alt.value` gives, Altair searches its whole schema every time.
+    These are objects because for the result of `alt.value`, Altair searches its whole schema every time.
     """
     import altair as alt
 
@@ -235,25 +235,25 @@ def _place(x: float, y: float) -> Options:
 
 
 def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer], float]:
-    """The marks of the systems or datasets below the title of the axis, and the height of both."""
+    """The marks and names of the systems or datasets below the axis title, and the height of both."""
     import altair as alt
 
     if len(drawing.legend) < 2:
         return [], 0.0
     layers: list[Layer] = []
     x, y, line = 6.0 - drawing.left, drawing.height + drawing.bottom + room + 8, 16.0
-    for place, name in drawing.legend:
+    for index, name in drawing.legend:
         text = fitted(visible(name), 11, 160)
         if x > 6.0 - drawing.left and x + width_of(text, 11) + 14 > drawing.width + drawing.right:
             x, y = 6.0 - drawing.left, y + line
-        fill: Options = {"fill": palette["panel"]} if place == 1 else {}
-        at = alt.Chart(alt.InlineData(values=({},)))
+        fill: Options = {"fill": palette["panel"]} if index == 1 else {}
+        base = alt.Chart(alt.InlineData(values=({},)))
         layers += [
-            at.mark_point(
-                shape=shape(place), color=palette.series(place), filled=place != 1,
+            base.mark_point(
+                shape=shape(index), color=palette.series(index), filled=index != 1,
                 opacity=1, size=60, aria=False, **fill,
             ).encode(**_place(x, y)),
-            at.mark_text(
+            base.mark_text(
                 text=text, color=palette["ink"], aria=False, **_lettering(11, "left", {})
             ).encode(**_place(x + 9, y)),
         ]  # fmt: skip
@@ -262,9 +262,9 @@ def _legend(drawing: Drawing, palette: Palette, room: float) -> tuple[list[Layer
 
 
 def _unmeasured(layer: alt.Chart, context: Options) -> Options:
-    # Measuring a text costs vl-convert two milliseconds, a page has hundreds, and at fixed places
-    # nothing depends on their widths. Vega takes no measure of a text with a negative size; the
-    # sign is dropped later.
+    # Measuring a text takes vl-convert two milliseconds and a page has hundreds of them, but at fixed
+    # positions nothing depends on their widths. Vega does not measure text with a negative font size;
+    # the sign is dropped later.
     written: Options = layer.to_dict(validate=False, context=context)
     if written["mark"]["type"] == "text":
         written["mark"]["fontSize"] *= -1
@@ -272,17 +272,17 @@ def _unmeasured(layer: alt.Chart, context: Options) -> Options:
 
 
 def unmeasured(settings: Options) -> Options:
-    """The configuration for a batch, in which the labels of axes are not measured either."""
+    """The configuration for a batch, in which axis labels are not measured either."""
     axis = {**settings["axis"], "labelFontSize": -settings["axis"]["labelFontSize"]}
     return {**settings, "axis": axis}
 
 
-# Labels of a y axis at the height of their ticks: fonts are not measured, and "middle" would lie too high.
+# Puts the labels of a y axis level with their ticks: without font measures, "middle" would be too high.
 LEVEL: Options = {"labelBaseline": "alphabetic", "labelOffset": 4}
 
 
 def config(palette: Palette) -> Options:
-    """What all charts share: fonts, no frame, thin grid, quiet axes."""
+    """The configuration shared by all charts: fonts, no frame, thin grid, quiet axes."""
     return {
         "background": "transparent",
         "font": FONT,
@@ -296,13 +296,13 @@ def config(palette: Palette) -> Options:
 
 
 def plot(*layers: Layer) -> Plot:
-    """Layers on one pair of scales."""
+    """A plot of layers that share their scales."""
     return Plot((layers,))
 
 
 def apart(*plots: Plot) -> Plot:
-    """Plots that each have their own x scale, side by side in one."""
-    return Plot(tuple(group for one in plots for group in one.groups))
+    """Plots combined into one, each with its own x scale."""
+    return Plot(tuple(group for part in plots for group in part.groups))
 
 
 def quantity(
@@ -314,14 +314,14 @@ def quantity(
 
 
 def pixels(field: str, extent: float) -> Quantity:
-    """An x channel whose values are pixels already."""
+    """An x channel whose values are already pixels."""
     return Quantity(field, 0, extent, (0, extent), clamp=False)
 
 
 def texts(
     rows: Iterable[Row], height: float, *, at: float, colour: str, limit: float | None = None, **style: object
 ) -> Layer:
-    """A text per row at the pixel `at`, each with its own link where it has one, cut to `limit` pixels."""
+    """One text per row at the pixel `at`, with its link if it has one, cut to `limit` pixels."""
     options = _lettering(12, "left", style)
     if limit is not None:
         rows = [{**row, "t": fitted(row["t"], options["fontSize"], limit)} for row in rows]
@@ -329,13 +329,13 @@ def texts(
 
 
 def written(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: object) -> Layer:
-    """A text per row at its own x."""
+    """One text per row, each at its own x."""
     options = _lettering(11, "center", style)
     return MarkLayer("text", tuple(rows), height, colour, options, x)
 
 
 def _lettering(size: float, align: str, style: Options) -> Options:
-    """A text whose middle lies on its row; written with an explicit shift, which needs no measure."""
+    """Options that centre a text on its row with an explicit shift, so that it need not be measured."""
     size = style.get("fontSize", size)
     return {"fontSize": size, "align": align, "baseline": "alphabetic", "dy": round(0.35 * size, 1), **style}
 
@@ -343,7 +343,7 @@ def _lettering(size: float, align: str, style: Options) -> Options:
 def bands(
     rows: Iterable[Row], height: float, x: Channel, *, colour: str, thick: float = 4, **style: object
 ) -> Layer:
-    """A bar from the field of `x` to `hi`: an interval, or a length from zero."""
+    """One bar per row from the field of `x` to `hi`: an interval, or a length from zero."""
     if thick <= 4:
         # A line takes a third of the bytes of a rounded bar.
         options = {"strokeWidth": thick, "opacity": 0.35, **style}
@@ -355,7 +355,7 @@ def bands(
 def dots(
     rows: Iterable[Row], height: float, x: Channel, *, colour: str, place: int = 0, **style: object
 ) -> Layer:
-    """A point per row: filled for the first system, hollow or of another shape for the others."""
+    """One point per row: filled for the first system, hollow or of another shape for the others."""
     options = {
         "shape": shape(place), "size": 70, "opacity": 1, "strokeWidth": 2,
         "filled": place != 1, **style,
@@ -364,29 +364,29 @@ def dots(
 
 
 def lines(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **style: Any) -> Layer:
-    """A vertical line per row from `y` to `y2`."""
+    """One vertical line per row from `y` to `y2`."""
     return MarkLayer("rule", tuple(rows), height, colour, {"strokeWidth": 1, **style}, x, "y2")
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """A context in which Altair builds charts without checking every part against its schema.
+    """A context in which Altair builds charts without validating every part against its schema.
 
-    The checks take most of the time of a page. A chart that is written is checked as a whole, and the tests
-    write every kind.
+    Validation would take most of the time of a page. Charts that are written are validated as a whole, and
+    the tests write every kind.
     """
     from altair.utils import schemapi
 
     return schemapi.debug_mode(False)
 
 
-# ---- one row per thing, one dot per system ---------------------------------------------------------
+# ---- rows with one dot per system ------------------------------------------------------------------
 
 
-CROWDED = 6  # systems in a row, from which on rows grow with them
+CROWDED = 6  # with more systems than this, rows grow taller
 
 
 class Dot(Struct, frozen=True):
-    """One system's score in a row: where it lies, its interval, what it says and where it leads."""
+    """One system's score in a row: its value, its interval, its text alternative and its link."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -408,7 +408,7 @@ class ChartRow(Struct, frozen=True):
 
 
 class ChartLayout(Struct, frozen=True):
-    """Widths in pixels, the reference line and the heads of the columns to the right."""
+    """Widths in pixels, the reference line and the headings of the columns on the right."""
 
     left: float = 150
     plot: float = 170
@@ -436,12 +436,12 @@ def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, s
     if layout.reference is not None:
         layers += _reference(layout, height, top, x, style)
     if layout.intervals:
-        for place in range(_systems(rows)):
-            layers += _intervals(rows, middle, place, height, x, layout, style)
-    # The first system is drawn last, so that it lies on top.
+        for index in range(_systems(rows)):
+            layers += _intervals(rows, middle, index, height, x, layout, style)
+    # The first system is drawn last, so that it is on top.
     dodged = _dodged(rows, layout, low, high)
-    for place in reversed(range(_systems(rows))):
-        layers += _points(rows, middle, place, height, x, layout, style, dodged)
+    for index in reversed(range(_systems(rows))):
+        layers += _points(rows, middle, index, height, x, layout, style, dodged)
     titles = [{"y": y - (6 if row.under else 0), "t": row.title} for y, row in zip(middle, rows, strict=True)]
     layers.append(texts(titles, height, at=-layout.left, colour=palette["ink"], limit=layout.left - 10))
     layers += _under(rows, middle, height, layout, style)
@@ -476,7 +476,7 @@ def _reference(layout: ChartLayout, height: float, top: float, x: Channel, style
 def _intervals(
     rows: Sequence[ChartRow],
     middle: list[float],
-    place: int,
+    index: int,
     height: float,
     x: Channel,
     layout: ChartLayout,
@@ -484,69 +484,69 @@ def _intervals(
 ) -> list[Layer]:
     systems = _systems(rows)
     bars: list[Row] = [
-        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(place, systems, layout.step)}
-        for y, point in _placed(rows, middle, place)
+        {"v": point.interval[0], "hi": point.interval[1], "y": y + _shift(index, systems, layout.step)}
+        for y, point in _placed(rows, middle, index)
         if point.interval and point.value is not None
     ]
-    colour = style.palette.series(layout.places[place])
+    colour = style.palette.series(layout.places[index])
     return [bands(bars, height, x, colour=colour)] if bars else []
 
 
 def _points(
     rows: Sequence[ChartRow],
     middle: list[float],
-    place: int,
+    index: int,
     height: float,
     x: Channel,
     layout: ChartLayout,
     style: Style,
     dodged: Sequence[bool],
 ) -> list[Layer]:
-    shift = _shift(place, _systems(rows), layout.step)
-    found: list[Row] = [
+    shift = _shift(index, _systems(rows), layout.step)
+    points: list[Row] = [
         {"v": point.value, "y": y + (shift if apart else 0.0), "d": point.says, "href": point.href}
-        for (y, point), apart in zip(_placed(rows, middle, place), dodged, strict=False)
+        for (y, point), apart in zip(_placed(rows, middle, index), dodged, strict=False)
         if point.value is not None
     ]
-    colour, kind = style.palette.series(layout.places[place]), layout.places[place]
-    if not found:
+    colour, kind = style.palette.series(layout.places[index]), layout.places[index]
+    if not points:
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
-    layers = [dots(found, height, x, colour=colour, place=kind, size=60, **options)]
-    # Runs lie below the lowest dot of their row.
+    layers = [dots(points, height, x, colour=colour, place=kind, size=60, **options)]
+    # Runs are drawn below the lowest dot of their row.
     low = _shift(_systems(rows) - 1, _systems(rows), layout.step)
     small = [
         {"v": run, "y": y + 8 + (low if apart else 0.0)}
-        for (y, point), apart in zip(_placed(rows, middle, place), dodged, strict=False)
+        for (y, point), apart in zip(_placed(rows, middle, index), dodged, strict=False)
         for run in point.runs
     ]
     return [*layers, dots(small, height, x, colour=colour, size=12, opacity=0.7)] if small else layers
 
 
-def _placed(rows: Sequence[ChartRow], middle: Sequence[float], place: int) -> Iterator[tuple[float, Dot]]:
-    """The height and the point of every row that has one of this system."""
+def _placed(rows: Sequence[ChartRow], middle: Sequence[float], index: int) -> Iterator[tuple[float, Dot]]:
+    """The y position and the point of every row that has one for the system at `index`."""
     for y, row in zip(middle, rows, strict=True):
-        if place < len(row.points):
-            yield y, row.points[place]
+        if index < len(row.points):
+            yield y, row.points[index]
 
 
-def _shift(place: int, systems: int, step: float) -> float:
-    """Intervals of several systems lie one under the other, so that none hides another, within their row."""
-    apart = min(9.0, (step - 12) / max(systems - 1, 1))
-    return apart * (place - (systems - 1) / 2)
+def _shift(index: int, systems: int, step: float) -> float:
+    """The vertical offset of a system within a row, so that no interval hides another."""
+    gap = min(9.0, (step - 12) / max(systems - 1, 1))
+    return gap * (index - (systems - 1) / 2)
 
 
-_MARK = 8.0  # pixels that a dot takes
+_MARK = 8.0  # the width of a dot in pixels
 
 
 def _dodged(rows: Sequence[ChartRow], layout: ChartLayout, low: float, high: float) -> list[bool]:
-    """Whether the dots of a row lie one under the other: with intervals, or where two would overlap."""
+    """Whether the dots of each row are stacked: with intervals, or where two would overlap."""
     scale = layout.plot / max(high - low, 1e-9)
-    heights = []
+    stacked = []
     for row in rows:
-        at = sorted(scale * point.value for point in row.points if point.value is not None)
-        heights.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(at)))
-    return heights
+        positions = sorted(scale * point.value for point in row.points if point.value is not None)
+        stacked.append(layout.intervals or any(b - a < _MARK for a, b in pairwise(positions)))
+    return stacked
 
 
 def _under(

@@ -1,4 +1,4 @@
-"""Figures over several datasets, as papers have them: panels side by side, mean ranks, every number."""
+"""Figures over several datasets in the style of the papers: panels side by side, mean ranks."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from spanwise.reports._charts.study import alias
 STEP, TALL = 38.0, 110.0
 HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel
 WIDEST = 900.0
-GOOD, BAD = "s2", "wrong"  # best buckets are green, worst ones red, as in the papers
+GOOD, BAD = "s2", "wrong"  # best buckets are green, worst buckets red, as in the papers
 
 
 class Bar(Struct, frozen=True):
-    """One bar of a histogram from zero, with the bucket it is about."""
+    """One bar of a histogram, starting at zero, with its bucket."""
 
     value: float
     bucket: str
     good: bool
     told: str
-    foot: str = ""  # a second bucket, at the other end
+    foot: str = ""  # a second bucket, at the zero end of the bar
     number: str = ""  # below that bucket
 
 
 class Panel(Struct, frozen=True):
-    """The histogram of one dataset: some bars for each attribute."""
+    """The histogram of one dataset: one or two bars per attribute."""
 
     title: str
     note: str
@@ -44,8 +44,8 @@ class Panel(Struct, frozen=True):
 
 
 def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digits: int = 0) -> Drawing:
-    """Histograms side by side on one scale, in rows where they do not fit one line."""
-    values = [bar.value for one in given for _, bars in one.groups for bar in bars]
+    """Histograms side by side on one scale, wrapped into several rows if needed."""
+    values = [bar.value for panel in given for _, bars in panel.groups for bar in bars]
     high, low = max(0.0, *values), min(0.0, *values)
     room = max(high - low, 10.0**-digits)
     rows = _in_rows(given)
@@ -53,7 +53,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
     bars: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
     named: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
     plain, faint, heads, axis = [], [], [], []
-    width = max(sum(one.width + BETWEEN for one in row) for row in rows)
+    width = max(sum(panel.width + BETWEEN for panel in row) for row in rows)
     for line, row in enumerate(rows):
         left, top = 0.0, line * (HEAD + TALL + FOOT) + HEAD
         zero = top + TALL * high / room
@@ -64,11 +64,11 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
             for tick in dict.fromkeys(v for v in (high, 0.0, low) if not v or abs(v) > 0.12 * room):
                 text = f"{tick:.{digits}f}".replace("-", words.MINUS)
                 axis.append({"x": left - 5, "y": zero - TALL * tick / room, "t": text})
-            for at, (attribute, some) in enumerate(panel.groups):
+            for at, (attribute, group) in enumerate(panel.groups):
                 x = left + STEP * (at + 0.5)
                 plain.append({"x": x, "y": top + TALL + 34, "t": shortened(attribute, 7)})
-                for index, bar in enumerate(some):
-                    aside = 0.0 if len(some) == 1 else (-8.0, 8.0)[index]
+                for index, bar in enumerate(group):
+                    aside = 0.0 if len(group) == 1 else (-8.0, 8.0)[index]
                     y = zero - TALL * bar.value / room
                     kind = GOOD if bar.good else BAD
                     bars[kind].append({"x": x + aside, "y": y, "y2": zero, "d": bar.told})
@@ -82,7 +82,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
     across = marks.pixels("x", width)
     layers: list[Layer] = []
     for kind in (GOOD, BAD):
-        thick = 11 if any(len(some) > 1 for one in given for _, some in one.groups) else 20
+        thick = 11 if any(len(group) > 1 for panel in given for _, group in panel.groups) else 20
         layers.append(
             marks.lines(bars[kind], height, across, colour=palette[kind], strokeWidth=thick, opacity=0.55)
         )
@@ -102,7 +102,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
 def _in_rows(given: Sequence[Panel]) -> list[list[Panel]]:
     rows: list[list[Panel]] = [[]]
     for panel in given:
-        if rows[-1] and sum(one.width + BETWEEN for one in rows[-1]) + panel.width > WIDEST:
+        if rows[-1] and sum(placed.width + BETWEEN for placed in rows[-1]) + panel.width > WIDEST:
             rows.append([])
         rows[-1].append(panel)
     return rows
@@ -118,7 +118,7 @@ _SHADES = {"BEs": 0.95, "BEl": 0.7, "BEo": 0.45}
 def shares(
     name: str, given: Sequence[tuple[str, Mapping[str, float], Mapping[str, float]]], style: Style
 ) -> Drawing:
-    """Errors counted traditionally and fairly, a pair of bars for each dataset or system, all in percent.
+    """Errors counted traditionally and fairly, as a pair of bars per dataset or system, in percent.
 
     References:
         Ortmann (2022), Figure 1.
@@ -142,8 +142,8 @@ def shares(
                 part = 100 * counts.get(kind, 0) / whole
                 if not part:
                     continue
-                told = f"{title}, {way}: {words.OUTCOMES[kind]} {part:.1f}% ({words.count(counts[kind])})"
-                bar = {"v": start, "hi": start + part, "y": y, "d": told}
+                says = f"{title}, {way}: {words.OUTCOMES[kind]} {part:.1f}% ({words.count(counts[kind])})"
+                bar = {"v": start, "hi": start + part, "y": y, "d": says}
                 layers.append(
                     marks.bands(
                         [bar], height, x, colour=palette[_COLOURS[kind]], thick=15,
@@ -153,7 +153,7 @@ def shares(
                 text = f"{kind} {part:.1f}"
                 if width_of(text, 9) < plot * part / 100 - 4:
                     inside.append({"v": start + part / 2, "y": y, "t": text})
-                else:  # numbers of narrow parts are above their bar, and apart from each other
+                else:  # numbers of narrow parts go above the bar, without overlapping
                     middle = max(start + part / 2, last + 100 * (width_of(text, 8) + 3) / plot)
                     numbers.append({"v": middle, "y": y - 12, "t": text})
                     last = middle
@@ -174,7 +174,7 @@ Rows = Mapping[str, Sequence[tuple[str, float | None]]]  # by system: bucket and
 
 
 def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Drawing:
-    """The score of every system over the buckets of every attribute: a panel each, one line per system."""
+    """The score of every system over the buckets: one panel per attribute, one line per system."""
     wide, tall, line = 132.0, 96.0, 150.0
     order = list(dict.fromkeys(system for rows in given.values() for system in rows))
     values = [v for rows in given.values() for row in rows.values() for _, v in row if v is not None]
@@ -230,9 +230,9 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
 def pays(
     pair: PairDiagnosis, zetas: Mapping[str, Mapping[str, float | None]], style: Style, *, score: str
 ) -> Drawing | None:
-    """The gain of the first system over the second against ζ: a panel per attribute, a dot per dataset.
+    """The gain of the first system over the second against ζ: one panel per attribute, one dot per dataset.
 
-    All panels have the same scale of gains, which holds 0.
+    All panels share one scale of gains, which includes 0.
     """
     gains = {name: value for name, gain in pair.gains.items() if (value := share(gain)) is not None}
     panels = {
@@ -265,8 +265,8 @@ def pays(
         for name, zeta in row.items():
             x = left + wide * (0.12 + 0.76 * (zeta - least) / span)
             y = top + tall * (high - gains[name]) / room
-            told = f"{words.visible(name)}: ζ of {words.attribute(attribute)} {words.plain(zeta)}, gain "
-            dots[name].append({"x": x, "y": y, "d": f"{told}{words.signed(gains[name] / 100)} {score}"})
+            text = f"{words.visible(name)}: ζ of {words.attribute(attribute)} {words.plain(zeta)}, gain "
+            dots[name].append({"x": x, "y": y, "d": f"{text}{words.signed(gains[name] / 100)} {score}"})
         for share_of, value in ((0.12, least), (0.88, most)):
             feet.append({"x": left + wide * share_of, "y": top + tall + 12, "t": words.plain(value)})
     across = marks.pixels("x", width)
@@ -292,7 +292,7 @@ _DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 
 def _line(
-    points: Sequence[Mapping[str, object]], colour: str, width: float, height: float, place: int
+    points: Sequence[Mapping[str, object]], colour: str, width: float, height: float, index: int
 ) -> Layer:
     rows = tuple({"x": point["x"], "y": point["y"], "n": at} for at, point in enumerate(points))
     x, y = (
@@ -300,7 +300,7 @@ def _line(
     )
     line: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, aria=False, strokeWidth=1.3, strokeDash=_DASHES[place // 6 % len(_DASHES)])
+        .mark_line(color=colour, aria=False, strokeWidth=1.3, strokeDash=_DASHES[index // 6 % len(_DASHES)])
         .encode(
             x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None), order=alt.Order("n:Q")
         )
@@ -316,7 +316,7 @@ _PANEL, _GAP, _STEP = 130.0, 26.0, 34.0
 
 
 def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
-    """Mean score over runs of every system in every bucket, a panel per dataset, all on one scale."""
+    """The mean score over runs of every system in every bucket: one panel per dataset, all on one scale."""
     table = document.analyses.performance_table
     datasets = [name for name in document.datasets if any(_rows(table, s, name, attribute) for s in table)]
     names = list(
@@ -347,9 +347,9 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
                 value = share(row.f1)
                 if value is None:
                     continue
-                told = f"{words.visible(system)} on {words.visible(dataset)}, {words.visible(row.name)}: "
+                text = f"{words.visible(system)} on {words.visible(dataset)}, {words.visible(row.name)}: "
                 rows.append({"v": value, "y": _height(names.index(row.name), index, len(table)),
-                             "d": told + f"{score} {words.points(row.f1)}"})  # fmt: skip
+                             "d": text + f"{score} {words.points(row.f1)}"})  # fmt: skip
             size = 46 if len(table) <= 6 else 26
             layers.append(
                 marks.dots(rows, height, x, colour=style.palette.series(index), place=index, size=size)
@@ -368,23 +368,23 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
 
 
 def _ticks(low: float, high: float) -> list[int]:
-    """Round points of the axis, about three of them."""
-    step = next((one for one in (1, 2, 5, 10, 20, 50) if (high - low) / one <= 4), 100)
-    return [at for at in range(0, 101, step) if low <= at <= high]
+    """About three round values on the axis."""
+    step = next((width for width in (1, 2, 5, 10, 20, 50) if (high - low) / width <= 4), 100)
+    return [tick for tick in range(0, 101, step) if low <= tick <= high]
 
 
 def _rows(table: BucketTable, system: str, dataset: str, attribute: str) -> Sequence[BucketSpread]:
     return table.get(system, {}).get(dataset, {}).get(attribute, ())
 
 
-def _height(row: int, place: int, systems: int) -> float:
-    """The row of a bucket, with every system a little lower than the one before: no mark hides another."""
+def _height(row: int, index: int, systems: int) -> float:
+    """The y position in the row of a bucket; each system is a little lower, so that no mark hides another."""
     spread = min(5.0, (_STEP - 10) / max(systems - 1, 1))
-    return 18.0 + _STEP * (row + 0.5) + spread * (place - (systems - 1) / 2)
+    return 18.0 + _STEP * (row + 0.5) + spread * (index - (systems - 1) / 2)
 
 
 def critical_difference(document: Study, style: Style) -> Drawing | None:
-    """Mean ranks over datasets on a line, bars over systems that cannot be told apart (Demšar 2006)."""
+    """Mean ranks over datasets on a line, with bars over systems that cannot be told apart (Demšar 2006)."""
     ranking = document.analyses.ranking
     if ranking is UNSET:
         return None
@@ -410,7 +410,7 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
     ]
     critical = ranking.critical
     bars_head = [{"x": 0.0, "hi": min(width, across(1 + critical)), "y": 12.0}]
-    said = f"critical difference {critical:.2f}"
+    caption = f"critical difference {critical:.2f}"
     named: list[Row] = []
     paths: list[Layer] = []
     for at, name in enumerate(order):
@@ -430,7 +430,7 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
         marks.bands(bars, height, x, colour=palette["s0"], thick=4, opacity=0.8),
         marks.bands(bars_head, height, x, colour=ink, thick=2, opacity=1),
         marks.written(
-            [{"x": bars_head[0]["hi"] + 6, "y": 12.0, "t": said}], height, x, colour=ink, align="left"
+            [{"x": bars_head[0]["hi"] + 6, "y": 12.0, "t": caption}], height, x, colour=ink, align="left"
         ),
         marks.written(texts, height, x, colour=palette["muted"]),
         marks.written([row for row in named if row["side"]], height, x, colour=ink, align="right"),

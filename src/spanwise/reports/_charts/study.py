@@ -19,7 +19,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 
 
 def alias(name: str) -> str:
-    """The short name of an attribute, as the papers' figures write it."""
+    """The short name of an attribute, as in the figures of the papers."""
     return words.short_name(name) or shortened(name, 12)
 
 
@@ -29,7 +29,7 @@ def systems(document: Study) -> list[str]:
 
 
 def holistic(document: Study, style: Style) -> Drawing:
-    """Mean score over runs of every system on every dataset, with the runs as small dots."""
+    """The mean score over runs of every system on every dataset, with runs as small dots."""
     names = systems(document)
     table, score = document.analyses.holistic, words.study_score(document.analyses)
     rows = []
@@ -52,7 +52,7 @@ def holistic(document: Study, style: Style) -> Drawing:
 
 
 def spokes(document: Study) -> list[str]:
-    """The attributes that have a ζ or a ρ in some dataset, in the order of the document."""
+    """The attributes with a ζ or a ρ in some dataset, in the order of the document."""
     names: dict[str, None] = {}
     for row in document.analyses.attribute_wise.values():
         for name, cell in row.items():
@@ -62,7 +62,7 @@ def spokes(document: Study) -> list[str]:
 
 
 def _on_spoke(cell: AttributeWise | None, measure: str) -> float | None:
-    """ρ, σ, or ζ divided by the highest over datasets, as Fu20's Figure 4 draws it."""
+    """ρ, σ, or ζ divided by its highest value over datasets, as in Figure 4 of Fu20."""
     if cell is None:
         return None
     return {"zeta": given(cell.zeta_relative), "rho1": cell.rho1, "sigma": cell.sigma}[measure]
@@ -76,8 +76,9 @@ def radar(document: Study, measure: str, style: Style, *, size: float = 118) -> 
     table = document.analyses.attribute_wise
     width, middle = 2 * size + 60, size + 30
     outlines: list[Layer] = []
-    every = [cell.sigma for row in table.values() for cell in row.values()]
-    highest = max((value for value in every if value is not None), default=0.0) or 1.0  # the rim of σ
+    sigmas = [cell.sigma for row in table.values() for cell in row.values()]
+    # The outer ring of the radar of σ.
+    highest = max((value for value in sigmas if value is not None), default=0.0) or 1.0
     for index, dataset in enumerate(document.datasets):
         values = [_on_spoke(table[dataset].get(name), measure) for name in names]
         if measure == "sigma":
@@ -114,11 +115,11 @@ RADARS = {
     "rho1": "ρ by attribute",
     "sigma": "σ by attribute, relative to the highest",
 }
-_TOLD = {"zeta": "ζ, relative", "rho1": "ρ", "sigma": "σ, relative"}
+_MEASURES = {"zeta": "ζ, relative", "rho1": "ρ", "sigma": "σ, relative"}
 
 
-def _at(place: int, count: int, level: float, middle: float, size: float) -> tuple[float, float]:
-    angle = 2 * math.pi * place / count
+def _at(index: int, count: int, level: float, middle: float, size: float) -> tuple[float, float]:
+    angle = 2 * math.pi * index / count
     return middle + level * size * math.sin(angle), middle - level * size * math.cos(angle)
 
 
@@ -142,30 +143,30 @@ def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **o
 
 
 def _outline(
-    dataset: str, names: Sequence[str], values: Sequence[float | None], measure: str, place: int,
+    dataset: str, names: Sequence[str], values: Sequence[float | None], measure: str, index: int,
     middle: float, size: float, style: Style,
 ) -> list[Layer]:  # fmt: skip
-    """The polygon of a dataset; an attribute without a value is at the middle and has no dot."""
-    colour, extent = style.palette.series(place), 2 * size + 60
-    corners = [_at(at, len(names), value or 0.0, middle, size) for at, value in enumerate(values)]
+    """The polygon of a dataset; an attribute without a value is at the centre and has no dot."""
+    colour, extent = style.palette.series(index), 2 * size + 60
+    corners = [_at(spoke, len(names), value or 0.0, middle, size) for spoke, value in enumerate(values)]
     dots = [
         {
             "x": round(x, 2), "y": round(y, 2),
             "d": f"{words.visible(dataset)}, {words.attribute(name)}: "
-            f"{_TOLD[measure]} {words.plain(value)}",
+            f"{_MEASURES[measure]} {words.plain(value)}",
         }
         for (x, y), name, value in zip(corners, names, values, strict=True)
         if value is not None
     ]  # fmt: skip
     line = _path(
-        [*corners, corners[0]], colour, extent, strokeWidth=1.8, strokeDash=DASHES[place % len(DASHES)]
+        [*corners, corners[0]], colour, extent, strokeWidth=1.8, strokeDash=DASHES[index % len(DASHES)]
     )
-    points = marks.dots(dots, extent, marks.pixels("x", extent), colour=colour, place=place, size=26)
+    points = marks.dots(dots, extent, marks.pixels("x", extent), colour=colour, place=index, size=26)
     return [line, points]
 
 
 def drivers(document: Study, style: Style) -> Drawing | None:
-    """ρ of every attribute on every dataset, on one line each: the radar's numbers where they can be read."""
+    """ρ of every attribute on every dataset, one line per attribute: the radar in a more legible form."""
     names = spokes(document)
     table = document.analyses.attribute_wise
     if not names:
@@ -187,9 +188,9 @@ def drivers(document: Study, style: Style) -> Drawing | None:
 
 
 def factor(document: Study, name: str, style: Style) -> Drawing | None:
-    """Gain over the lowest value of a numeric factor, one line per group of comparable systems.
+    """The gain over the lowest value of a numeric factor, one line per group of comparable systems.
 
-    A group is equal in all other factors. Where there is only one group, it has one line per dataset.
+    The systems of a group agree in all other factors. A single group has one line per dataset.
 
     References:
         Fu, Liu and Neubig (2020), Figure 5.
@@ -245,7 +246,7 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
 
 
 def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None]], score: str) -> list[Row]:
-    """The points of one line, with what each says."""
+    """The points of one line, with their descriptions."""
     rows = []
     for n, (step, gain) in enumerate(steps):
         value = share(gain)
@@ -264,7 +265,7 @@ def _steps(name: str, where: str, steps: Sequence[tuple[FactorStep, float | None
 def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | None = None) -> Drawing | None:
     """The relative increase of a score by dataset, attribute and bucket (Fu20, Figure 6).
 
-    Attributes go on in another line where they would take more than `wide` pixels.
+    Attributes continue on another line if they would take more than `wide` pixels.
     """
     names = heat_columns(pair)
     if not names:
@@ -322,9 +323,11 @@ def increase(pair: PairDiagnosis, style: Style, *, score: str, wide: float | Non
         marks.texts([{"y": -44.0, "t": f"{first} over {second}"}], height, at=0, colour=style.palette["ink"]),
     )
     title = f"Relative increase of {score} in percent, {first} over {second}"
-    made = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 54, 40)
+    drawing = Drawing(f"increase-{first}-{second}", title, chart, extent_x, height, 110, 10, 54, 40)
     leads = (("s0", f"{first} leads"), ("s1", f"{second} leads"))
-    return replace(made, axis=f"relative increase of {score} (percent)", swatches=leads) if wide else made
+    return (
+        replace(drawing, axis=f"relative increase of {score} (percent)", swatches=leads) if wide else drawing
+    )
 
 
 def _heat_cells(
@@ -334,7 +337,7 @@ def _heat_cells(
     most: float,
     style: Style,
 ) -> tuple[list[Options], list[Options]]:
-    """A box for every dataset and bucket, the first of which has its corner there, and the percents on it."""
+    """A box for every dataset and bucket, below the `corners` of its bucket, and the percentages in them."""
     (step, line), cells, numbers = size, [], []
     for row, dataset in enumerate(pair.datasets):
         for attribute, bucket, value in heat_row(pair, dataset):
@@ -360,7 +363,7 @@ def _heat_cells(
 
 
 def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], list[Options]]:
-    """A strip of shades from the largest loss to the largest gain, and the percents below it."""
+    """A strip of shades from the largest loss to the largest gain, and the percentages below it."""
     steps, wide = 21, 8.0
     boxes: list[Options] = []
     for at in range(steps):
@@ -377,7 +380,7 @@ def _heat_scale(most: float, top: float, style: Style) -> tuple[list[Options], l
 
 
 def heat_columns(pair: PairDiagnosis) -> list[tuple[str, list[str]]]:
-    """The attributes and buckets that any dataset of a comparison has, each once."""
+    """The attributes and buckets of all datasets of a comparison, each once."""
     columns: dict[str, dict[str, None]] = {}
     for dataset in pair.datasets:
         for attribute, bucket, _ in heat_row(pair, dataset):

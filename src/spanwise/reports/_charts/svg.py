@@ -1,4 +1,4 @@
-"""Drawings as SVG for the page: plain marks are written here, others drawn by vl-convert and made small."""
+"""Drawings as SVG for the page: plain marks are written here, others by vl-convert and then shrunk."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from spanwise.reports._charts.marks import (
 
 
 def svg(drawings: Sequence[Drawing], *, palette: Palette = PAGE) -> dict[str, str]:
-    """The SVG of every drawing by its name; the same drawings give the same bytes.
+    """The SVG of every drawing by name; the same drawings give the same bytes.
 
-    Fields `href` become links into the page and descriptions become `aria-label`s.
+    The field `href` becomes a link into the page, and the description becomes an `aria-label`.
     """
     pictures = {drawing.name: _plain(drawing, palette) for drawing in drawings}
     others = [drawing for drawing in drawings if pictures[drawing.name] is None]
@@ -41,7 +41,7 @@ def _framed(drawing: Drawing, inner: str) -> str:
     )
 
 
-# ---- plain marks: starting vl-convert and Altair takes longer than all the rest of a page ----------
+# ---- plain marks: starting vl-convert and Altair takes longer than the rest of the page ------------
 
 _OPTIONS = {
     "text": {"fontSize", "align", "baseline", "dy", "dx", "fontWeight"},
@@ -55,7 +55,7 @@ _ANCHORS = {"center": "middle", "right": "end"}
 
 
 def _plain(drawing: Drawing, palette: Palette) -> str | None:
-    """The drawing as SVG; None where it has a mark, an option or an axis that is not supported here."""
+    """The drawing as SVG; None if it has a mark, an option or an axis that is not supported here."""
     axes, marks = [], []
     for group in drawing.plot.groups:
         channels = []
@@ -76,7 +76,7 @@ def _plain(drawing: Drawing, palette: Palette) -> str | None:
 
 
 def _axis(channel: Quantity, options: Options, height: float, palette: Palette) -> str:
-    """The grid and the numbers of an axis below a plot, as Vega sets them."""
+    """The grid and the numbers of an axis below a plot, placed as Vega does."""
     ticks = _ticks(channel.low, channel.high, options["tickCount"])
     base = height + options.get("offset", 0) + 0.5
     lines = ""
@@ -110,21 +110,21 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     factor = (
         10 if error >= math.sqrt(50) else 5 if error >= math.sqrt(10) else 2 if error >= math.sqrt(2) else 1
     )
-    # Below one, numbers are divided by a whole number: 3 / 10 is 0.3, 3 * 0.1 is not.
+    # For steps below one, divide by a whole number: 3 / 10 is 0.3, but 3 * 0.1 is not.
     times, over = (10.0**power * factor, 1.0) if power >= 0 else (1.0, 10.0**-power / factor)
     first, last = math.ceil(low * over / times - 1e-12), math.floor(high * over / times + 1e-12)
     return [index * times / over for index in range(first, last + 1)]
 
 
 def _marks(layer: MarkLayer, x: Quantity | Fixed) -> str:
-    """The marks of one layer in a group that holds what they share."""
+    """The marks of one layer, in a group with their common attributes."""
     shared = _shared_by(layer)
     marks = [_named(row, mark) for row, mark in _bare(layer, x)]
     return f"<g{shared}>{''.join(marks)}</g>" if marks else ""
 
 
 def _named(row: Row, mark: str) -> str:
-    """A mark with what it says and where it leads."""
+    """A mark with its label and its link, if any."""
     label = f' aria-label="{escape(row["d"])}"' if row.get("d") else ""
     if row.get("href"):
         return f'<a href="{escape(row["href"])}"{label}>{mark}</a>'
@@ -156,7 +156,7 @@ def _shared_by(layer: MarkLayer) -> str:
 
 
 def _bare(layer: MarkLayer, x: Quantity | Fixed) -> Iterator[tuple[Row, str]]:
-    """Every row with its mark, as an element whose attributes begin after a blank."""
+    """Every row with its mark, as an element with a space after its tag name."""
     options = layer.options
     for row in layer.rows:
         at = x.pixel if isinstance(x, Fixed) else x.at(row[x.field])
@@ -164,22 +164,22 @@ def _bare(layer: MarkLayer, x: Quantity | Fixed) -> Iterator[tuple[Row, str]]:
         end = x.at(row["hi"]) if layer.until == "x2" and isinstance(x, Quantity) else at
         match layer.mark:
             case "text":
-                place = f'x="{_short(at + options.get("dx", 0))}" y="{_short(y + options["dy"])}"'
-                yield row, f"<text {place}>{escape(str(row['t']))}</text>"
+                position = f'x="{_short(at + options.get("dx", 0))}" y="{_short(y + options["dy"])}"'
+                yield row, f"<text {position}>{escape(str(row['t']))}</text>"
             case "rule":
                 way = f"v{_short(row['y2'] - y)}" if layer.until == "y2" else f"h{_short(end - at)}"
                 yield row, f'<path d="M{_short(at)},{_short(y)}{way}"/>'
             case "bar":
                 thick, left, wide = options["height"], min(at, end), abs(end - at)
-                place = f'x="{_short(left)}" y="{_short(y - thick / 2)}" width="{_short(wide)}"'
+                position = f'x="{_short(left)}" y="{_short(y - thick / 2)}" width="{_short(wide)}"'
                 round_ = f' rx="{_short(options["cornerRadius"])}"' if options["cornerRadius"] else ""
-                yield row, f'<rect {place} height="{_short(thick)}"{round_}/>'
+                yield row, f'<rect {position} height="{_short(thick)}"{round_}/>'
             case "point":
                 yield row, _symbol(options["shape"], at, y, math.sqrt(options["size"]) / 2)
 
 
 def _symbol(shape: str, x: float, y: float, r: float) -> str:
-    """A mark of a size, as Vega draws it."""
+    """A symbol at a position, with the shapes of Vega."""
     if shape == "circle":
         return f'<circle cx="{_short(x)}" cy="{_short(y)}" r="{_short(r)}"/>'
     h, s = r * math.sqrt(3) / 2, r / 2.5
@@ -199,7 +199,7 @@ def _symbol(shape: str, x: float, y: float, r: float) -> str:
     return f'<path d="M{outline}Z"/>'
 
 
-# ---- all other marks: many drawings in one call of vl-convert, each then cut out and made small ----
+# ---- other marks: many drawings in one call of vl-convert, each then cut out and shrunk ------------
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -212,7 +212,7 @@ _KEPT = (
     "font-size", "font-weight", "font-style",
 )  # fmt: skip
 _INHERITED = ("fill", "stroke", "stroke-width", "text-anchor", "font-size", "font-weight", "stroke-dasharray")
-# Values that are so without being written: of a group, a line's stroke, and text as vega anchors it.
+# Attributes that need not be written, since these are their default values.
 _USUAL = {
     ("opacity", "1"), ("transform", "translate(0,0)"), ("text-anchor", "start"), ("x2", "0"), ("y2", "0"),
 }  # fmt: skip
@@ -220,7 +220,7 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 def converted(drawings: Sequence[Drawing], palette: Palette) -> dict[str, str]:
-    """The drawings by name as vl-convert draws them."""
+    """The drawings by name, drawn by vl-convert."""
     if not drawings:
         return {}
     import vl_convert
@@ -242,7 +242,7 @@ def converted(drawings: Sequence[Drawing], palette: Palette) -> dict[str, str]:
 
 
 def _groups(root: ET.Element) -> dict[int, ET.Element]:
-    """The content of the n-th chart of the column; its own group, without the offset it has there."""
+    """The group of each chart in the column, by its number."""
     groups = {}
     for element in root.iter(f"{_SVG}g"):
         match = re.search(r"\bconcat_(\d+)_group\b", element.get("class", ""))
@@ -252,7 +252,7 @@ def _groups(root: ET.Element) -> dict[int, ET.Element]:
 
 
 def _picture(drawing: Drawing, group: ET.Element) -> str:
-    # The group of a chart holds one group that is moved to its place in the column.
+    # The group of a chart holds a single group, shifted to its position in the column.
     return _framed(drawing, "".join(_written(child) for child in group[0]))
 
 
@@ -275,7 +275,7 @@ def _written(element: ET.Element, *, linked: bool = False) -> str:
 
 
 def _shared(group: ET.Element) -> str:
-    """The inherited attributes that all marks of a group have alike, moved to the group."""
+    """Move inherited attributes that all marks of a group share to the group, and return them as text."""
     marked = [child[0] if child.tag == f"{_SVG}a" and len(child) else child for child in group]
     if len(marked) < 2 or any(mark.tag == f"{_SVG}g" for mark in marked):
         return ""

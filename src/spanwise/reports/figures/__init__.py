@@ -1,4 +1,4 @@
-"""Every chart of the page, and the papers' own figures, as Altair charts and as SVG, PDF and PNG files."""
+"""The charts of the page and the figures of the papers, as Altair charts and as SVG, PDF and PNG files."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from spanwise.reports._charts.marks import Drawing
 
 FORMATS = ("svg", "pdf", "png")
-WIDTHS = {1: 240.0, 2: 500.0}  # points of one column and of two, as ACL and IEEE set them
+WIDTHS = {1: 240.0, 2: 500.0}  # in points, for one and two columns, as in ACL and IEEE papers
 BACKGROUNDS = ("white", "transparent")
 
 
 def figures(document: DocumentLike, *, background: str = "white") -> dict[str, alt.LayerChart]:
-    """The charts of a result document by name; each shows in a notebook and can be changed further.
+    """The charts of a result document by name, to show in a notebook or to customise.
 
     An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
     `gains-SYSTEM`, `shares-`, `confusion-`, `tough-`, `slices-` and `diagnosis-SYSTEM`;
@@ -29,8 +29,8 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     `buckets-ATTRIBUTE` with a panel per dataset, `critical-difference` and `increase-A-B`, and with
     one dataset those of an evaluation as means over runs, with several `labels/DATASET` and so on;
     confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
-    `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. What the document has no numbers
-    for is left out.
+    `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. Charts for which the document has no
+    numbers are left out.
     """
     return _charts(_module("_drawings").drawings(as_document(document)), background)
 
@@ -43,16 +43,16 @@ def names(document: DocumentLike) -> list[str]:
 def paper(
     document: DocumentLike, name: str, *, labels: Sequence[str] = (), background: str = "white"
 ) -> dict[str, alt.LayerChart]:
-    """The charts of one figure of a paper, in its own form, by names that begin with `name`.
+    """The charts that reproduce one figure of a paper, by names that begin with `name`.
 
-    `papers()` lists them. `labels` are those that a confusion matrix shows, all others added up.
-    A document without the numbers for it is refused with what is missing.
+    `papers()` lists the figures. `labels` selects the labels of a confusion matrix; all others are added up.
+    If the document lacks the numbers for a figure, the error says what is missing.
     """
     return _charts(_module("_drawings").paper_drawings(as_document(document), name, labels), background)
 
 
 def papers() -> dict[str, str]:
-    """The figures that can be asked for by name, and what each shows."""
+    """The names of the papers' figures, and what each shows."""
     summaries: dict[str, str] = _module("_drawings").summaries()
     return summaries
 
@@ -68,15 +68,15 @@ def save(
     background: str = "white",
     columns: int | None = None,
 ) -> list[Path]:
-    """Write charts to `folder`, which is made where it is missing, and give back the files in order.
+    """Write charts to `folder`, which is created if needed, and return the files in order.
 
     Args:
-        formats: any of `svg`, `pdf` and `png`; text in PDF files carries its fonts.
-        names: the charts to write; by default all, or none where `papers` asks for some.
+        formats: any of `svg`, `pdf` and `png`; PDF files embed their fonts.
+        names: the charts to write; by default all, or none if `papers` is given.
         papers: figures of papers, by name.
         labels: the labels that a paper's confusion matrix shows; all others are added up.
         columns: 1 or 2 for figures as wide as one column of a paper (240 points) or both (500 points);
-            without it figures have the size of the page.
+            by default, figures have the size they have on the page.
     """
     document = as_document(document)
     from spanwise.errors import ChoiceError, unknown
@@ -102,7 +102,7 @@ def save(
     written = []
     for name, chart in charts.items():
         for form, content in convert(chart, formats, width=WIDTHS.get(columns or 0)).items():
-            # Made once there is something to put in it: without room to draw, no empty folder is left.
+            # Created only now: if drawing fails for lack of memory, no empty folder is left behind.
             path = make_folder(folder) / f"{file_name(name)}.{form}"
             write_atomically(path, content)
             written.append(path)
@@ -113,13 +113,13 @@ def _charts(drawings: Sequence[Drawing], background: str) -> dict[str, alt.Layer
     from spanwise.reports._charts import PRINT
     from spanwise.reports._charts.marks import unchecked
 
-    # Altair checks a chart as a whole when it is shown or saved.
+    # Altair validates each chart as a whole when it is shown or saved.
     with unchecked():
         return {drawing.name: drawing.altair(PRINT, background=background) for drawing in drawings}
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes; letters of all scripts stay."""
+    """A file name that every file system accepts; letters of all scripts are kept."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.") or "figure"
 
 

@@ -1,4 +1,4 @@
-"""All charts that a document has the numbers for, and the papers' figures in their own form."""
+"""All charts for which a document has the numbers, and the figures of the papers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spanwise.reports._shown import study_shown
 
 STYLE = Style(most=1000)
 
-# The text under the axis of a figure that has no page around it, by the beginning of its name.
+# The axis titles of figures outside a page, by the beginning of their names.
 _AXES = {
     "score": "F1 and its differences (points), with intervals where tested",
     "labels": "F1 (points)",
@@ -56,15 +56,15 @@ def _score(document: Document) -> str:
 
 
 def _titled(drawing: Drawing, score: str = "F1") -> Drawing:
-    """The drawing with the title of its axis, unless it has one."""
+    """The drawing with an axis title, unless it already has one."""
     if drawing.axis:
         return drawing
-    known = next((text for name, text in _AXES.items() if drawing.name.startswith(name)), "")
-    return replace(drawing, axis=known.format(score=score))
+    axis = next((text for name, text in _AXES.items() if drawing.name.startswith(name)), "")
+    return replace(drawing, axis=axis.format(score=score))
 
 
 def drawings(document: Document) -> list[Drawing]:
-    """The drawings of an evaluation, a study or of confidence scores, each with its legend."""
+    """The drawings of an evaluation, a study, an agreement or confidence scores, each with its legend."""
     match document:
         case Evaluation():
             return [_titled(chart) for chart in _of_evaluation(document)]
@@ -79,7 +79,7 @@ def drawings(document: Document) -> list[Drawing]:
 
 
 def _of_evaluation(document: Evaluation) -> list[Drawing]:
-    """Charts of all systems first, then those of each one."""
+    """The charts of all systems together, then those of each system."""
     if not document.systems:
         return []
     order = evaluation.shown(document, most=STYLE.most)
@@ -104,7 +104,7 @@ def _of_evaluation(document: Evaluation) -> list[Drawing]:
 
 
 def _of_study(document: Study) -> list[Drawing]:
-    """Scores, what the datasets are like, what drives difficulty, and what each pair gains."""
+    """Charts of scores, of dataset attributes and what drives difficulty, and of the gains of each pair."""
     systems = tuple(enumerate(study.systems(document)))
     datasets = tuple(enumerate(document.datasets))
     charts = [replace(study.holistic(document, STYLE), legend=systems)]
@@ -126,7 +126,7 @@ def _of_study(document: Study) -> list[Drawing]:
 
 
 def _of_datasets(document: Study) -> list[Drawing]:
-    """What an evaluation shows, of every dataset, as means over runs; with several behind their names."""
+    """The charts of an evaluation for every dataset, as means over runs; several are told apart by name."""
     charts = []
     for shown in study_shown(document.without_sentences()):
         named = f"/{shown.name}" if len(document.datasets) > 1 else ""
@@ -141,7 +141,7 @@ def _of_datasets(document: Study) -> list[Drawing]:
 
 
 class Paper(Struct, frozen=True):
-    """One figure of a paper: what it shows, how it is drawn, and what a document must have for it."""
+    """One figure of a paper: what it shows, how it is drawn, and what it needs from a document."""
 
     name: str
     summary: str
@@ -155,20 +155,20 @@ PAPERS: Registry[Paper] = Registry("figure of a paper")
 
 
 def summaries() -> dict[str, str]:
-    """The names and what each shows."""
+    """The names of the figures, and what each shows."""
     return {paper.name: f"{paper.summary} ({paper.source})" for paper in PAPERS}
 
 
 def paper_drawings(document: Document, name: str, labels: Sequence[str] = ()) -> list[Drawing]:
-    """The drawings of one figure; their names begin with its name. `labels` are those of a confusion."""
-    asked = PAPERS.find(name)
-    charts = list(asked.function(document, labels))
+    """The drawings of one figure, named after it; `labels` selects the labels of a confusion matrix."""
+    figure = PAPERS.find(name)
+    charts = list(figure.function(document, labels))
     if not charts:
         raise InputError(
-            f"{asked.name} cannot be drawn from this document.\nIt needs {asked.needs}.\n"
+            f"{figure.name} cannot be drawn from this document.\nIt needs {figure.needs}.\n"
             "Draw it from another one, or ask for another figure."
         )
-    axis = asked.axis.format(score=_score(document))
+    axis = figure.axis.format(score=_score(document))
     return [chart if chart.axis else replace(chart, axis=axis) for chart in charts]
 
 
@@ -186,7 +186,7 @@ def _figure_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 
 def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """For each system a histogram per dataset: best less worst bucket, both named, and the worst score."""
+    """For each system, one histogram per dataset: best minus worst bucket, with the score of the worst."""
     drawings = []
     for name, parts in _tables(document).items():
         panels = []
@@ -209,12 +209,12 @@ def _table_3(document: Document, labels: Sequence[str]) -> list[Drawing]:
 def _gap(attribute: str, row: Diagnosed, best: str) -> Bar:
     gap = share(row.gap) or 0.0
     worst = str(row.worst)
-    told = f"{words.attribute(attribute)}: {worst} to {best}, {gap:.1f}"
-    return Bar(gap, _short(best), True, told, _short(worst), words.points(given(row.worst_f1)))
+    says = f"{words.attribute(attribute)}: {worst} to {best}, {gap:.1f}"
+    return Bar(gap, _short(best), True, says, _short(worst), words.points(given(row.worst_f1)))
 
 
 def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """For each pair a histogram per dataset: the biggest win and the biggest loss, with the score of both."""
+    """For each pair, one histogram per dataset: the biggest win and loss, with the scores of both systems."""
     drawings = []
     for (first, second), parts in _pairs(document).items():
         panels = []
@@ -235,12 +235,12 @@ def _table_4(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 def _lead(attribute: str, lead: BucketLead) -> Bar:
     value = share(lead.difference) or 0.0
-    told = f"{words.attribute(attribute)} {lead.bucket}: {value:+.1f}"
-    return Bar(value, _short(lead.bucket), value >= 0, told)
+    says = f"{words.attribute(attribute)} {lead.bucket}: {value:+.1f}"
+    return Bar(value, _short(lead.bucket), value >= 0, says)
 
 
 def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """For each pair a histogram of β per dataset; buckets are called S, M and L by their place."""
+    """For each pair, one histogram of β per dataset; buckets are called S, M and L by their position."""
     drawings = []
     for (first, second), parts in _pairs(document).items():
         panels = []
@@ -252,8 +252,8 @@ def _beta(document: Document, labels: Sequence[str]) -> list[Drawing]:
                     continue
                 lead = row.best if (row.worst.difference or 0.0) > 0 else row.worst
                 size = _size(row.buckets, lead.bucket)
-                told = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead.bucket}"
-                groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, told)]))
+                says = f"{words.attribute(attribute)}: β {beta:+.1f} in {lead.bucket}"
+                groups.append((study.alias(attribute), [Bar(beta, size, beta >= 0, says)]))
             if groups:
                 both = f"{_score(document)} {words.points(scores[0])} and {words.points(scores[1])}"
                 panels.append(Panel(shortened(dataset, 24), both, groups))
@@ -277,7 +277,7 @@ ORDERED = ("XS", "S", "L", "XL")
 
 
 def _signed_rho(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """ρ² with its sign: a histogram per dataset."""
+    """ρ² with its sign: one histogram per dataset."""
     if not isinstance(document, Study):
         return []
     panels = []
@@ -286,8 +286,8 @@ def _signed_rho(document: Document, labels: Sequence[str]) -> list[Drawing]:
         for attribute, cell in row.items():
             if cell.rho2 is not None and words.defined(cell.rho2):
                 text = words.correlation(cell.rho2)
-                told = f"{words.attribute(attribute)}: {text}"
-                groups.append((study.alias(attribute), [Bar(cell.rho2, text, cell.rho2 >= 0, told)]))
+                says = f"{words.attribute(attribute)}: {text}"
+                groups.append((study.alias(attribute), [Bar(cell.rho2, text, cell.rho2 >= 0, says)]))
         if groups:
             panels.append(Panel(shortened(dataset, 24), "ρ², mean over systems", groups))
     title = "Rank correlation of score and bucket, with its sign"
@@ -331,12 +331,12 @@ def _models(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 
 Diagnosed: TypeAlias = AttributeScores | SelfDiagnosis  # the best and the worst bucket of an attribute
-# Of each dataset: its name, the score of a system, and its diagnosis by attribute.
+# For each dataset: its name, the score of a system, and its diagnosis by attribute.
 Diagnoses: TypeAlias = list[tuple[str, float | None, Mapping[str, Diagnosed]]]
 
 
 def _tables(document: Document) -> dict[str, Diagnoses]:
-    """By system, where each dataset has its best and worst buckets."""
+    """For each system, its best and worst buckets on every dataset."""
     if isinstance(document, Evaluation):
         return {
             name: [(document.dataset.name, system.exact.overall.f1, system.attributes)]
@@ -360,7 +360,7 @@ Pairs: TypeAlias = dict[tuple[str, str], list[tuple[str, Scores, Mapping[str, Bu
 
 
 def _pairs(document: Document) -> Pairs:
-    """By pair, where each dataset has the buckets in which the first leads most and least."""
+    """For each pair, the buckets on every dataset in which the first system leads most and least."""
     if isinstance(document, Study):
         return {
             (first, second): [
@@ -379,13 +379,13 @@ def _pairs(document: Document) -> Pairs:
     return {(first, second): [(document.dataset.name, (scores[0], scores[1]), rows)]}
 
 
-def _leads(document: Evaluation, one: str, other: str) -> dict[str, BucketLeads]:
-    """Where the first system leads most and least in each attribute, from the tests of the document."""
+def _leads(document: Evaluation, system: str, other: str) -> dict[str, BucketLeads]:
+    """The buckets of each attribute in which the first system leads most and least, from the tests."""
     rows: dict[str, BucketLeads] = {}
-    for attribute, table in document.systems[one].attributes.items():
+    for attribute, table in document.systems[system].attributes.items():
         leads = []
         for bucket in table.buckets:
-            test = compared(document, one, other, ("attributes", attribute, bucket.name, "f1"))
+            test = compared(document, system, other, ("attributes", attribute, bucket.name, "f1"))
             if test is not None and test.difference is not None:
                 leads.append((test.difference, BucketLead(bucket=bucket.name, difference=test.difference)))
         if leads:
@@ -433,7 +433,7 @@ def _renamed(charts: Sequence[Drawing | None], old: str, new: str) -> list[Drawi
 
 
 def _shares(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """Kinds of errors of every system, or of every dataset and system of a study, in one figure."""
+    """The kinds of errors of every system, or of every dataset and system of a study, in one figure."""
     rows = [
         (
             title,
@@ -447,7 +447,7 @@ def _shares(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 
 def _runs(document: Document) -> list[tuple[str, list[SystemScores]]]:
-    """What the figures of errors are about: each system, or each system on each dataset, with its runs."""
+    """Titles and runs for the figures of errors: each system, or each system on each dataset."""
     if isinstance(document, Evaluation):
         return [(name, [system]) for name, system in document.systems.items()]
     if not isinstance(document, Study):
@@ -468,9 +468,9 @@ def _traditional(scores: Sequence[SystemScores]) -> dict[str, float]:
 
 
 def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
-    """Gold against predicted labels; with labels chosen, all others are added up.
+    """Gold against predicted labels; if `labels` are given, all others are added up.
 
-    Of a study, the datasets of a system side by side, its runs added up.
+    For a study, the datasets of a system are side by side, with its runs added up.
     """
     axis = _AXES["confusion"]
     if isinstance(document, Evaluation):
@@ -484,16 +484,18 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
             for system, runs in part.runs.items():
                 table = _added([scores.confusion for scores in runs.values()])
                 tables.setdefault(system, {})[shortened(dataset, 24)] = table
-        everywhere = {label for one in tables.values() for table in one.values() for label in table.labels}
+        everywhere = {
+            label for by_dataset in tables.values() for table in by_dataset.values() for label in table.labels
+        }
         for label in labels:
             if label not in everywhere:
                 raise unknown("label of this study", label, everywhere)
         tables = {
             system: {
                 name: _narrowed(table, [label for label in labels if label in table.labels])
-                for name, table in one.items()
+                for name, table in by_dataset.items()
             }
-            for system, one in tables.items()
+            for system, by_dataset in tables.items()
         }
         charts = {name: errors.confusions(table, STYLE) for name, table in tables.items()}
         axis += ", runs added up"
@@ -506,7 +508,7 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
 
 def _added(tables: Sequence[Confusion]) -> Confusion:
-    """The sum of the tables of several runs, whose labels may differ."""
+    """The sum of the confusions of several runs, whose labels may differ."""
     labels = tuple(dict.fromkeys(label for table in tables for label in table.labels))
 
     def total(read: Callable[[Confusion, int, int], int], first: str, second: str) -> int:
@@ -525,23 +527,23 @@ def _added(tables: Sequence[Confusion]) -> Confusion:
 
 
 def _narrowed(table: Confusion, labels: Sequence[str]) -> Confusion:
-    """The chosen labels of a confusion, and one row and column of all others."""
+    """The chosen labels of a confusion, with one row and one column for all others."""
     if not labels:
         return table
     for label in labels:
         if label not in table.labels:
             raise unknown("label of this result", label, table.labels)
-    places = [[table.labels.index(label)] for label in labels]
+    groups = [[table.labels.index(label)] for label in labels]
     rest = [at for at, label in enumerate(table.labels) if label not in labels]
-    places += [rest] if rest else []
+    groups += [rest] if rest else []
     return Confusion(
         labels=(*labels, *(["others"] if rest else [])),
         counts=tuple(
-            tuple(sum(table.counts[a][b] for a in rows for b in columns) for columns in places)
-            for rows in places
+            tuple(sum(table.counts[a][b] for a in rows for b in columns) for columns in groups)
+            for rows in groups
         ),
-        missed=tuple(sum(table.missed[a] for a in rows) for rows in places),
-        spurious=tuple(sum(table.spurious[a] for a in rows) for rows in places),
+        missed=tuple(sum(table.missed[a] for a in rows) for rows in groups),
+        spurious=tuple(sum(table.spurious[a] for a in rows) for rows in groups),
     )
 
 

@@ -1,4 +1,4 @@
-"""Charts as files: drawn once by vl-convert as SVG, which then becomes PDF and PNG, always the same bytes."""
+"""Charts as files: drawn as SVG by vl-convert, then converted to PDF and PNG, always the same bytes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _RESOURCES = re.compile(rb"(?:\n */[A-Za-z]+\d+ \d+ 0 R(?=\n)){2,}")
 
 
 def in_order(pdf: bytes) -> bytes:
-    """The file with its objects in the order in which one meets them from its trailer.
+    """The file with its objects in the order in which they are reachable from its trailer.
 
-    The converter writes fonts, and lists the resources of a page, in the order of a hash that is
-    another in every run; the objects themselves are always the same. A file without a plain table
-    of objects, as another version of the converter may write, is given back as it is.
+    The converter writes fonts, and lists the resources of a page, in an order that depends on a hash
+    and changes with every run; the objects themselves are always the same. A file without a plain
+    cross-reference table, as other versions of the converter may write, is returned unchanged.
     """
     if b"\nxref\n" not in pdf or b"\ntrailer\n" not in pdf:
         return pdf
     table = int(pdf[pdf.rindex(b"startxref") :].split()[1])
     trailer = pdf[pdf.index(b"trailer", table) : pdf.rindex(b"startxref")]
-    starts = sorted(int(place) for place in re.findall(rb"(\d{10}) \d{5} n", pdf[table:]))
+    starts = sorted(int(offset) for offset in re.findall(rb"(\d{10}) \d{5} n", pdf[table:]))
     objects = {}
     for start, end in zip(starts, [*starts[1:], table], strict=True):
         number, _, body = pdf[start:end].partition(b" 0 obj")
@@ -34,12 +34,12 @@ def in_order(pdf: bytes) -> bytes:
         objects[int(number)] = (_RESOURCES.sub(_sorted, head), stream + data)
     numbers = {old: new for new, old in enumerate(_met(trailer, objects), start=1)}
     written = pdf[: starts[0]]
-    places = []
+    offsets = []
     for old, new in numbers.items():
         head, data = objects[old]
-        places.append(len(written))
+        offsets.append(len(written))
         written += b"%d 0 obj" % new + _renumbered(head, numbers) + data
-    lines = [b"0000000000 65535 f\r\n", *(b"%010d 00000 n\r\n" % place for place in places)]
+    lines = [b"0000000000 65535 f\r\n", *(b"%010d 00000 n\r\n" % offset for offset in offsets)]
     ending = re.sub(rb"/Size \d+", b"/Size %d" % len(lines), _renumbered(trailer, numbers))
     listed = b"xref\n0 %d\n" % len(lines) + b"".join(lines)
     return written + listed + ending + b"startxref\n%d\n%%%%EOF" % len(written)
@@ -50,7 +50,7 @@ def _sorted(match: re.Match[bytes]) -> bytes:
 
 
 def _met(trailer: bytes, objects: dict[int, tuple[bytes, bytes]]) -> dict[int, None]:
-    """The numbers of the objects in the order in which references lead to them."""
+    """The numbers of the objects, in the order in which references lead to them."""
     met: dict[int, None] = {}
     waiting = _references(trailer)
     while waiting:
@@ -66,10 +66,10 @@ def _references(text: bytes) -> list[int]:
 
 
 def _renumbered(text: bytes, numbers: dict[int, int]) -> bytes:
-    return _REFERENCE.sub(lambda found: b"%d 0 R" % numbers[int(found[1])], text)
+    return _REFERENCE.sub(lambda match: b"%d 0 R" % numbers[int(match[1])], text)
 
 
-PIXELS = 3  # a PNG has this many a point, enough for print at the width of a column
+PIXELS = 3  # per point in a PNG, enough for print at the width of a column
 _NEGATIVE = re.compile(r'(<text[^>]*? font-size=")-')
 
 
@@ -79,7 +79,7 @@ def convert(
     """The chart in each format: the text of an SVG, the bytes of a PDF or PNG.
 
     Args:
-        width: in points, for a figure of this width in print; by default that of the page.
+        width: in points, for a figure of this width in print; by default, that of the page.
     """
     check_room_for_drawing()
     specification = chart.to_dict()
@@ -89,25 +89,25 @@ def convert(
     scale = float(PIXELS)
     printed = svg
     if width is not None:
-        printed, _ = _scaled(svg, width)  # the converter makes a point of a PDF of each pixel
+        printed, _ = _scaled(svg, width)  # the converter turns each pixel into one point of the PDF
         svg, shrunk = _scaled(svg, width * 4 / 3)  # a point is 4/3 of a pixel
         scale = PIXELS / min(shrunk, 1.0)  # as sharp as before
-    made: dict[str, bytes | str] = {}
+    converted: dict[str, bytes | str] = {}
     for form in formats:
         if form == "svg":
-            made[form] = svg
+            converted[form] = svg
         elif form == "pdf":
-            made[form] = in_order(bytes(vl_convert.svg_to_pdf(printed)))
+            converted[form] = in_order(bytes(vl_convert.svg_to_pdf(printed)))
         else:
-            made[form] = bytes(vl_convert.svg_to_png(svg, scale=scale))
-    return made
+            converted[form] = bytes(vl_convert.svg_to_png(svg, scale=scale))
+    return converted
 
 
 _SIZE = re.compile(r'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
 
 
 def _scaled(svg: str, pixels: float) -> tuple[str, float]:
-    """The drawing at another width, all of it scaled alike, and the scale."""
+    """The drawing scaled to another width, and the scale."""
     match = _SIZE.search(svg)
     assert match is not None
     scale = pixels / float(match[2])
@@ -116,7 +116,7 @@ def _scaled(svg: str, pixels: float) -> tuple[str, float]:
 
 
 def _unmeasure(node: Options) -> None:
-    """Make the sizes of texts negative, of which no slow measure is taken; nothing here depends on it."""
+    """Negate font sizes, so that texts are not measured, which is slow and has no effect here."""
     for layer in node.get("layer", ()):
         _unmeasure(layer)
     mark = node.get("mark")

@@ -1,5 +1,5 @@
 "use strict";
-// The controls of the examples: filters, keyboard, and files to take away.
+// The controls of the examples: filters, keyboard, and downloads.
 window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES }) => {
   const { $, make, number, address, query, go, copy, kept, KEPT } = window.spanwisePage;
 
@@ -9,7 +9,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     element.value = value;
     return element;
   };
-  // One right, one wrong: every pair of a few systems, else the two that are compared, either way round.
+  // One right, one wrong: all pairs if there are few systems, else the compared pair, either way round.
   const counts = { at: -1, of: new Map() };
   const alone = (one, other) => {
     if (counts.at !== data.at) Object.assign(counts, { at: data.at, of: new Map() });
@@ -81,7 +81,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
   $("more").addEventListener("click", more);
   $("clear").addEventListener("click", () => go({}));
 
-  // ---- filters with a name, kept in the address --------------------------------------------------
+  // ---- named filters, kept in the address --------------------------------------------------------
   const named = () => { try { return JSON.parse(kept.named || "[]").filter((row) => row.length === 2); } catch { return []; } };
   const keepNamed = (rows) => {
     const { place, choices } = address();
@@ -142,7 +142,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
     }
   });
 
-  // ---- take away ---------------------------------------------------------------------------------
+  // ---- downloads ---------------------------------------------------------------------------------
   const textOf = (sentence, mention) => mention && sentence.tokens && mention.start >= 0
     ? sentence.tokens.slice(mention.start, mention.end).join(" ") : null;
   const ends = (sentence, mention) => !mention ? [null, null] : !sentence.offsets || mention.start < 0 ? [mention.start, mention.end]
@@ -162,7 +162,7 @@ window.spanwiseControls = ({ data, state, list, visible, bucketTitle, without, m
       text: sentence.tokens ? sentence.tokens.join(" ") : null,
     };
   }));
-  // A cell that a spreadsheet would compute starts with a quote, so that it stays text.
+  // A cell that a spreadsheet would evaluate as a formula gets a leading quote, so that it stays text.
   const cell = (value) => {
     if (value === null || value === undefined) return "";
     if (typeof value === "number") return String(value);

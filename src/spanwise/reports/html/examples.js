@@ -11,7 +11,7 @@
   const data = await window.spanwisePage.data;
   const unpack = () => {
     const [ids, sources, texts, golds, predictions, offsets] = data.sentences;
-    // The mentions of a system are made when they are first asked for; a right one is only the place of its gold mention.
+    // The mentions of a system are built on first use; a right one is stored as the index of its gold mention.
     const predicted = (place) => {
       const made = [];
       return (system) => made[system] ||= predictions[place][system].map((row) => {
@@ -31,14 +31,14 @@
     for (const sentence of data.rows) sentence.size ||= sentence.tokens.length;
   };
   unpack();
-  // A system with several runs is shown by one of them.
+  // A system with several runs is represented by one of them.
   const systemAt = (name) => {
     const at = data.systems.indexOf(name);
     if (at >= 0 || name === undefined) return at;
     return data.middle[data.names.indexOf(name)] ?? -1;
   };
 
-  // Of a mention or an error of a system with several runs: in how many of them it is wrong (or right), and of how many.
+  // For a system with several runs: in how many of them a mention or an error is wrong (or right).
   const agreement = (row, system) => {
     const runs = system < 0 ? [] : data.systems.map((_, run) => run).filter((run) => data.owner[run] === data.owner[system]);
     if (runs.length < 2 || row.outcome < 0) return null;
@@ -71,7 +71,7 @@
     if (unknown && (found.unit !== "gold" || found.outcome || found.over || found.runs)) found.system = data.systems[window.spanwisePair?.shown()[0] ?? data.middle[0]];
     return found;
   };
-  // One event per gold mention, and one for each predicted mention that no gold one leads to.
+  // One event per gold mention, and one for each predicted mention that is not the partner of one.
   const events = (sentence, system) => {
     const rows = sentence.gold.map((gold) => {
       const partner = gold.partners[system];
@@ -126,7 +126,7 @@
       const hardest = Math.max(...hits.map((row) => row.gold ? row.gold.outcomes.filter((code) => code !== 0).length : 1));
       found.push({ sentence, hits, hardest, whole: false });
     }
-    // Hardest first: what most systems get wrong; then in the order of the file.
+    // Hardest first, that is, what most systems get wrong; then in file order.
     return found.sort((a, b) => b.hardest - a.hardest || a.sentence.place - b.sentence.place);
   };
 
@@ -151,7 +151,7 @@
   });
   const words = (code) => data.outcomes[OUTCOMES[code]];
 
-  // What is drawn on a track: mentions, each in the first row that is free; a missed gold mention leaves its outline.
+  // A track of mentions, each in the first free row; a missed gold mention is shown as an outline.
   const track = (mentions) => {
     const ends = [];
     const rows = [...mentions].sort((a, b) => a.start - b.start || b.end - a.end);
@@ -163,7 +163,7 @@
     }
     return { rows, depth: Math.max(1, ends.length) };
   };
-  // With many systems the two that are compared, those that were asked for, or all where that is wished.
+  // With many systems, show the compared pair and those in the filter, or all on request.
   const tracked = () => {
     const all = data.systems.map((_, system) => system);
     if (!window.spanwisePair || state.all) return all;
@@ -182,7 +182,7 @@
     })),
   ];
 
-  // The tokens to show: all of a short sentence, else the neighbourhood of what was asked for.
+  // The tokens to show: all of a short sentence, else the neighbourhood of the hits.
   const pieces = (group) => {
     const size = group.sentence.size;
     if (size <= LONG || group.whole) return [[0, size]];
@@ -275,7 +275,7 @@
     whole.append(names, grid);
     return whole;
   };
-  // A mention in parts is drawn part by part, joined by a thin line.
+  // A discontinuous mention is drawn part by part, joined by a thin line.
   const segments = (mention, line, hits, above) => {
     if (!mention.parts) return [box(mention, line, hits, above)];
     const drawn = mention.parts.filter(([start, end]) => start < line[1] && end > line[0])
@@ -345,7 +345,7 @@
     return card;
   };
 
-  // ---- show what the address asks for ------------------------------------------------------------
+  // ---- show the examples of the address ----------------------------------------------------------
   const state = { choices: {}, groups: [], drawn: 0, names: 90, all: false };
   const more = () => {
     const next = state.groups.slice(state.drawn, state.drawn + PAGE);
@@ -364,7 +364,7 @@
   };
   const NOUNS = { gold: ["gold mention", "gold mentions"], predicted: ["predicted mention", "predicted mentions"], error: ["error", "errors"] };
   const noun = (unit, count) => NOUNS[unit][count === 1 ? 0 : 1];
-  // Whether a choice can hold right mentions, of which the page may not have all sentences.
+  // Whether a filter may match right mentions, whose sentences may not all be in the page.
   const rightToo = (choices) => choices.unit !== "error" && [undefined, "", "TP"].includes(choices.outcome);
   const why = (choices) => {
     const { policy, shown, of } = data.examples;
@@ -452,7 +452,7 @@
   const fill = window.spanwiseControls({ data, state, list, visible, bucketTitle, without, more, redraw, agreement, OUTCOMES });
   window.spanwiseAll = () => { while (state.drawn < Math.min(state.groups.length, 2000)) more(); };
   window.spanwiseShow = show;
-  // Another dataset or another pair: what is shown of the sentences follows.
+  // Update the sentences after a change of dataset or pair.
   window.spanwiseTurn = (other) => {
     if (other) unpack();
     const { place, choices } = address();

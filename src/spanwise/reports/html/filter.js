@@ -1,6 +1,6 @@
 "use strict";
-// The score of the mentions that a filter leaves, with its interval: counted from the codes of all mentions, from
-// the sentences of the page where text is searched or an older document has no codes, or as the document has it.
+// The score of the mentions that match a filter, with its interval: counted from the codes of all mentions; from the
+// sentences of the page, for text searches and older documents without codes; or taken from the document.
 window.spanwiseScore = ({ data, visible }) => {
   const { $, make, number, cut } = window.spanwisePage;
   const CONDITIONS = ["gold", "tough", "bucket", "where", "q"], FEW = 50;
@@ -10,22 +10,22 @@ window.spanwiseScore = ({ data, visible }) => {
     if (given.length > 1 || given[0] === "q" || given[0] === "where") return null;
     return given[0] === "bucket" ? `bucket\n${choices.attribute}\n${choices.bucket}` : `${given[0]}\n${choices[given[0]]}`;
   };
-  // Text is only in sentences, and only where the page holds all of them.
+  // A text search needs the sentences, and the page must hold all of them.
   const complete = (choices) => {
     const { policy, shown, of } = data.examples;
     return (Boolean(data.codes?.gold) && !choices.q) || (policy === "all" && shown === of);
   };
 
-  // Why a score is withheld, and what would give it.
+  // Why no score is shown, and how to get it.
   const missing = (choices) => {
     const { policy, shown, of } = data.examples, option = (name, value) => data.sets.length > 1 ? `${name} = ${value}` : `--${name.replace("_", "-")} ${value.replaceAll('"', "")}`;
-    if (data.codes && !data.codes.gold && !choices.q) return `a document holds up to ${number(data.codes.cap)} mentions of gold and all systems, and these are ${number(data.codes.number)} (fewer systems at a time, or --columns FILE and the workbench, give it).`;
+    if (data.codes && !data.codes.gold && !choices.q) return `a document keeps at most ${number(data.codes.cap)} mentions of gold and all systems, and here there are ${number(data.codes.number)} (evaluate fewer systems at a time, or use --columns FILE and the workbench).`;
     if (policy === "none") return `it would have to be counted from sentences, and the page holds none (${option("examples", '"errors"')} keeps them).`;
     if (shown !== of) return `it would have to be counted from all sentences with errors, and the page holds ${number(shown)} of ${number(of)} (${option("examples_cap", String(of))} keeps them).`;
     return `${choices.q ? "sentences are searched by their text" : "this document of an earlier version counts right mentions by single filters only"}, and sentences that every system got right are left out (${option("examples", '"all"')} keeps them).`;
   };
 
-  // ---- gold, predicted and correct of one system per unit; predicted mentions are in no tough subset ---
+  // ---- gold, predicted and correct counts per unit of one system; tough subsets hold only gold mentions --
   const condition = (choices) => {
     const label = data.labels.indexOf(choices.gold), tough = data.tough.indexOf(choices.tough);
     const attribute = data.attributes.findIndex((row) => row.name === choices.attribute);
@@ -44,7 +44,7 @@ window.spanwiseScore = ({ data, visible }) => {
     const units = new Map();
     return [units, (at) => units.get(at) || units.set(at, [0, 0, 0]).get(at)];
   };
-  // Numbers that are written as characters, from the one that is 0; units as steps from the one before.
+  // Numbers are encoded as characters, with FIRST as 0; units as steps from the previous one.
   const FIRST = 40, SAME = 1, OTHER = 2;
   const numbers = (column) => typeof column === "string" ? Int32Array.from({ length: column.length }, (_, at) => column.charCodeAt(at) - FIRST) : column;
   const sideOf = ([unit, label, buckets, tough], side) => {
@@ -164,7 +164,7 @@ window.spanwiseScore = ({ data, visible }) => {
 
   return (choices) => {
     const holder = $("filter-score"), pair = window.spanwisePair;
-    // What is chosen by its outcome has no score, and a predicted label alone chooses errors.
+    // Mentions filtered by outcome have no score, and a predicted label alone selects errors.
     const given = CONDITIONS.filter((name) => choices[name]);
     const known = data.known[key(choices, given)];
     holder.replaceChildren();
@@ -191,7 +191,7 @@ window.spanwiseScore = ({ data, visible }) => {
       const row = rows[place], line = make("tr");
       const name = make("th", `${pair ? pair.colour(place) : `k${system % 6}`} named`);
       name.scope = "row";
-      const whole = visible(data.systems[system]), said = cut(whole, 18); // P, R and F1 stay in sight beside it
+      const whole = visible(data.systems[system]), said = cut(whole, 18); // leaves room for P, R and F1
       name.append(make("bdi", "", `${pair ? `${"AB"[place]} ` : ""}${said}`));
       if (said !== whole) name.dataset.says = whole;
       line.append(name);

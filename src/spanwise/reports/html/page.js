@@ -1,6 +1,6 @@
 "use strict";
-// The page's own script: unpacks the sentences, shows the mentions behind a number, keeps the
-// choice in the address. It asks for nothing from outside; what people wrote becomes text, never markup.
+// The main script of the page: unpacks the sentences, shows the mentions behind a number, keeps the
+// choice in the address. It makes no requests, and inserts user data as text, never as markup.
 (() => {
   const $ = (id) => document.getElementById(id);
   const make = (tag, cls, text) => {
@@ -11,7 +11,7 @@
   };
   const NUMBER = new Intl.NumberFormat("en-US");
   const number = (value) => NUMBER.format(value);
-  // Cut in the middle: what tells names apart is at their ends.
+  // Cut in the middle, since names differ at their ends.
   const cut = (text, most) => text.length > most ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text;
 
   // ---- theme: follows the system until chosen ------------------------------------------------
@@ -23,7 +23,7 @@
     else document.documentElement.dataset.theme = name;
     const button = $("theme");
     if (button) button.textContent = `Theme: ${name}`;
-    try { localStorage.setItem("spanwise-theme", name); } catch { /* not allowed for files in some browsers */ }
+    try { localStorage.setItem("spanwise-theme", name); } catch { /* some browsers forbid it for files */ }
   };
   let before = null;
   try { before = localStorage.getItem("spanwise-theme"); } catch { /* as above */ }
@@ -31,7 +31,7 @@
   $("theme")?.addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(theme.now) + 1) % 3]));
   $("print")?.addEventListener("click", () => window.print());
 
-  // ---- what a mark of a chart says, shown beside the pointer or the focus ---------------------
+  // ---- tooltips: the description of a mark, next to the pointer or the focus -------------------
   const tip = $("tip");
   const tell = (target, x, y) => {
     const marked = target?.closest?.(".chart [aria-label], [data-says]");
@@ -85,14 +85,14 @@
     }
   });
 
-  // ---- unpack what the page carries, and put in place what was not seen at first --------------------
+  // ---- unpack the data of the page, and insert the parts that are hidden at first ---------------------
   let parts = [];
-  const WAITING = "[data-part]:not(template)", UNSEEN = "[hidden], details:not([open]), tbody"; // bodies of tables are large, and further down
+  const WAITING = "[data-part]:not(template)", UNSEEN = "[hidden], details:not([open]), tbody"; // table bodies are large and further down
   const fill = (element) => {
     element.innerHTML = parts[element.dataset.part];
     delete element.dataset.part;
   };
-  // What is in sight is put in place at once; the rest when the browser has nothing else to do, or is asked for it.
+  // Visible parts are inserted at once; the rest when the browser is idle, or when they are opened.
   const fillIn = (root, all = false) => {
     for (const element of root.querySelectorAll(WAITING)) if (all || !element.closest(UNSEEN)) fill(element);
     window.spanwiseTools?.(root);
@@ -108,7 +108,7 @@
     later(fillRest);
   };
   document.addEventListener("toggle", (event) => { if (event.target.open && event.target.querySelector(WAITING)) fillIn(event.target); }, true);
-  // A page may have several datasets: what it shows is one of them.
+  // A page may have several datasets, but shows one at a time.
   const take = (data, at) => Object.assign(data, { board: undefined }, data.sets[at], { at });
   const unpack = async () => {
     const text = atob($("data").textContent.trim()), bytes = new Uint8Array(text.length);
@@ -130,7 +130,7 @@
     $("choose-data").value = String(at);
   };
 
-  // ---- the address: a place, what is chosen there, and what is kept wherever one goes -------------
+  // ---- the address: a section, its choices, and the choices that are kept across sections ---------
   const KEPT = ["data", "a", "b", "named"];
   const kept = {};
   const read = (hash) => {
@@ -149,12 +149,12 @@
     const own = query(choices);
     visit(`#${place}${own ? `?${own}` : ""}`);
   };
-  // The page follows at once, so that a key that is pressed next meets what the last one asked for.
+  // Follow at once, so that the next key press acts on the updated page.
   const visit = (hash) => {
     if (hash !== location.hash) history.pushState(null, "", hash);
     follow();
   };
-  // What an address does not say of these stays as it is, and is added to it.
+  // Choices that an address does not mention stay as they are, and are added to it.
   const keep = (choices) => {
     for (const key of KEPT) if (choices[key] !== undefined) kept[key] = choices[key];
     const missing = Object.fromEntries(KEPT.filter((key) => kept[key] && choices[key] === undefined).map((key) => [key, kept[key]]));
@@ -180,7 +180,7 @@
     window.spanwiseShow?.(choices, !open && !was);
     if (open) $("examples").scrollTop = 0;
   };
-  // The address has changed, but the reader is to stay where they are.
+  // Follow a changed address without scrolling.
   const stay = () => follow(null, true);
   window.addEventListener("hashchange", follow);
   document.addEventListener("click", (event) => {

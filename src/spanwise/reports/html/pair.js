@@ -1,5 +1,5 @@
 "use strict";
-// The pair of systems that a page with two or more is about: headline, findings, tests and charts follow it.
+// The pair of systems that the page compares: its headline, findings, tests and charts.
 (async () => {
   const { $, make, number, query, choose, cut } = window.spanwisePage;
   const data = await window.spanwisePage.data;
@@ -58,7 +58,7 @@
     if (note) element.append(make("p", "note", note));
     return element;
   };
-  // A is blue and B orange; of two systems each keeps the colour that it has in the charts.
+  // A is blue and B orange; if there are only two systems, each keeps its colour from the charts.
   const colour = (which) => `k${data.names.length === 2 ? (which ? now.b : now.a) : which}`;
   const systemOf = (which) => data.names[which ? now.b : now.a];
   const runOf = (which) => data.middle[which ? now.b : now.a];
@@ -214,7 +214,7 @@
     return found;
   };
 
-  // ---- who gets what right, and the parts of the lead --------------------------------------------------
+  // ---- who gets which mentions right, and the parts of the lead ----------------------------------------
   const KINDS = ["TP", "LE", "BE", "LBE", "FN"], KIND_OF = [0, 1, 2, 2, 2, 3, 4];
   const outcomes = () => {
     const counts = KINDS.map(() => KINDS.map(() => 0));
@@ -225,7 +225,7 @@
         seen += 1;
       }
     }
-    // Sentences that every system got right are not in the page, and hold nothing but right mentions.
+    // Sentences that every system got right are not in the page; all their mentions are right.
     counts[0][0] += data.board.mentions - seen;
     return counts;
   };
@@ -286,8 +286,8 @@
     const bounded = names.some((name) => parts[name].some((row) => row.length > 2 && row[2] !== null)), pooled = data.systems.length > data.names.length;
     const over = pooled ? ", means over all pairs of runs" : "";
     const section = card("What the lead is made of", bounded
-      ? `Points of F1${over}, that do not overlap and add up to A less B; ${Math.round(100 * data.confidence)}% intervals in brackets.`
-      : `Points of F1${over}, that do not overlap and add up to A less B. They come without intervals: these were not asked for, the pair was not tested, or there are too many pairs and parts.`);
+      ? `Points of F1${over}; parts do not overlap and add up to A less B; ${Math.round(100 * data.confidence)}% intervals in brackets.`
+      : `Points of F1${over}; parts do not overlap and add up to A less B. They have no intervals: none were requested, the pair was not tested, or there are too many pairs and parts.`);
     const titles = { labels: "labels", tough: "what was seen in training" };
     const choice = make("select");
     choice.setAttribute("aria-label", "Divide the lead by");
@@ -307,7 +307,7 @@
       const edges = [0, total, ...shown.map(([, value]) => (sum += value))];
       const low = Math.min(...edges), high = Math.max(...edges), at = (value) => 6 + 205 * (value - low) / (high - low || 1);
       for (let place = 0; place <= shown.length; place++) shape(svg, "line", { x1: at(0), x2: at(0), y1: place * step + 15, y2: place * step + 31, stroke: "var(--axis)" });
-      // Lines end before the letters that they would cross.
+      // Lines stop short of the letters they would cross.
       const clear = { "paint-order": "stroke", stroke: "var(--panel)", "stroke-width": 5, "stroke-linejoin": "round" };
       let from = 0;
       shown.forEach(([name, value, least, greatest], place) => {
@@ -342,7 +342,7 @@
     return [section];
   };
 
-  // ---- put the pair in place ----------------------------------------------------------------------------
+  // ---- show the pair ------------------------------------------------------------------------------------
   const findings = () => {
     const pair = pairOf(), own = data.board.own[now.a];
     const even = pair.lead.includes("data-even");
@@ -351,11 +351,11 @@
     $("findings").innerHTML = items.join("") || '<li><span class="sign" aria-hidden="true">\u00b7</span><span>No finding concerns at least 50 mentions, is worth 1 F1 and is beyond chance.</span></li>';
   };
   const colours = () => {
-    // The better system comes first in a headline; A is blue and B orange, whichever it is.
+    // The better system comes first in a headline, but A is always blue and B orange.
     if (turn() > 0 || data.names.length === 2) return;
     for (const span of $("headline").querySelectorAll(".c0, .c1")) span.className = span.className === "c0" ? "c1" : "c0";
   };
-  // As many letters of a name as its choice is wide; page.css says how wide that is.
+  // How many letters of a name fit in its menu, whose width is set in page.css.
   const fitting = () => {
     const three = Boolean($("choose-data"));
     const room = innerWidth <= 760 ? (innerWidth - 110) / 2 : three ? 164 : Math.min(Math.max(178, 0.14 * innerWidth), 230);
@@ -409,11 +409,11 @@
     const text = query({ ...(data.sets.length > 1 ? { data: data.name } : {}), a: data.names[a], b: data.names[b] });
     const { place, choices } = window.spanwisePage.address();
     const own = query(Object.fromEntries(Object.entries(choices).filter(([key]) => !window.spanwisePage.KEPT.includes(key))));
-    // The reader stays where they are: what is on the screen follows the pair.
+    // Do not scroll: what is on the screen follows the pair.
     if (place === "examples") window.spanwisePage.visit(`#examples?${own ? `${own},` : ""}${text}`);
     else { history.pushState(null, "", `#${place || "overview"}?${text}`); window.spanwisePage.stay(); }
   };
-  // The dataset and the pair of an address; what an address does not name stays as it is.
+  // Apply the dataset and the pair of an address; what it does not mention stays as it is.
   const follow = (choices) => {
     const set = data.sets.findIndex((one) => one.name === choices.data), other = set >= 0 && set !== data.at;
     const before = [data.names[now.a], data.names[now.b]];

@@ -1,5 +1,5 @@
 "use strict";
-// Buttons and a field that choose the rows of a table: by kind, and by what they say.
+// Buttons and a search field that filter the rows of a table, by kind and by text.
 (() => {
   for (const group of document.querySelectorAll("[data-rows]")) {
     const table = document.getElementById(group.dataset.rows);

@@ -1,5 +1,5 @@
 "use strict";
-// What every table and chart can do: be sorted, and be copied as a picture, a table or LaTeX.
+// Tools for every table and chart: sorting, and copying as a picture, a table or LaTeX.
 (() => {
   const { $, make, copy } = window.spanwisePage;
 
@@ -25,7 +25,7 @@
     const rows = [...body.rows].map((row, place) => ({ row, place, key: value(row.cells[column]) }));
     rows.sort((x, y) => (x.key === null || y.key === null ? compared(x.key, y.key) : turn * compared(x.key, y.key)) || x.place - y.place);
     body.append(...rows.map(({ row }) => row));
-    // A bracket joins neighbours in the order of the scores, and says nothing in another.
+    // Brackets join neighbours in the order of scores, and are meaningless in any other order.
     table.classList.toggle("resorted", rows.some(({ place }, at) => place !== at));
   };
   const sortable = (table) => {
@@ -41,7 +41,7 @@
     }
   };
 
-  // ---- charts and tables can be taken along ---------------------------------------------------------
+  // ---- charts and tables can be copied --------------------------------------------------------------
   const picture = (svg) => {
     const copied = svg.cloneNode(true), style = getComputedStyle(document.documentElement);
     copied.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -53,7 +53,7 @@
     return copied.outerHTML.replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
   };
   const cells = (table) => [...table.rows].map((row) => [...row.cells].filter((cell) => !cell.matches(".track, .tie, .picks")).map((cell) => cell.textContent.trim().replace(/\s+/g, " ")));
-  // The marks of a chart say what they show: "Wrong label: +2.8 F1, 148 errors".
+  // The labels of marks hold their numbers: "Wrong label: +2.8 F1, 148 errors".
   const said = (chart) => [["mark", "value"], ...[...chart.querySelectorAll("svg [aria-label]")].map((mark) => {
     const [name, ...rest] = mark.getAttribute("aria-label").split(": ");
     return [name, rest.join(": ")];
@@ -97,7 +97,7 @@
     for (const card of root.querySelectorAll(".card")) copying(card);
   };
 
-  // ---- print everything: folds are opened, and closed again ------------------------------------------
+  // ---- print everything: open folded parts, and close them again afterwards ---------------------------
   let opened = [];
   addEventListener("beforeprint", () => {
     window.spanwisePage.fillIn(document, true);
@@ -107,12 +107,12 @@
   });
   addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
 
-  // ---- the signature: the usual settings are left out until they are asked for ------------------------
+  // ---- the signature: short by default, without the usual settings ------------------------------------
   $("long")?.addEventListener("click", (event) => {
     const long = $("signature").hidden;
     $("signature").hidden = !long;
     $("short").hidden = long;
-    event.target.textContent = long ? "Short signature" : "Whole signature";
+    event.target.textContent = long ? "Short signature" : "Full signature";
   });
   window.spanwisePage.data.then(() => window.spanwiseTools(document));
 })();

@@ -143,7 +143,7 @@ def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
     else:
         part = words.path_title(finding.path).rsplit(", ", 1)[0]
         score = words.SCORES.get(finding.score or "", finding.score)
-        strong = f"The lead over {other} comes most from {part}:"
+        strong = f"The lead over {other} comes mostly from {part}:"
         rest = f"{words.signed(finding.value)} {score} there."
     if finding.loses:
         part = words.path_title(finding.loses).rsplit(", ", 1)[0]

@@ -1,5 +1,5 @@
 "use strict";
-// Conditions on mentions, as `spanwise errors --where` takes them: label=MISC & entity_length>=3.
+// Conditions on mentions, in the syntax of `spanwise errors --where`: label=MISC & entity_length>=3.
 window.spanwiseWhere = (text, data) => {
   const held = [];
   const plain = text.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => `\u0000${held.push(quoted.slice(1, -1).replace(/\\(.)/g, "$1")) - 1}\u0000`);
@@ -22,7 +22,7 @@ window.spanwiseWhere = (text, data) => {
   });
   const unspaced = (value) => value.replace(/\s/g, "");
   const ordered = { ">=": (a, b) => a >= b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, "<": (a, b) => a < b };
-  // Whether all mentions of a bucket meet a comparison, or none; null where the bucket cannot tell.
+  // Whether all mentions of a bucket (or none) meet a comparison; null if the bucket cannot tell.
   const bucketHolds = (row, place, one) => {
     const [low, high, special] = row.bounds[place];
     if (one.operator === "=") {
