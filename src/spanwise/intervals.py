@@ -1,4 +1,4 @@
-"""The uncertainty of scores and differences: the jackknife over units."""
+"""Standard errors and intervals of scores and differences, from the jackknife over units."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from spanwise.counts import joint_numbers
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE
 
-FEW_UNITS = 20  # a cell in fewer units than this is marked
-NO_SPREAD = 1e-12  # a standard error below it counts as 0
-BLOCK = 2_000_000  # jackknife values that are held at once
-# Degrees of freedom up to which Student's distribution is summed term by term: for many values, for one.
+FEW_UNITS = 20  # cells in fewer units than this are marked
+NO_SPREAD = 1e-12  # standard errors below this count as 0
+BLOCK = 2_000_000  # jackknife values in memory at once
+# Degrees of freedom up to which Student's distribution is summed term by term: quantiles, p-values.
 SERIES, LONG_SERIES = 60, 5000
-NEWTON = 6  # steps from Cornish and Fisher's expansion to Student's quantile
+NEWTON = 6  # Newton steps from Cornish and Fisher's expansion to Student's quantile
 
 
 class Jackknife(Struct, frozen=True, eq=False):
-    """One score of several cells, the units that hold each cell, and its delete-one standard error."""
+    """One score of several cells, the number of units that hold each cell, and delete-one standard errors."""
 
     value: Floats
     size: Floats  # mentions: the denominator
     units: Ints
     error: Floats  # NaN where fewer than two units hold the cell
-    freedom: Floats  # degrees of freedom: units less one, where there is one run
+    freedom: Floats  # degrees of freedom: units minus one, if there is one run
 
     def interval(self, confidence: float = CONFIDENCE, *, critical: float | None = None) -> Floats:
-        """Low and high of each cell (cells × 2): logit-t, and Wilson's interval with t at the edge.
+        """The interval of each cell (cells × 2): logit-t, or Wilson's interval with t at the edges.
 
-        `logit F ± t·SE / (F(1−F))`, t with one degree of freedom fewer than units hold the cell.
-        Where F is 0 or 1, or nothing varies, Wilson's interval with t, so that none is a point.
+        `logit F ± t·SE / (F(1−F))`, where t has one degree of freedom fewer than units hold the cell.
+        Where F is 0 or 1, or does not vary, Wilson's interval with t, so that no interval is a point.
         NaN where fewer than two units hold the cell, or the score is undefined.
 
         Args:
-            critical: taken in place of t, for an interval that holds for many cells at once.
+            critical: used in place of t, for intervals that hold for many cells simultaneously.
 
         Examples:
             >>> ten = Jackknife(np.array([0.8]), np.array([50.0]), np.array([10]), np.array([0.04]),
@@ -57,8 +57,8 @@ class Jackknife(Struct, frozen=True, eq=False):
         odds = np.log(f / (1 - f))
         logit = np.stack([_expit(odds - reach), _expit(odds + reach)], axis=-1)
         bounds = np.where(inside[..., None], logit, wilson(np.clip(value, 0.0, 1.0), self.size, t))
-        known = (self.units > 1) & ~np.isnan(value)
-        return np.where(known[..., None], bounds, np.nan)
+        defined = (self.units > 1) & ~np.isnan(value)
+        return np.where(defined[..., None], bounds, np.nan)
 
 
 def _expit(odds: Floats) -> Floats:
@@ -66,36 +66,36 @@ def _expit(odds: Floats) -> Floats:
 
 
 def wilson(share: npt.ArrayLike, size: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
-    """Wilson's interval of a share of `size`, with t in place of the normal quantile (… × 2).
+    """Wilson's interval for a proportion of `size`, with t in place of the normal quantile (… × 2).
 
     Examples:
         >>> wilson(1.0, 20, 1.96).round(3).tolist()
         [0.839, 1.0]
     """
-    f, n, t = (np.asarray(one, np.float64) for one in (share, size, t))
+    f, n, t = (np.asarray(value, np.float64) for value in (share, size, t))
     inverse = ratio(1.0, n)
     below = 1 + t * t * inverse
     centre = (f + t * t * inverse / 2) / below
     half = t * np.sqrt(f * (1 - f) * inverse + (t * inverse / 2) ** 2) / below
-    # At 0 and 1 one end is the share itself; rounding must not move it.
+    # At 0 and 1 one end is the proportion itself, which rounding must not move.
     low = np.where(f <= 0, 0.0, np.maximum(centre - half, 0.0))
     return np.stack([low, np.where(f >= 1, 1.0, np.minimum(centre + half, 1.0))], axis=-1)
 
 
 def jackknife(*runs: Measure) -> dict[str, Jackknife]:
-    """Every score of a measure with its standard error, by the name of the score (one entry per cell).
+    """Each score of a measure with its standard errors (one entry per cell), by score name.
 
     `SE² = (n−1)/n · Σ(F₋ᵢ − mean)²` over the n units that hold the cell, F₋ᵢ the score without unit i.
-    Units with equal counts have equal values, so that each distinct row is left out once. Of several
-    runs it is the mean over runs, and s²/R is added to the variance (s² over the R runs, ddof 1).
+    Units with equal counts have equal values, so each distinct row is left out only once. With several
+    runs the score is the mean over runs, and s²/R is added to the variance (s² over the R runs, ddof 1).
 
     Examples:
         >>> from spanwise.counts import Counts
         >>> from spanwise.scores import MeasureKey
         >>> counts = Counts.of_matrix(["A"], ["gold", "predicted", "correct"],
         ...     np.array([[1, 1, 1], [1, 1, 0], [2, 2, 2]]))
-        >>> found = jackknife(Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),)))["f1"]
-        >>> found.value.tolist(), found.units.tolist(), found.error.round(4).tolist()
+        >>> f1 = jackknife(Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),)))["f1"]
+        >>> f1.value.tolist(), f1.units.tolist(), f1.error.round(4).tolist()
         ([0.75], [3], [0.294])
     """
     values = [run.values() for run in runs]
@@ -105,14 +105,17 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
             sums[name].add(deviation[None], held[None], times)
     sizes = [run.sizes(run.counts.total.astype(np.float64)) for run in runs]
     results = {}
-    for name, one in sums.items():
-        units = one.units([0], [0])[0]
-        error, freedom = one.error([0], [0], against=False)[0], np.maximum(units - 1, 0).astype(np.float64)
+    for name, pair_sums in sums.items():
+        units = pair_sums.units([0], [0])[0]
+        error, freedom = (
+            pair_sums.error([0], [0], against=False)[0],
+            np.maximum(units - 1, 0).astype(np.float64),
+        )
         of_runs = np.stack([run[name] for run in values])
         if len(runs) > 1:
             variance, freedom = satterthwaite([(error**2, freedom), _variance_of_mean(of_runs)])
             error = np.sqrt(variance)
-        size = np.mean([np.broadcast_to(one_run[name], units.shape) for one_run in sizes], axis=0)
+        size = np.mean([np.broadcast_to(run_sizes[name], units.shape) for run_sizes in sizes], axis=0)
         results[name] = Jackknife(of_runs.mean(axis=0), size, units, error, freedom)
     return results
 
@@ -120,7 +123,7 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
 def _mean_deviations(
     runs: Sequence[Measure], blocks: Sequence[Floats], only: Sequence[str] = ()
 ) -> dict[str, tuple[Floats, Bools]]:
-    """The deviations of each score's mean over runs, and whether a unit holds the cell for any of them."""
+    """The deviations of each score's mean over runs, and whether a unit holds the cell in any run."""
     deviations = [_deviations(run, rows, only) for run, rows in zip(runs, blocks, strict=True)]
     if len(deviations) == 1:
         return deviations[0]
@@ -134,10 +137,10 @@ def _mean_deviations(
 
 
 def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dict[str, tuple[Floats, Bools]]:
-    """F₋ᵢ − F of every score when a unit with these counts is left out, and whether it holds the cell.
+    """F₋ᵢ − F of every score if a unit with these counts is left out, and whether the unit holds the cell.
 
-    Both are rows × cells; a unit that does not hold a cell, and a score that is undefined without
-    it, deviate by 0.
+    Both are rows × cells. The deviation is 0 if the unit does not hold the cell, or if the score is
+    undefined without it.
     """
     whole = measure.values(only)
     without = measure.score(measure.counts.total.astype(np.float64) - rows, only)
@@ -155,15 +158,15 @@ def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dic
 
 
 class Differences(Struct, frozen=True, eq=False):
-    """First minus second of one score over pairs of systems (pairs × cells), and how far it may be off."""
+    """First minus second of one score for pairs of systems (pairs × cells), with standard errors."""
 
     value: Floats
-    units: Ints  # that hold the cell for one of the two systems or both
+    units: Ints  # that hold the cell for at least one of the two systems
     error: Floats
     freedom: Floats
 
     def interval(self, confidence: float = CONFIDENCE) -> Floats:
-        """`difference ± t·SE` (pairs × cells × 2); NaN where nothing varies but the difference is not 0."""
+        """`difference ± t·SE` (pairs × cells × 2); NaN where SE is 0 but the difference is not."""
         still = (self.error < NO_SPREAD) & (np.abs(self.value) > NO_SPREAD)
         reach = (
             np.where(still, np.nan, t_quantile(np.where(still, np.nan, self.freedom), confidence))
@@ -173,7 +176,7 @@ class Differences(Struct, frozen=True, eq=False):
         return np.stack([self.value - reach, self.value + reach], axis=-1)
 
     def at(self, cells: Sequence[int], number: int) -> Differences:
-        """The same differences at these places of this many cells; the others are NaN and held by no unit."""
+        """The same differences at positions `cells` of `number` cells; the others are NaN, with no units."""
         value, error, freedom = (np.full((len(self.value), number), np.nan) for _ in range(3))
         units = np.zeros((len(self.value), number), dtype=np.int64)
         for wide, own in (
@@ -186,7 +189,7 @@ class Differences(Struct, frozen=True, eq=False):
         return Differences(value, units, error, freedom)
 
     def p(self) -> Floats:
-        """The two-sided p-value of the t-test against no difference; NaN where nothing varies."""
+        """The two-sided p-value of the t-test against no difference; NaN where SE is 0."""
         return t_p(ratio(self.value, np.where(self.error < NO_SPREAD, 0.0, self.error)), self.freedom)
 
 
@@ -198,15 +201,15 @@ def differences(
     shared_seeds: bool = False,
     cells: Sequence[int] | None = None,
 ) -> dict[str, Differences]:
-    """The difference of every tested score between systems, each the mean over its runs.
+    """The difference between systems in every tested score, averaged over the runs of each system.
 
-    The variance is the jackknife's over units of the difference of means over runs. With `over_runs`
-    training varies as well: s²/R of each system is added (s² over its R runs, ddof 1) and degrees of
-    freedom are Satterthwaite's; runs with `shared_seeds` are differenced first, in their order.
+    The variance is that of the jackknife over units. With `over_runs` the variance due to training is
+    included: s²/R of each system is added (s² over its R runs, ddof 1), with Satterthwaite's degrees of
+    freedom; runs with `shared_seeds` are differenced first, in their order.
 
     Args:
-        systems: the runs of each system: the same measure with the same cells.
-        cells: the cells to look at, of a measure that scores each of them by itself; others are NaN.
+        systems: the runs of each system, all of the same measure with the same cells.
+        cells: the cells to compute, for a measure that scores each cell on its own; others are NaN.
     """
     first = systems[0][0]
     tables = [run for runs in systems for run in runs]
@@ -220,25 +223,25 @@ def differences(
             _mean_deviations(runs, blocks[begin:end], first.tested)
             for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
         ]
-        for name, one in sums.items():
-            one.add(
+        for name, pair_sums in sums.items():
+            pair_sums.add(
                 np.stack([part[name][0] for part in results]),
                 np.stack([part[name][1] for part in results]),
                 times,
             )
     result = {}
-    for name, one in sums.items():
+    for name, pair_sums in sums.items():
         values = [np.stack([run.values((name,))[name] for run in runs]) for runs in systems]
         means = np.stack([of_runs.mean(axis=0) for of_runs in values])
-        units, error = one.units(a, b), one.error(a, b)
+        units, error = pair_sums.units(a, b), pair_sums.error(a, b)
         freedom = np.maximum(units - 1, 0).astype(np.float64)
         if over_runs:
             for at, pair in enumerate(pairs):
                 parts = [(error[at] ** 2, freedom[at]), *run_parts(values, pair, shared_seeds)]
                 variance, freedom[at] = satterthwaite(parts)
                 error[at] = np.sqrt(variance)
-        made = Differences(means[a] - means[b], units, error, freedom)
-        result[name] = made if cells is None else made.at(cells, len(first.paths))
+        difference = Differences(means[a] - means[b], units, error, freedom)
+        result[name] = difference if cells is None else difference.at(cells, len(first.paths))
     return result
 
 
@@ -258,11 +261,11 @@ def contrast(measure: Measure, score: str, first: int, second: int) -> Differenc
 def run_parts(
     values: Sequence[Floats], pair: tuple[int, int], shared_seeds: bool
 ) -> list[tuple[Floats, int]]:
-    """What training adds to the variance of a difference of means, and its degrees of freedom."""
-    one, other = (values[side] for side in pair)
-    if shared_seeds and len(one) == len(other):
-        return [_variance_of_mean(one - other)]
-    return [_variance_of_mean(one), _variance_of_mean(other)]
+    """The variance that training adds to a difference of means, with its degrees of freedom."""
+    first, second = (values[side] for side in pair)
+    if shared_seeds and len(first) == len(second):
+        return [_variance_of_mean(first - second)]
+    return [_variance_of_mean(first), _variance_of_mean(second)]
 
 
 def _variance_of_mean(values: Floats) -> tuple[Floats, int]:
@@ -272,7 +275,7 @@ def _variance_of_mean(values: Floats) -> tuple[Floats, int]:
 def _products(first: Floats, second: Floats) -> Floats:
     """Σ over rows of the products of two systems' values (systems × rows × cells): cells × systems × systems.
 
-    einsum, since BLAS sums in an order that depends on its threads.
+    Uses einsum, since BLAS sums in an order that depends on its threads.
     """
     systems, _, cells = first.shape
     result = np.empty((cells, systems, systems))
@@ -283,16 +286,16 @@ def _products(first: Floats, second: Floats) -> Floats:
 
 
 class _PairSums:
-    """Sums over units of the products of two systems' deviations, added up block by block."""
+    """Sums over units of the products of two systems' deviations, accumulated block by block."""
 
     def __init__(self) -> None:
         self.sum: Any = 0.0  # systems × cells
         self.product: Any = 0.0  # cells × systems × systems
-        self.neither: Any = 0.0  # cells × systems × systems: units that hold the cell for neither of two
+        self.neither: Any = 0.0  # cells × systems × systems: units that hold the cell for neither system
         self.number = 0
 
     def add(self, deviation: Floats, held: Bools, times: Ints) -> None:
-        """Add deviations and holding (systems × rows × cells) of rows that each stand for several units."""
+        """Add deviations, and which cells are held (systems × rows × cells), of rows of `times` units each."""
         weighted = deviation * times[:, None]
         self.sum = self.sum + weighted.sum(axis=1)
         self.product = self.product + _products(weighted, deviation)
@@ -301,11 +304,11 @@ class _PairSums:
         self.number += int(times.sum())
 
     def units(self, first: Sequence[int], second: Sequence[int]) -> Ints:
-        """How many units hold a cell for one of two systems or both (pairs × cells)."""
+        """How many units hold a cell for at least one of two systems (pairs × cells)."""
         return np.asarray(self.number - np.rint(self.neither[:, first, second].T), np.int64)
 
     def error(self, first: Sequence[int], second: Sequence[int], *, against: bool = True) -> Floats:
-        """The standard error of first minus second, or of the first alone (pairs × cells)."""
+        """The standard error of first minus second, or of the first if not `against` (pairs × cells)."""
         units = self.units(first, second)
         own = np.einsum("caa->ac", self.product)
         if not against:
@@ -316,19 +319,19 @@ class _PairSums:
 
 
 def _error(square: Floats, total: Floats, units: Ints) -> Floats:
-    """The jackknife's standard error from Σd², Σd and the number of units; NaN with fewer than two."""
+    """The jackknife standard error from Σd², Σd and the number of units; NaN with fewer than two units."""
     number = units.astype(np.float64)
     spread = np.maximum(square - ratio(total**2, number), 0.0)
-    spread = np.where(spread < 1e-13 * square, 0.0, spread)  # what is left of equal squares is rounding
+    spread = np.where(spread < 1e-13 * square, 0.0, spread)  # the remainder is rounding error
     return np.where(number > 1, np.sqrt(spread * ratio(number - 1, number)), np.nan)
 
 
 def _joint_blocks(
-    tables: Sequence[Measure], looked_at: Sequence[int] | None = None
+    tables: Sequence[Measure], selected: Sequence[int] | None = None
 ) -> Iterator[tuple[list[Floats], Ints]]:
     """Combinations of the tables' distinct rows (one array per table), and how many units have each.
 
-    With `looked_at` the arrays hold only those cells; rows are the same, so sums have the same bits.
+    With `selected` the arrays have only those cells; rows stay the same, so sums have the same bits.
     """
     counts = [table.counts for table in tables]
     cells, columns = len(counts[0].cells), len(counts[0].columns)
@@ -337,13 +340,13 @@ def _joint_blocks(
     else:
         distinct, times = joint_numbers(counts)
     step = max(1, BLOCK // max(cells * columns * len(tables), 1))
-    held = [count.rows if looked_at is None else count.of_cells(looked_at).rows for count in counts]
+    cell_rows = [count.rows if selected is None else count.of_cells(selected).rows for count in counts]
     for at in range(0, max(len(distinct), 1), step):
         chosen = distinct[at : at + step]
         yield (
             [
                 rows[chosen[:, index]].astype(np.float64).reshape(len(chosen), -1, columns)
-                for index, rows in enumerate(held)
+                for index, rows in enumerate(cell_rows)
             ],
             times[at : at + step],
         )
@@ -353,19 +356,19 @@ def _joint_blocks(
 
 
 def t_quantile(freedom: npt.ArrayLike, confidence: float = CONFIDENCE) -> Floats:
-    """The two-sided quantile of Student's t: it lies within ± this value with that probability.
+    """The two-sided quantile of Student's t, which lies within ± this value with the given probability.
 
-    Without SciPy, since every interval needs it and SciPy takes longer to load than most
-    evaluations; NaN below one degree of freedom.
+    NaN below one degree of freedom. Computed without SciPy, since every interval needs it and SciPy
+    takes longer to load than most evaluations.
 
     Examples:
         >>> t_quantile([1, 10, 100]).round(3).tolist()
         [12.706, 2.228, 1.984]
     """
-    wanted = np.asarray(freedom, np.float64)
-    known, number = np.unique(wanted, return_inverse=True)
-    values = [_t_quantile(float(one), confidence) for one in known]
-    return np.asarray(np.array(values)[number.reshape(-1)].reshape(wanted.shape))
+    requested = np.asarray(freedom, np.float64)
+    distinct, number = np.unique(requested, return_inverse=True)
+    values = [_t_quantile(float(value), confidence) for value in distinct]
+    return np.asarray(np.array(values)[number.reshape(-1)].reshape(requested.shape))
 
 
 @lru_cache(maxsize=4096)
@@ -376,7 +379,7 @@ def _t_quantile(freedom: float, confidence: float) -> float:
         return tan(pi * confidence / 2)
     if freedom == 2:
         return confidence * sqrt(2 / (1 - confidence * confidence))
-    from statistics import NormalDist  # slow to import, and tables of totals do not need it
+    from statistics import NormalDist  # slow to import, and not needed for totals
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
@@ -394,7 +397,7 @@ def _t_quantile(freedom: float, confidence: float) -> float:
 
         return float(special.stdtrit(freedom, (1 + confidence) / 2))
     scale = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(pi * freedom)
-    for _ in range(NEWTON):  # from a start that is close already
+    for _ in range(NEWTON):  # the starting value is already close
         density = scale * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
         t -= (_t_within(t, int(freedom)) - confidence) / (2 * density)
     return t
@@ -414,7 +417,7 @@ def _t_within(t: float, freedom: int) -> float:
 def _t_beyond(t: float, freedom: int) -> float:
     """P(|T| > t) of Student's T with thousands of degrees of freedom: Hill's normal deviate of the same tail.
 
-    Hill (1970), Algorithm 395; beyond 5,000 degrees of freedom the terms left out are below rounding.
+    Hill (1970), Algorithm 395; beyond 5,000 degrees of freedom the omitted terms are below rounding error.
     """
     a = freedom - 0.5
     b = 48 * a * a
@@ -433,11 +436,15 @@ def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
         0.05
     """
     t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
-    if t.size == 1 and freedom.size == 1 and not float(freedom.reshape(-1)[0]) % 1:  # no need to load SciPy
-        one, of = abs(float(t.reshape(-1)[0])), int(freedom.reshape(-1)[0])
-        if of > 0:
-            p = max(0.0, 1 - _t_within(one, of)) if of <= LONG_SERIES else _t_beyond(one, of)
-            return np.full(t.shape, p if one == one else np.nan)
+    if t.size == 1 and freedom.size == 1 and not float(freedom.reshape(-1)[0]) % 1:  # SciPy is not needed
+        statistic, degrees = abs(float(t.reshape(-1)[0])), int(freedom.reshape(-1)[0])
+        if degrees > 0:
+            p = (
+                max(0.0, 1 - _t_within(statistic, degrees))
+                if degrees <= LONG_SERIES
+                else _t_beyond(statistic, degrees)
+            )
+            return np.full(t.shape, p if statistic == statistic else np.nan)
     from scipy import special
 
     return np.asarray(2 * special.stdtr(freedom, -np.abs(t)))
@@ -446,7 +453,7 @@ def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
 def satterthwaite(parts: Sequence[tuple[Any, Any]]) -> tuple[Floats, Floats]:
     """The sum of several variances, each with its degrees of freedom, and the degrees of freedom of the sum.
 
-    `(Σv)² / Σ(v² / freedom)`; a part of 0 is ignored, and if there is no other the result is NaN.
+    `(Σv)² / Σ(v² / freedom)`; variances of 0 are ignored, and the result is NaN if all are 0.
 
     Examples:
         >>> variance, freedom = satterthwaite([(1.0, 9), (1.0, 4)])

@@ -1,4 +1,4 @@
-"""Tests over tables of scores, and corrections for many of them."""
+"""Statistical tests on tables of scores, and corrections for multiple tests."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from spanwise.errors import ChoiceError, unknown
 from spanwise.settings import CORRECTION
 
 LEVEL = 0.05
-SPEARMAN_EXACT = 9  # buckets; 9! = 362,880 orders are looked at one by one
-FRIEDMAN_EXACT = 200_000  # sums of ranks that are looked at for each block while all orders are counted
-WILCOXON_EXACT = 25  # pairs; the sums of signed ranks are counted up to here
+SPEARMAN_EXACT = 9  # pairs up to which all 9! = 362,880 orders are enumerated
+FRIEDMAN_EXACT = 200_000  # the most rank sums that are enumerated per block
+WILCOXON_EXACT = 25  # pairs up to which all sums of signed ranks are counted
 
 
 def p_value(p: float | UnsetType | None) -> str:
-    """A p-value in words, with three decimals at most.
+    """A p-value for display, with at most three decimals.
 
     Examples:
         >>> p_value(0.0004), p_value(0.0312), p_value(0.25), p_value(1.0), p_value(None)
@@ -37,7 +37,7 @@ def p_value(p: float | UnsetType | None) -> str:
 
 
 def said_p(p: float | None) -> str:
-    """A p-value within a sentence.
+    """A p-value as part of a sentence.
 
     Examples:
         >>> said_p(0.0004), said_p(0.0312)
@@ -48,13 +48,13 @@ def said_p(p: float | None) -> str:
 
 
 class Test(Struct, frozen=True):
-    """The outcome of a test, how its p-value was computed, and the smallest p-value it could have reached.
+    """The result of a test, how its p-value was computed, and the smallest p-value it could have reached.
 
-    `size` is the number of blocks, pairs or buckets that took part. `note` is not empty
-    where the test is undefined or cannot reach its level on so few of them.
+    `size` is the number of blocks, pairs or buckets that were used. `note` explains a test that is
+    undefined, or that cannot reach its level because these are too few.
     """
 
-    __test__ = False  # not a test case, whatever pytest thinks of its name
+    __test__ = False  # tells pytest that this class is not a test case
 
     statistic: float
     p: float
@@ -64,7 +64,7 @@ class Test(Struct, frozen=True):
     note: str = ""
 
     def to_dict(self, size: str = "size") -> dict[str, Any]:
-        """The test as plain values, undefined ones None; `size` names what was counted."""
+        """The test as plain values, with None for undefined ones; `size` is the key of the size."""
         return {
             "statistic": plain(self.statistic),
             "p": plain(self.p),
@@ -89,7 +89,7 @@ def _pairs(first: Iterable[object], second: Iterable[object]) -> tuple[Floats, F
     x, y = np.array(list(first), np.float64), np.array(list(second), np.float64)
     if x.shape != y.shape:
         raise ChoiceError(
-            f"a paired test needs as many values on both sides, not {x.size} and {y.size}.\n"
+            f"a paired test needs the same number of values on both sides, not {x.size} and {y.size}.\n"
             "Give one value of each side for every pair."
         )
     defined = ~(np.isnan(x) | np.isnan(y))
@@ -129,19 +129,19 @@ def rank_correlation(first: Iterable[object], second: Iterable[object]) -> float
 
 
 def _centred(values: Floats) -> Ints:
-    """Twice the ranks, less their mean: whole numbers, so that sums of products compare exactly."""
+    """Twice the centred ranks: whole numbers, so that sums of products compare exactly."""
     return np.asarray(np.rint(2 * ranks(values)) - (values.size + 1), np.int64)
 
 
 def spearman(first: Iterable[object], second: Iterable[object], *, level: float = LEVEL) -> Test:
     """Spearman's rank correlation and its two-sided p-value.
 
-    Up to nine pairs p is the share of all orders of one side (ties as they are) whose
-    |ρ| is at least the one seen; beyond, SciPy's from the t distribution.
+    With up to nine pairs, p is the share of all orders of one side (ties kept) whose |ρ| is at
+    least the observed one; with more, it is SciPy's p-value from the t distribution.
 
     Examples:
-        >>> found = spearman([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4])
-        >>> found.statistic, round(found.p, 3), found.note
+        >>> test = spearman([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4])
+        >>> test.statistic, round(test.p, 3), test.note
         (1.0, 0.083, 'cannot reach p < 0.05: on 4 values p is at least 0.0833')
     """
     x, y = _pairs(first, second)
@@ -161,7 +161,7 @@ def spearman(first: Iterable[object], second: Iterable[object], *, level: float 
 @lru_cache(maxsize=SPEARMAN_EXACT)
 def _orders(size: int) -> Small:
     orders = np.zeros((1, 1), np.int8)
-    for number in range(1, size):  # the next number is put in every place of every order of those before it
+    for number in range(1, size):  # insert the next number at every position of every order so far
         orders = np.concatenate([np.insert(orders, at, number, axis=1) for at in range(number + 1)])
     orders.flags.writeable = False
     return orders
@@ -177,16 +177,16 @@ def friedman(
     exact: bool = True,
     of: str = "bucket",
 ) -> Test:
-    """Friedman's test that the columns (buckets, systems) score alike, over rows (blocks).
+    """Friedman's test of whether the columns (buckets, systems) score alike over rows (blocks).
 
-    In small designs p counts all orders of the ranks within every block (ties as they are); in
-    larger ones, and unless `exact`, it comes from χ². Every block must be defined throughout;
-    `complete_blocks` chooses those that are. Undefined with fewer than three
-    columns, without a block, or where every block is constant. `of` names a column in messages.
+    In small designs p is counted over all orders of the ranks within each block (ties kept); in
+    larger ones, or if not `exact`, it comes from χ². All scores of a block must be defined;
+    `complete_blocks` selects such blocks. The test is undefined with fewer than three columns,
+    without blocks, or if every block is constant. `of` is what messages call a column.
 
     Examples:
-        >>> found = friedman([[1, 2, 3], [1, 3, 2], [1, 2, 3], [1, 2, 3]])
-        >>> found.statistic, round(found.p, 3), found.size
+        >>> test = friedman([[1, 2, 3], [1, 3, 2], [1, 2, 3], [1, 2, 3]])
+        >>> test.statistic, round(test.p, 3), test.size
         (6.5, 0.042, 4)
     """
     table = np.asarray(blocks, np.float64)
@@ -202,7 +202,7 @@ def friedman(
         )
     from scipy import stats
 
-    # The sums of squares as SciPy has them, but from ranks of all rows at once.
+    # The same sums of squares as in SciPy, but from the ranks of all rows at once.
     ranked = np.array([ranks(row) for row in table])
     ties = sum(int(n) ** 3 - int(n) for row in table for n in np.unique(row, return_counts=True)[1])
     correction = 1 - ties / (columns * (columns * columns - 1) * rows)
@@ -210,31 +210,29 @@ def friedman(
         return _undefined(rows, "all scores of every block are equal")
     total = float((ranked.sum(axis=0) ** 2).sum())
     statistic = (12 / (columns * rows * (columns + 1)) * total - 3 * rows * (columns + 1)) / correction
-    what = f"{rows} block{'s'[: rows > 1]} of {columns} {of}s"
+    design = f"{rows} block{'s'[: rows > 1]} of {columns} {of}s"
     counted = _rank_sums(ranked) if exact else None
     if counted is not None:
         squares, ways = counted
-        reached = [
-            float(ways[squares >= bound - 1e-9].sum() / ways.sum()) for bound in (total, squares.max())
-        ]
-        return Test(statistic, reached[0], rows, "exact", reached[1], _floor_note(reached[1], level, what))
+        shares = [float(ways[squares >= bound - 1e-9].sum() / ways.sum()) for bound in (total, squares.max())]
+        return Test(statistic, shares[0], rows, "exact", shares[1], _floor_note(shares[1], level, design))
     least = float(stats.chi2.sf(rows * (columns - 1), columns - 1))
-    note = _floor_note(least, level, what)
+    note = _floor_note(least, level, design)
     return Test(statistic, float(stats.chi2.sf(statistic, columns - 1)), rows, "chi-square", least, note)
 
 
 def _rank_sums(ranked: Floats) -> tuple[Floats, Floats] | None:
-    """Σ(sum of a column's ranks)² of all orders within blocks, and the ways to each; None: too many."""
+    """Σ(rank sum of a column)² for all orders within blocks, and the ways to reach each; None: too many."""
     columns = ranked.shape[1]
     if columns > 6:
         return None
     orders = _orders(columns)
-    sums, ways = np.rint(2 * ranked[:1]), np.ones(1)  # the first block may keep its order
+    sums, ways = np.rint(2 * ranked[:1]), np.ones(1)  # by symmetry the first block can keep its order
     for row in np.rint(2 * ranked[1:]):
         if len(sums) * len(orders) > FRIEDMAN_EXACT:
             return None
         every = (sums[:, None] + row[orders][None]).reshape(-1, columns)
-        # Which column has which sum does not matter, so sums are kept in ascending order.
+        # It does not matter which column has which sum, so sums are stored in ascending order.
         sums, number = np.unique(np.sort(every, axis=1), axis=0, return_inverse=True)
         ways = np.asarray(np.bincount(number.reshape(-1), np.repeat(ways, len(orders))), np.float64)
     return (sums**2).sum(axis=1) / 4, ways
@@ -243,10 +241,10 @@ def _rank_sums(ranked: Floats) -> tuple[Floats, Floats] | None:
 def complete_blocks(
     blocks: Iterable[tuple[str, Sequence[float]]],
 ) -> tuple[list[list[float]], list[str]]:
-    """The blocks that Friedman's test can take, and the names of those left out.
+    """The blocks that Friedman's test can use, and the names of those left out.
 
-    Taken are blocks in which every bucket is defined, all with equally many buckets:
-    the number that most of them have, the larger one where two are as common.
+    A block is used if every bucket is defined and it has the most common number of buckets (the larger
+    number if two are equally common).
 
     Examples:
         >>> complete_blocks([("a", [1.0, 2.0]), ("b", [1.0]), ("c", [float("nan"), 1.0])])
@@ -266,17 +264,17 @@ def complete_blocks(
 def wilcoxon(first: Iterable[object], second: Iterable[object], *, level: float = LEVEL) -> Test:
     """Wilcoxon's signed-rank test of paired scores, two-sided; zero differences are dropped.
 
-    The statistic is the smaller of the two sums of signed ranks. Up to 25 pairs p counts
-    all ways to sign the ranks (ties as they are); beyond, SciPy's normal approximation.
+    The statistic is the smaller of the two sums of signed ranks. With up to 25 pairs, p is counted
+    over all ways to sign the ranks (ties kept); with more, it is SciPy's normal approximation.
 
     Examples:
-        >>> found = wilcoxon([1, 2, 3, 4, 5.5], [0, 0, 0, 0, 0])
-        >>> found.statistic, found.p, found.note
+        >>> test = wilcoxon([1, 2, 3, 4, 5.5], [0, 0, 0, 0, 0])
+        >>> test.statistic, test.p, test.note
         (0.0, 0.0625, 'cannot reach p < 0.05: on 5 pairs p is at least 0.0625')
     """
     x, y = _pairs(first, second)
     difference = x - y
-    # Scores that agree to the last bits are equal: 0.3 - 0.1 is the same difference as 0.2 - 0.
+    # Rounding must not break ties: 0.3 - 0.1 is the same difference as 0.2 - 0.
     difference = np.round(difference, 12)
     difference = difference[difference != 0]
     size = difference.size
@@ -298,7 +296,7 @@ def wilcoxon(first: Iterable[object], second: Iterable[object], *, level: float 
 
 
 def _ways(doubled: Sequence[int]) -> Ints:
-    """How many of all choices of signs give each sum of positive (doubled) ranks."""
+    """How many choices of signs give each sum of positive (doubled) ranks."""
     ways = np.zeros(sum(doubled) + 1, np.int64)
     ways[0] = 1
     for rank in doubled:
@@ -326,10 +324,10 @@ def sign_test(wins: int, losses: int, *, level: float = LEVEL) -> Test:
 
 
 def holm(p_values: object) -> Floats:
-    """Holm's step-down correction: the family-wise error stays at the level; NaN stays and does not count.
+    """Holm's step-down correction, which controls the family-wise error rate; NaN is kept and not counted.
 
-    The k-th smallest of m p-values is multiplied by m − k + 1, then made no smaller than
-    those before it, and at most 1.
+    The k-th smallest of m p-values is multiplied by m − k + 1, then raised to at least those
+    before it, and capped at 1.
 
     Examples:
         >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
@@ -343,11 +341,11 @@ def holm(p_values: object) -> Floats:
 
 
 def bh(p_values: object) -> Floats:
-    """Benjamini and Hochberg's step-up correction of the false discovery rate; NaN stays and does not count.
+    """Benjamini and Hochberg's control of the false discovery rate; NaN is kept and not counted.
 
-    The k-th smallest of m p-values is multiplied by m / k, then made no larger than those
-    after it, and at most 1. The numbers of `scipy.stats.false_discovery_control`, which knows no NaN and
-    whose import takes longer than most evaluations.
+    The k-th smallest of m p-values is multiplied by m / k, then lowered to at most those after it,
+    and capped at 1. The result is that of `scipy.stats.false_discovery_control`, which does not
+    support NaN and takes longer to import than most evaluations.
 
     Examples:
         >>> bh([0.01, 0.04, 0.03]).round(2).tolist()
@@ -362,8 +360,8 @@ def bh(p_values: object) -> Floats:
 
 
 def _corrected(p_values: object, steps: Any) -> Floats:
-    result = np.array(p_values, np.float64, order="C")  # columns chosen by a mask lie in Fortran's order
-    flat = result.reshape(-1)  # a view, only of arrays in C's order
+    result = np.array(p_values, np.float64, order="C")  # columns selected by a mask are in Fortran order
+    flat = result.reshape(-1)  # a view, since the array is in C order
     defined = np.flatnonzero(~np.isnan(flat))
     if defined.size:
         order = defined[np.argsort(flat[defined], kind="stable")]
@@ -372,7 +370,7 @@ def _corrected(p_values: object, steps: Any) -> Floats:
 
 
 def levels(p_values: object, level: float = LEVEL, correction: str = CORRECTION) -> Floats:
-    """The level that each of these p-values is itself held against under a correction; NaN stays.
+    """The level that each uncorrected p-value is compared with under a correction; NaN is kept.
 
     Examples:
         >>> levels([0.01, 0.04, 0.03]).round(4).tolist()
@@ -391,7 +389,7 @@ def levels(p_values: object, level: float = LEVEL, correction: str = CORRECTION)
 def fisher(p_values: Iterable[float]) -> float:
     """Fisher's combination of independent p-values: −2 Σ ln p is χ² with two degrees of freedom each.
 
-    Undefined ones are ignored; NaN where none is left.
+    Undefined p-values are ignored; the result is NaN if none is left.
 
     Examples:
         >>> round(fisher([0.05, 0.05]), 4)
@@ -406,49 +404,49 @@ def fisher(p_values: Iterable[float]) -> float:
 
 
 class ExpectedLosses(Struct, frozen=True, eq=False):
-    """What the overall share of losses makes us expect of the items in each slice.
+    """The losses to expect in each slice, given the overall share of losses.
 
     `r = (K_dS − p·N_dS) − (n_S / n)(K_d − p·N_d)`, where K are losses, N items, and p is the share of
     losses among all items. Over all units r adds up to the slice's losses beyond p · n_S. It is linear in
-    the counts, so that sums over units with any signs give the sums of r.
+    the counts, so r can be computed from sums over units, whatever their signs.
     """
 
-    share: Floats
-    part: Floats  # of all items, in each slice
+    share: Floats  # of losses among all items
+    part: Floats  # of all items that are in each slice
 
     @classmethod
     def of(cls, items: object, all_losses: object, all_items: object) -> ExpectedLosses:
-        """From totals over all units: the items of each slice, all losses and all items."""
-        held_by_all = np.asarray(all_items, np.float64)
-        return cls(ratio(all_losses, held_by_all), ratio(items, held_by_all))
+        """Compute them from totals over all units: the items of each slice, all losses and all items."""
+        item_total = np.asarray(all_items, np.float64)
+        return cls(ratio(all_losses, item_total), ratio(items, item_total))
 
     def excess(self, losses: Floats, items: Floats, all_losses: Floats, all_items: Floats) -> Floats:
-        """By how much losses in slices (… × slices) exceed what is expected."""
+        """By how much the losses in slices (… × slices) exceed the expected ones."""
         return np.asarray((losses - self.share * items) - (all_losses - self.share * all_items) * self.part)
 
 
 def excess_losses(losses: object, items: object, all_losses: object, all_items: object) -> Floats:
-    """By how much each unit's losses in each slice exceed what the overall share of losses lets expect.
+    """By how much each unit's losses in each slice exceed those expected from the overall share.
 
     Args:
         losses, items: units × slices.
-        all_losses, all_items: of each unit, whether or not in a slice.
+        all_losses, all_items: one value per unit, inside and outside of slices.
 
     Examples:
         >>> excess_losses([[2], [0]], [[2], [2]], [2, 1], [4, 4]).round(3).tolist()
         [[1.0], [-0.5]]
     """
-    lost, held = np.asarray(losses, np.float64), np.asarray(items, np.float64)
-    lost_by_all, held_by_all = np.asarray(all_losses, np.float64), np.asarray(all_items, np.float64)
-    expected = ExpectedLosses.of(held.sum(axis=0), lost_by_all.sum(), held_by_all.sum())
-    return expected.excess(lost, held, lost_by_all[:, None], held_by_all[:, None])
+    slice_losses, slice_items = np.asarray(losses, np.float64), np.asarray(items, np.float64)
+    unit_losses, unit_items = np.asarray(all_losses, np.float64), np.asarray(all_items, np.float64)
+    expected = ExpectedLosses.of(slice_items.sum(axis=0), unit_losses.sum(), unit_items.sum())
+    return expected.excess(slice_losses, slice_items, unit_losses[:, None], unit_items[:, None])
 
 
 CORRECTIONS = {"holm": holm, "bh": bh}
 
 
 def correct(p_values: object, correction: str = CORRECTION) -> Floats:
-    """The p-values of one family, corrected as asked: "holm" or "bh"."""
+    """The p-values of one family, corrected by the given method: "holm" or "bh"."""
     if correction not in CORRECTIONS:
         raise unknown("correction", correction, CORRECTIONS)
     return CORRECTIONS[correction](p_values)

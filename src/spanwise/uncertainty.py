@@ -1,4 +1,4 @@
-"""Random swaps and sign flips over units, from a seed; the only module that draws random numbers."""
+"""Randomisation tests and resampling over units; the only module that draws random numbers."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ __all__ = [
 ]
 
 
-# ---- swaps: in units chosen at random two systems change sides -----------------------------------
-EXACT_UNITS = 16  # two systems that differ in at most this many units are swapped in all 2**16 ways
-MOST_SHUFFLES = 100_000  # of a test that is still undecided
-UNDECIDED = 3.0  # Monte-Carlo standard errors
-# Random bits, one per unit and shuffle, and scores, one per hypothesis and shuffle, that are held at once.
+# ---- swaps: in randomly chosen units, two systems change sides -----------------------------------
+EXACT_UNITS = 16  # if two systems differ in at most this many units, all 2**16 swaps are enumerated
+MOST_SHUFFLES = 100_000  # the most for a test that is still undecided
+UNDECIDED = 3.0  # Monte-Carlo standard errors between p and its level
+# The most random bits (one per unit and shuffle) and scores (one per hypothesis and shuffle) in memory.
 BLOCK_BITS = 4_000_000
 BLOCK_SCORES = 40_000_000
-# Counts per unit of all systems that are held at once; where there are more, units are swapped in groups.
+# The most counts per unit of all systems in memory; if there are more, units are swapped in groups.
 BLOCK_COUNTS = 12_000_000
 FEWEST_GROUPS = 1024
-# Above this many units the primary test draws how many of the units with the same difference are swapped.
+# Above this many units, the primary test draws how many of the units with the same difference are swapped.
 MATRIX_UNITS = 20_000
-TOGETHER = 128  # shuffles that are multiplied at once: few enough for a processor's cache
-# Sums of the same numbers in another order differ in the last bits; they are ties.
+TOGETHER = 128  # shuffles multiplied at once: few enough for the processor's cache
+# Sums of the same numbers in a different order differ in the last bits, but count as ties.
 TIE = 1e-12
 
-Pairs: TypeAlias = Sequence[tuple[int, int]]  # numbers of systems
+Pairs: TypeAlias = Sequence[tuple[int, int]]  # indices of two systems
 Scorer: TypeAlias = Callable[[Floats], Floats]  # totals (… × columns) to scores (… × cells)
 Numbers: TypeAlias = npt.NDArray[Any]
 
 
 class Resampling(Struct, frozen=True):
-    """How often to shuffle, over how many units, from which seed; 0 shuffles: no tests and no intervals.
+    """How many shuffles to make, over how many units, from which seed; 0: no tests and no intervals.
 
-    `memory`, in bytes, bounds how many shuffles are looked at together; it changes no number.
+    `memory`, in bytes, limits how many shuffles are processed at once; it does not change any number.
     """
 
     units: int
@@ -71,23 +71,23 @@ class Resampling(Struct, frozen=True):
 
     @property
     def scores(self) -> int:
-        """How many scores, one per hypothesis and shuffle, may be held at once."""
+        """How many scores, one per hypothesis and shuffle, may be in memory at once."""
         return BLOCK_SCORES if self.memory is None else min(BLOCK_SCORES, max(self.memory // 20, 1))
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Random numbers of their own for each purpose: no table's numbers depend on another table."""
+        """A generator for one purpose, so that no table's random numbers depend on another table."""
         return np.random.default_rng([self.seed, crc32(purpose.encode())])
 
 
 def _bits(generator: np.random.Generator, rows: int, width: int) -> npt.NDArray[np.uint8]:
     """Random zeros and ones (rows × width)."""
-    # Whole words for every row, so that blocks of any size draw the same bits.
+    # Each row takes whole words, so that blocks of any size draw the same bits.
     packed = np.frombuffer(generator.bytes(rows * 8 * ((width + 63) // 64)), dtype=np.uint8)
     return np.unpackbits(packed.reshape(rows, -1), axis=1, count=width)
 
 
 def _blocks(number: int, width: int, most: int) -> Iterator[int]:
-    """`number` rows of `width` in blocks of at most `most` entries: the rows of each block."""
+    """The number of rows in each block when rows of `width` entries are split at `most` entries."""
     step = max(1, most // max(width, 1))
     for at in range(0, number, step):
         yield min(step, number - at)
@@ -97,10 +97,10 @@ def _blocks(number: int, width: int, most: int) -> Iterator[int]:
 
 
 class Randomised(Struct, frozen=True, eq=False):
-    """The p-values of one score over pairs, how they were made, and which no number of shuffles decided."""
+    """The p-values of one score over pairs, and which of them are undecided after the most shuffles."""
 
     p: Floats
-    shuffles: Ints  # of each pair; 0: all ways to swap were looked at
+    shuffles: Ints  # of each pair; 0: all swaps were enumerated
     undecided: Bools
 
 
@@ -112,27 +112,27 @@ def randomised(
     *,
     correction: str = CORRECTION,
 ) -> Randomised:
-    """Paired approximate randomisation of one score: in every unit two systems may change sides.
+    """Paired approximate randomisation test of one score: in every unit two systems may change sides.
 
-    p is the share of swaps whose difference is at least as large as the one seen, two-sided: of all
-    2ᵏ of them where the systems' counts differ in k ≤ 16 units, else `(1 + count) / (1 + shuffles)`.
-    Shuffles double while some p is within three Monte-Carlo standard errors of the level that it is compared
-    with, up to 100,000. A shuffle in which the score is undefined counts as at least as far.
+    p is the share of swaps whose difference is at least as large as the observed one, two-sided: among
+    all 2ᵏ swaps if the systems' counts differ in k ≤ 16 units, else `(1 + count) / (1 + shuffles)`.
+    Shuffles are doubled, up to 100,000, while some p is within three Monte-Carlo standard errors of the
+    level it is compared with. A shuffle in which the score is undefined counts as at least as large.
 
     Args:
         tables: the counts behind the score, one table per system, with the same cells and columns.
         score: totals (… × columns of all cells) to the score (…).
     """
-    changes = [_changes(tables[one], tables[other]) for one, other in pairs]
+    changes = [_changes(tables[first], tables[second]) for first, second in pairs]
     totals = [table.total.reshape(-1).astype(np.float64) for table in tables]
-    seen = np.array([float(score(totals[a]) - score(totals[b])) for a, b in pairs])
+    observed = np.array([float(score(totals[a]) - score(totals[b])) for a, b in pairs])
     small = [int(times.sum()) <= EXACT_UNITS for _, times in changes]
     p = np.full(len(pairs), np.nan)
     for at, pair in enumerate(pairs):
-        if small[at] and not np.isnan(seen[at]):
-            p[at] = _enumerated(changes[at], [totals[side] for side in pair], score, seen[at])
+        if small[at] and not np.isnan(observed[at]):
+            p[at] = _enumerated(changes[at], [totals[side] for side in pair], score, observed[at])
     shuffles = np.zeros(len(pairs), dtype=np.int64)
-    drawn = [at for at in range(len(pairs)) if not small[at] and not np.isnan(seen[at])]
+    drawn = [at for at in range(len(pairs)) if not small[at] and not np.isnan(observed[at])]
     undecided = np.zeros(len(pairs), dtype=bool)
     if not drawn:
         return Randomised(p, shuffles, undecided)
@@ -140,23 +140,23 @@ def randomised(
     reached = np.zeros(len(drawn), dtype=np.int64)
     done, more = 0, resampling.resamples
     while True:
-        reached += counting.further(more, np.abs(seen[drawn]) - TIE)
+        reached += counting.further(more, np.abs(observed[drawn]) - TIE)
         done += more
         p[drawn] = (1 + reached) / (1 + done)
-        held = levels(p, LEVEL, correction)[drawn]
+        level = levels(p, LEVEL, correction)[drawn]
         error = np.sqrt(p[drawn] * (1 - p[drawn]) / done)
-        open_ = np.abs(p[drawn] - held) <= UNDECIDED * error
+        close = np.abs(p[drawn] - level) <= UNDECIDED * error
         more = min(done, MOST_SHUFFLES - done)
-        if not open_.any() or more <= 0:
+        if not close.any() or more <= 0:
             break
-    shuffles[drawn], undecided[drawn] = done, open_
+    shuffles[drawn], undecided[drawn] = done, close
     return Randomised(p, shuffles, undecided)
 
 
 def _changes(first: Counts, second: Counts) -> tuple[Ints, Ints]:
-    """What distinct units would give the first system if swapped, and how many units there are of each."""
-    ones, others, times = joint_rows([first, second])
-    change = others.astype(np.int64) - ones
+    """How swapping each distinct unit changes the first system's counts, and the number of such units."""
+    first_rows, second_rows, times = joint_rows([first, second])
+    change = second_rows.astype(np.int64) - first_rows
     differs = change.any(axis=1)
     return change[differs], times[differs]
 
@@ -183,7 +183,7 @@ def _enumerated(change: tuple[Ints, Ints], totals: Sequence[Floats], score: Scor
 
 
 class _Counting:
-    """Counts how many shuffles reach the differences seen; more shuffles go on where the last ended."""
+    """Counts the shuffles that reach the observed differences; each call continues after the last one."""
 
     def __init__(
         self,
@@ -196,14 +196,14 @@ class _Counting:
         self.totals, self.pairs, self.score = totals, pairs, score
         self.many = resampling.units > MATRIX_UNITS
         if self.many:
-            self.changes = [_ahead(*_changes(tables[one], tables[other])) for one, other in pairs]
-            self.generators = [resampling.generator(f"primary {one} {other}") for one, other in pairs]
+            self.changes = [_ahead(*_changes(tables[first], tables[second])) for first, second in pairs]
+            self.generators = [resampling.generator(f"primary {first} {second}") for first, second in pairs]
         else:
             self.swapping = Swapping.of(tables)
             self.generator = resampling.generator("primary")
 
     def further(self, shuffles: int, bound: Floats) -> Ints:
-        """How many of this many further shuffles reach the bound of each pair."""
+        """How many of the next `shuffles` shuffles reach the bound of each pair."""
         if not self.many:
             reached = np.zeros(len(self.pairs), dtype=np.int64)
             for moved in self.swapping.moved(self.generator, shuffles, len(self.pairs)):
@@ -213,7 +213,7 @@ class _Counting:
         return np.array([self._drawn(at, shuffles, bound[at]) for at in range(len(self.pairs))], np.int64)
 
     def _drawn(self, at: int, shuffles: int, bound: float) -> int:
-        """Binomial(n, ½) of n units with the same change are swapped."""
+        """Count for one pair: of n units with the same change, Binomial(n, ½) are swapped."""
         distinct, number, backward = self.changes[at]
         reached = 0
         for size in _blocks(shuffles, len(distinct), BLOCK_BITS // 8):
@@ -222,16 +222,16 @@ class _Counting:
         return reached
 
     def _reached(self, pair: tuple[int, int], moved: Numbers, bound: float) -> int:
-        one, other = (self.totals[side] for side in pair)
-        difference = self.score(one + moved) - self.score(other - moved)
+        first, second = (self.totals[side] for side in pair)
+        difference = self.score(first + moved) - self.score(second - moved)
         return int((~(np.abs(difference) < bound)).sum())
 
 
 def _ahead(change: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
-    """Changes of one direction, the units with each, and what those of the other direction give together.
+    """Changes in one direction, the units with each, and the sum of the changes in the other direction.
 
-    A unit that is swapped by the opposite change is equivalent to one that is not, so that both
-    kinds can be drawn together: B(m, ½) has the distribution of m − B(m, ½).
+    Swapping a unit with a change is equivalent to not swapping one with the opposite change, so that
+    both can be drawn together: B(m, ½) has the same distribution as m − B(m, ½).
     """
     first = np.take_along_axis(change, (change != 0).argmax(axis=1)[:, None], axis=1)[:, 0]
     ahead = np.where(first < 0, -1, 1)
@@ -244,28 +244,28 @@ def _ahead(change: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 class Swapping(Struct, frozen=True, eq=False):
-    """What the columns of every system differ by from those of the first, unit by unit.
+    """How the counts of every system differ from those of the first, unit by unit.
 
-    With the same units swapped for all pairs, what a pair exchanges is the difference between
-    two systems' sums over the swapped units: one product per system serves all pairs.
+    The same units are swapped for all pairs, so what a pair exchanges is the difference between two
+    systems' sums over the swapped units: one matrix product per system serves all pairs.
     """
 
     columns: Numbers  # units (or groups of them) × distinct columns
-    place: Ints  # systems × columns: which of the distinct columns
+    place: Ints  # systems × columns: the index of the distinct column
 
     @classmethod
     def of(cls, tables: Sequence[Counts]) -> Swapping:
-        """The differences of tables with the same cells and columns from the first one."""
+        """The differences between each table and the first; all have the same cells and columns."""
         return cls.of_matrices(_matrices(tables))
 
     @classmethod
     def of_matrices(cls, matrices: Sequence[Numbers]) -> Swapping:
-        """The differences of counts per unit (units × columns) from those of the first system."""
+        """The differences between the counts per unit (units × columns) of each system and the first."""
         first, *others = matrices
         dtype = np.result_type(*matrices)
         number = {blake2b(np.zeros(len(first), dtype).tobytes()).digest(): 0}
-        distinct: list[tuple[Numbers, int]] = []  # the matrix and the column of each difference but 0
-        place = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
+        distinct: list[tuple[Numbers, int]] = []  # the matrix and column of each nonzero difference
+        index = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
         differs = np.zeros(len(first), dtype=bool)
         for at, matrix in enumerate(others, start=1):
             for column in range(first.shape[1]):
@@ -275,18 +275,18 @@ class Swapping(Struct, frozen=True, eq=False):
                     number[key] = len(number)
                     distinct.append((matrix, column))
                     differs |= difference != 0
-                place[at, column] = number[key]
+                index[at, column] = number[key]
         whole = np.zeros((len(number), int(differs.sum())), dtype)
         for row, (matrix, column) in zip(whole[1:], distinct, strict=True):
             row[:] = (matrix[:, column] - first[:, column])[differs]
-        return cls(compact(whole.T), place)
+        return cls(compact(whole.T), index)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
     ) -> Iterator[Floats]:
-        """Sums of the distinct columns over the swapped units, block by block of shuffles.
+        """Sums of the distinct columns over the swapped units, in blocks of shuffles.
 
-        A block has at most `most` scores, where one shuffle makes `scores` of them.
+        A block gives at most `most` scores, if one shuffle gives `scores` of them.
         """
         width = max(self.columns.shape[0], self.columns.shape[1], scores * BLOCK_BITS // most)
         for number in _blocks(shuffles, width, BLOCK_BITS):
@@ -298,12 +298,12 @@ class Swapping(Struct, frozen=True, eq=False):
             yield sums
 
     def change(self, moved: Floats, first: int, second: int) -> Floats:
-        """What the first system of a pair gains, and the second loses, by the swapped units."""
+        """What the first system of a pair gains, and the second loses, when the units are swapped."""
         return np.asarray(moved[:, self.place[second]] - moved[:, self.place[first]])
 
 
 def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
-    """Counts per unit, or per group of consecutive units where there would be too many."""
+    """Counts per unit, or per group of consecutive units if there are too many."""
     units, width = tables[0].units, tables[0].rows.shape[1] * len(tables)
     groups = max(BLOCK_COUNTS // max(width, 1), FEWEST_GROUPS)
     if units <= groups:
@@ -312,11 +312,11 @@ def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
 
 
 class Hypotheses(Struct, frozen=True, eq=False):
-    """Scores as ratios of sums over units: what one swap of units makes of all of them is two sums each.
+    """Scores as ratios of sums over units, so that a swap changes only two sums per score.
 
-    Columns of the systems' matrices are the numerators of all ratios, then their denominators.
-    `plain` names the ratios that are scores themselves; `less` pairs of which the score is the difference
-    (a gain); `mean` groups of which it is the mean over those that are defined (a macro average).
+    The columns of a system's matrix are the numerators of all ratios, then their denominators.
+    `plain` lists the ratios that are scores themselves, `less` the pairs of ratios whose difference is a
+    score (a gain), `mean` the groups whose mean over defined ratios is a score (a macro average).
     """
 
     ratios: int
@@ -328,7 +328,7 @@ class Hypotheses(Struct, frozen=True, eq=False):
         return len(self.plain) + len(self.less) + len(self.mean)
 
     def scores(self, totals: Floats) -> Floats:
-        """Totals (rows × numerators and denominators) to scores (rows × hypotheses)."""
+        """The scores (rows × hypotheses) for totals (rows × numerators and denominators)."""
         below = totals[:, self.ratios :]
         if (below == 0).any():
             below = np.where(below == 0, np.nan, below)
@@ -360,12 +360,12 @@ def stepped_down(
     absent: Bools | None = None,
     correction: str = "maxt",
 ) -> Family:
-    """Westfall and Young's step-down maxT over all scores of all pairs, on swaps that all of them share.
+    """Westfall and Young's step-down maxT over all scores of all pairs, which share the same swaps.
 
-    T is a difference by the root mean square of its own swapped values (whose mean is 0, since the
-    opposite swaps give the opposite difference). A score that never changes, or is undefined in a
-    swap, leaves the family. Shuffles are looked at in blocks, so that memory is bounded: where there is
-    more than one, twice.
+    T is a difference divided by the root mean square of its values under swaps (whose mean is 0, since
+    opposite swaps give opposite differences). A score that never changes, or is undefined in a swap, is
+    left out of the family. Shuffles are processed in blocks to limit memory; if there is more than one
+    block, all are drawn twice.
 
     Args:
         matrices: numerators and denominators of every system per unit, or per group of units.
@@ -375,59 +375,59 @@ def stepped_down(
     """
     swapping = Swapping.of_matrices(matrices)
     scored = [hypotheses.scores(total[None].astype(np.float64))[0] for total in totals]
-    seen = np.stack([scored[one] - scored[other] for one, other in pairs])
-    bound, number = np.abs(seen) - TIE, resampling.resamples
-    square, reached = np.zeros(seen.shape), np.zeros(seen.shape, dtype=np.int64)
-    block = np.zeros((seen.size, 0), dtype=np.float32)
+    observed = np.stack([scored[first] - scored[second] for first, second in pairs])
+    bound, number = np.abs(observed) - TIE, resampling.resamples
+    square, reached = np.zeros(observed.shape), np.zeros(observed.shape, dtype=np.int64)
+    block = np.zeros((observed.size, 0), dtype=np.float32)
     blocks = 0
 
     def shuffled(count: bool) -> Iterator[npt.NDArray[np.float32]]:
         """|difference| of every hypothesis in every shuffle (hypotheses × shuffles), block by block."""
         generator = resampling.generator("secondary")
-        for moved in swapping.moved(generator, number, seen.size, resampling.scores):
-            differences = np.empty((*seen.shape, len(moved)), dtype=np.float32)
-            for at, (one, other) in enumerate(pairs):
-                change = swapping.change(moved, one, other)
-                first, second = (
-                    hypotheses.scores(totals[one] + change),
-                    hypotheses.scores(totals[other] - change),
+        for moved in swapping.moved(generator, number, observed.size, resampling.scores):
+            differences = np.empty((*observed.shape, len(moved)), dtype=np.float32)
+            for at, (first, second) in enumerate(pairs):
+                change = swapping.change(moved, first, second)
+                first_scores, second_scores = (
+                    hypotheses.scores(totals[first] + change),
+                    hypotheses.scores(totals[second] - change),
                 )
-                difference = np.abs(first - second)
+                difference = np.abs(first_scores - second_scores)
                 if count:
                     square[at] += np.einsum("sh,sh->h", difference, difference)
                     reached[at] += (~(difference < bound[at])).sum(axis=0)
                 differences[at] = difference.T
-            yield differences.reshape(seen.size, -1)
+            yield differences.reshape(observed.size, -1)
 
-    for block in shuffled(count=True):  # noqa: B007 (the last one is used again where there is no other)
+    for block in shuffled(count=True):  # noqa: B007 (a single block is used again below)
         blocks += 1
     spread = np.sqrt(square / max(number, 1))
-    member = ~(np.isnan(seen) | np.isnan(spread) | (spread <= TIE))
+    member = ~(np.isnan(observed) | np.isnan(spread) | (spread <= TIE))
     if absent is not None:
         member &= ~absent
     p = np.where(member, (1 + reached) / (1 + number), np.nan)
     if correction != "maxt":
-        return Family(seen, p, correct(p, correction), number)
+        return Family(observed, p, correct(p, correction), number)
     chosen = np.flatnonzero(member)
-    t = np.abs(seen).reshape(-1)[chosen] / spread.reshape(-1)[chosen]
-    # Ascending, so that the highest T so far is that of all hypotheses that are no more extreme.
-    place = chosen[np.argsort(t, kind="stable")]
-    scale, least = 1 / spread.reshape(-1)[place], np.sort(t, kind="stable") * (1 - 1e-6)
-    above = np.zeros(len(place), dtype=np.int64)
+    t = np.abs(observed).reshape(-1)[chosen] / spread.reshape(-1)[chosen]
+    # Ascending, so that the highest T so far is the maximum over all hypotheses that are no more extreme.
+    order = chosen[np.argsort(t, kind="stable")]
+    scale, least = 1 / spread.reshape(-1)[order], np.sort(t, kind="stable") * (1 - 1e-6)
+    above = np.zeros(len(order), dtype=np.int64)
     for values in [block] if blocks == 1 else shuffled(count=False):
-        above += _reaching(values, place, scale, least)
-    corrected = np.full(seen.size, np.nan)
-    corrected[place] = np.maximum.accumulate(((1 + above) / (1 + number))[::-1])[::-1]
-    return Family(seen, p, corrected.reshape(seen.shape), number)
+        above += _reaching(values, order, scale, least)
+    corrected = np.full(observed.size, np.nan)
+    corrected[order] = np.maximum.accumulate(((1 + above) / (1 + number))[::-1])[::-1]
+    return Family(observed, p, corrected.reshape(observed.shape), number)
 
 
-def _reaching(values: npt.NDArray[np.float32], place: Ints, scale: Floats, least: Floats) -> Ints:
-    """How many shuffles have, among the hypotheses up to each one, a T that reaches its own."""
-    reached = np.zeros(len(place), dtype=np.int64)
+def _reaching(values: npt.NDArray[np.float32], order: Ints, scale: Floats, least: Floats) -> Ints:
+    """For each hypothesis, in how many shuffles the highest T up to it reaches its own."""
+    reached = np.zeros(len(order), dtype=np.int64)
     highest = np.zeros(values.shape[1])
-    for at in range(0, len(place), 256):
+    for at in range(0, len(order), 256):
         part = slice(at, at + 256)
-        t = values[place[part]] * scale[part, None]
+        t = values[order[part]] * scale[part, None]
         np.maximum(t[0], highest, out=t[0])
         np.maximum.accumulate(t, axis=0, out=t)
         highest = t[-1].copy()
@@ -435,22 +435,22 @@ def _reaching(values: npt.NDArray[np.float32], place: Ints, scale: Floats, least
     return reached
 
 
-# ---- sign flips; resamples, outcomes and halves drawn for other rooms ----------------------------
+# ---- sign flips; resamples, outcomes and halves drawn for other modules --------------------------
 BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
-FLIPS_TOGETHER = 500  # sign flips that are multiplied at once, where units are few
-SIGNS_TOGETHER = 1 << 21  # signs that are multiplied at once, where units are many
-UNITS_TOGETHER = 1024  # units that are summed in single precision
-MOST_SIGNS = 1 << 24  # signs that are held as numbers
-BLOCK_SIGNS = 1 << 19  # numbers of candidates for the highest T that are summed again at once
-MOST_FLIPPED = 4096  # units whose signs are flipped one by one; where there are more, in groups
-FLIP_TIE = 1e-8  # sums of the same numbers in another order differ in the last bits; they are ties
+FLIPS_TOGETHER = 500  # sign flips multiplied at once if there are few units
+SIGNS_TOGETHER = 1 << 21  # signs multiplied at once if there are many units
+UNITS_TOGETHER = 1024  # units summed at a time in single precision
+MOST_SIGNS = 1 << 24  # signs stored as numbers; more are stored as bits
+BLOCK_SIGNS = 1 << 19  # values of candidates for the highest T that are summed exactly at once
+MOST_FLIPPED = 4096  # units whose signs are flipped one by one; more are flipped in groups
+FLIP_TIE = 1e-8  # sums in a different order differ in the last bits, but count as ties
 
 
 class Flips(Struct, frozen=True):
-    """Signs that units change at random, all statistics together (Westfall and Young's maxT).
+    """Random sign flips of units, shared by all statistics (Westfall and Young's maxT).
 
-    A row of a statistic holds what each unit adds to it; under the null hypothesis the sign of every
-    unit is as likely + as -. T is the sum of a row over the root of its sum of squares, 0 where that is 0.
+    The row of a statistic has what each unit adds to it; under the null hypothesis both signs of a unit
+    are equally likely. T is the sum of a row divided by the root of its sum of squares, or 0 if that is 0.
     """
 
     units: int
@@ -459,12 +459,12 @@ class Flips(Struct, frozen=True):
     two_sided: bool = False
 
     def statistics(self, rows: Floats) -> Floats:
-        """T of each row (statistics x units), with its sign."""
+        """The signed T of each row (statistics × units)."""
         scale = np.sqrt((rows**2).sum(axis=1))
         return ratio_or_zero(rows.sum(axis=1), scale)
 
     def maxima(self, blocks: Iterable[Floats]) -> Floats:
-        """The highest T, or |T|, over all rows of all blocks, in each flip."""
+        """The highest T, or |T| if two-sided, over all rows of all blocks, in each flip."""
         signs, together = self._signs()
         highest = np.full(self.flips, 0.0 if self.two_sided else -np.inf)
         for rows in blocks:
@@ -488,9 +488,9 @@ class Flips(Struct, frozen=True):
         return highest
 
     def sums(self, counts: Numbers) -> Iterator[Floats]:
-        """The sums of counts (units × columns), which are whole numbers, in some flips at a time.
+        """The sums of whole-number counts (units × columns) with flipped signs, some flips at a time.
 
-        Below 2²⁴ sums of whole numbers are exact in single precision, in any order.
+        Sums of whole numbers below 2²⁴ are exact in single precision, in any order.
         """
         whole = np.abs(counts).sum(axis=0, dtype=np.float64)
         added = counts.astype(np.float32 if whole.max(initial=0) < 2**24 else np.float64)
@@ -515,17 +515,17 @@ class Flips(Struct, frozen=True):
         self, highest: Floats, rough: npt.NDArray[np.float32], slack: float,
         signs: npt.NDArray[np.float32], rows: Floats,
     ) -> None:  # fmt: skip
-        """Raise the highest T, or |T|, of some flips to those of further rows.
+        """Update the highest T, or |T|, of some flips with further rows.
 
-        Sums in single precision, which cost half as much and are wrong by no more than `slack`, name the
-        rows that can be the highest. Only these are summed exactly, so that the result does not depend on
-        the order of any sum.
+        Single-precision sums, which take half the time and are off by at most `slack`, show which rows
+        can be the highest. Only these are summed exactly, so that the result does not depend on the order
+        of any sum.
         """
         least = np.maximum(rough.max(axis=1, initial=-np.inf), highest) - slack
         flip, row = np.nonzero(
             rough >= np.nextafter(least.astype(np.float32), -np.inf, dtype=np.float32)[:, None]
         )
-        if 8 * len(flip) > rough.size:  # rows that are much alike: one product is faster
+        if 8 * len(flip) > rough.size:  # many similar rows: a single product is faster
             exact = signs.astype(np.float64) @ rows.T
             if self.two_sided:
                 np.abs(exact, out=exact)
@@ -543,9 +543,9 @@ class Flips(Struct, frozen=True):
         return generator.integers(0, 256, size=(self.flips, (self.units + 7) // 8), dtype=np.uint8)
 
     def _signs(self) -> tuple[Callable[[int], npt.NDArray[np.float32]], int]:
-        """-1 or 1 (flips x units) of those flips that are multiplied at once, from one of them on; how many.
+        """A function from a first flip to the signs (flips × units) of a batch, and the size of a batch.
 
-        Where all of them together are large, they are kept as bits.
+        Signs are ±1. If there are too many, they are stored as bits and unpacked batch by batch.
         """
         packed = self._packed()
 
@@ -562,30 +562,30 @@ class Flips(Struct, frozen=True):
         return lambda at: every[at : at + FLIPS_TOGETHER], FLIPS_TOGETHER
 
     def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
-        """(1 + flips whose highest T reaches this one) / (1 + flips)."""
+        """The corrected p-values: (1 + flips whose highest T reaches this one) / (1 + flips)."""
         reached = np.abs(statistics) if self.two_sided else statistics
         ordered = np.sort(maxima)
         below = np.searchsorted(ordered, reached - FLIP_TIE, side="left")
         return np.asarray((1 + self.flips - below) / (1 + self.flips))
 
     def critical(self, maxima: Floats, level: float) -> float:
-        """The 1 - level point of the highest T over the flips."""
+        """The critical value: the 1 - level quantile of the highest T over the flips."""
         return float(np.quantile(maxima, 1 - level, method="higher")) if len(maxima) else float("inf")
 
 
 def ratio_or_zero(numerator: Floats, denominator: Floats) -> Floats:
-    """`numerator / denominator`, and 0 where the denominator is 0: a statistic of units that never vary."""
+    """`numerator / denominator`, or 0 where the denominator is 0: a statistic that never varies."""
     return np.asarray(np.nan_to_num(ratio(numerator, denominator), nan=0.0))
 
 
 def joined_units(units: int, groups: int, seed: int) -> Ints:
-    """The group of each unit, where units are joined at random into groups of almost equal size."""
+    """The group of each unit when units are joined at random into groups of almost equal size."""
     order = np.random.default_rng([seed, crc32(b"groups")]).permutation(units)
     return ints(order % groups)
 
 
 def drawn_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float32]:
-    """How often each unit is drawn in each resample with replacement (resamples x units)."""
+    """How often each unit is drawn in each resample with replacement (resamples × units)."""
     generator = np.random.default_rng([seed, crc32(b"weights")])
     weights = np.empty((resamples, units), dtype=np.float32)
     for at in range(resamples):
@@ -596,10 +596,10 @@ def drawn_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float
 def bernoulli_sums(
     chances: Floats, bins: Ints, number: int, draws: int, seed: int, *, most: int = 20_000_000
 ) -> Floats:
-    """Sums per bin of outcomes that are 1 with the given chances (draws x bins).
+    """Sums per bin of random outcomes that are 1 with the given probabilities (draws × bins).
 
-    Beyond `most` outcomes in all, the sums are drawn from normal distributions with their means and
-    variances, which thousands of outcomes per bin follow closely.
+    With more than `most` outcomes in all, the sums are drawn from normal distributions with the same
+    means and variances, which is close enough with thousands of outcomes per bin.
     """
     generator = np.random.default_rng([seed, crc32(b"bernoulli")])
     if len(chances) * draws > most:
@@ -627,9 +627,9 @@ def halves(units: int, seed: int) -> Bools:
 
 
 def interval(values: Floats, confidence: float = CONFIDENCE) -> Floats:
-    """The percentile interval over the first axis, low and high in a last axis of two.
+    """The percentile interval over the first axis; low and high form a new last axis.
 
-    Resamples in which a score is undefined are left out; where it is undefined in all, so is the interval.
+    Resamples in which a score is undefined are ignored; if it is undefined in all, so is the interval.
     """
     tail = (1 - confidence) / 2
     ordered = np.sort(values, axis=0)  # NaN sorts last
@@ -640,23 +640,23 @@ def interval(values: Floats, confidence: float = CONFIDENCE) -> Floats:
 
 
 def _between(ordered: Floats, share: float) -> Floats:
-    """The quantile of ordered values that are all defined."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
+    """The quantile of sorted values that are all defined."""
+    position = share * (len(ordered) - 1)
+    below = int(position)
     low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-    return np.asarray(low + (high - low) * (place - below))
+    return np.asarray(low + (high - low) * (position - below))
 
 
 def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats:
-    """The quantile of the first `number` ordered values, between two of them as NumPy's default."""
-    place = share * np.maximum(number - 1, 0)
-    below = np.floor(place).astype(np.int64)
+    """The quantile of the first `number` sorted values, interpolated as by NumPy's default."""
+    position = share * np.maximum(number - 1, 0)
+    below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(number - 1, 0))
     low = np.take_along_axis(ordered, below[None], axis=0)[0]
     high = np.take_along_axis(ordered, above[None], axis=0)[0]
-    return np.where(number > 0, low + (high - low) * (place - below), np.nan)
+    return np.where(number > 0, low + (high - low) * (position - below), np.nan)
 
 
 def drawn_numbers(seed: int, purpose: str, rows: int, columns: int) -> Floats:
-    """Random numbers in [0, 1) that depend on the seed and on what they are for."""
+    """Random numbers in [0, 1) that depend on the seed and the purpose."""
     return np.random.default_rng([seed, crc32(purpose.encode())]).random((rows, columns))

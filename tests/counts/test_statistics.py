@@ -74,7 +74,7 @@ def test_spearman_leaves_out_undefined_values_and_needs_three() -> None:
 
 
 def test_paired_tests_need_equally_many_values() -> None:
-    with pytest.raises(ChoiceError, match="needs as many values on both sides, not 2 and 1"):
+    with pytest.raises(ChoiceError, match="needs the same number of values on both sides, not 2 and 1"):
         statistics.wilcoxon([1, 2], [1])
 
 
