@@ -76,7 +76,7 @@ def ink(corpus: Corpus) -> str:
 
 
 def _between_equal(gold: Corpus, predicted: Corpus) -> Groups:
-    """Groups that lie between unique sentences: the longest chain of them in the same order on both sides."""
+    """Groups between sentences that are unique on both sides: the longest chain in the same order."""
     in_gold, in_predicted = (_once(corpus) for corpus in (gold, predicted))
     pairs = sorted((index, in_predicted[words]) for words, index in in_gold.items() if words in in_predicted)
     tops: list[int] = []  # for each length of a chain, the smallest predicted sentence it can end with

@@ -1,4 +1,4 @@
-"""Pair gold and predicted mentions and name what happened to each of them: exact, fair or by overlap."""
+"""Pair gold and predicted mentions and give each an outcome: exact, fair and overlap matching."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def match_exact(gold: Mentions, predicted: Mentions) -> Matching:
-    """Equal span and label: TP; every other gold mention is FN, every other predicted one FP.
+    """Match mentions with the same span and label (TP); other gold mentions are FN, other predicted ones FP.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC")])
@@ -60,27 +60,27 @@ def match_exact(gold: Mentions, predicted: Mentions) -> Matching:
 
 
 class DistinctMentions(Struct, frozen=True, eq=False):
-    """Each mention of anyone once, by sentence, start, end and label, and who has it (parties × mentions)."""
+    """The distinct mentions of several parties, and who has which: `by` is parties × mentions."""
 
     sentence: Ints
     start: Ints
     end: Ints
-    shape: Ints  # tells apart discontinuous mentions with the same borders; 0: in one piece
+    shape: Ints  # distinguishes discontinuous mentions with the same borders; 0 if contiguous
     label: Ints
     by: Bools
-    pieces: tuple[Pieces, ...]  # by shape, from 1
+    pieces: tuple[Pieces, ...]  # the pieces of shapes 1, 2, …
 
     def __len__(self) -> int:
         return len(self.sentence)
 
 
 def distinct_mentions(parties: Sequence[Mentions]) -> DistinctMentions:
-    """The mentions of several parties, each once, in order; their label codes are from one list.
+    """The distinct mentions of several parties, sorted; their label codes must come from one list.
 
     Examples:
-        >>> one = Mentions.of([(0, 0, 1, "PER")], labels=("PER",))
-        >>> both = Mentions.of([(0, 0, 1, "PER"), (0, 2, 3, "PER")], labels=("PER",))
-        >>> distinct_mentions([one, both]).by.tolist()
+        >>> first = Mentions.of([(0, 0, 1, "PER")], labels=("PER",))
+        >>> second = Mentions.of([(0, 0, 1, "PER"), (0, 2, 3, "PER")], labels=("PER",))
+        >>> distinct_mentions([first, second]).by.tolist()
         [[True, False], [True, True]]
     """
     shapes: dict[Pieces, int] = {}
@@ -108,19 +108,19 @@ def distinct_mentions(parties: Sequence[Mentions]) -> DistinctMentions:
 
 
 def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = None) -> Matching:
-    """Ortmann's Algorithm 2.
+    """Match mentions by Ortmann's Algorithm 2, so that each error has a type and is counted once.
 
     1. Equal span and label: TP. Then equal span: LE. Both mentions are then used up.
     2. Same label and a shared token: BE (BEs: the predicted mention is inside the gold one,
-       BEl: it contains it, BEo: they cross). Shortest gold mentions choose first.
-       Afterwards each gold mention left over may join a predicted one that is matched already,
-       then each predicted one a gold one, as long as they share a token that no
-       earlier match has used.
+       BEl: it contains it, BEo: they cross). The shortest gold mentions choose first.
+       Then each remaining gold mention may join a predicted mention that is already matched,
+       and then each remaining predicted mention a gold one, as long as they share a token
+       that no earlier match has used.
     3. The same with different labels: LBE.
-    4. What is left is FN or FP.
+    4. Mentions still unmatched are FN or FP.
 
-    The best partner shares most remaining tokens, then differs in fewest, then is shortest,
-    then first in the input. Where the `ground` of both is known already, it need not be made again.
+    The best partner shares the most remaining tokens, then differs in the fewest, then is the
+    shortest, then comes first in the input. Pass `ground` to reuse one made for both sides.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC"), (1, 0, 1, "PER")])
@@ -133,7 +133,7 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
     """
     contest = (Ground(gold, predicted) if ground is None else ground).contest
     pairing = contest.pairing.copy()
-    # Sentences need no loop, since they share no position.
+    # No loop over sentences is needed, since they share no positions.
     for crowd in contest.crowds:
         play_crowd(*crowd, pairing)
     if len(contest.pairs):
@@ -142,7 +142,7 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
 
 
 class _Game:
-    """Who is still free, and what is left of the others; pairs are named by their numbers."""
+    """The state of fair matching: which mentions are free and which tokens remain; pairs are indices."""
 
     def __init__(self, contest: Contest, pairing: Pairing) -> None:
         sides = contest.gold, contest.predicted
@@ -158,45 +158,45 @@ class _Game:
         self.pairing = pairing
 
     def play(self) -> None:
-        """Three passes over pairs with the same label, then three over the others."""
+        """Make three passes over the pairs with the same label, then three over the others."""
         for pairs in (np.flatnonzero(self.same), np.flatnonzero(~self.same)):
             self._first(pairs)
             self._late(pairs, turn=2)
             self._late(pairs, turn=3)
 
     def _first(self, pairs: Ints) -> None:
-        """Both mentions are free: shortest gold mention first, each takes the best one that is left."""
+        """Pair free mentions: each gold mention, shortest first, takes its best free partner."""
         gold, predicted = self.mentions
         pairs = pairs[self.free[0][gold[pairs]] & self.free[1][predicted[pairs]]]
-        # Both are whole, so of two partners that share as much the shorter one differs in less.
+        # Free mentions are whole, so of two partners that share as many tokens, the shorter one differs less.
         order = packed_order(self.rank[0][gold[pairs]], self.unshared[pairs], self.rank[1][predicted[pairs]])
         pairs = pairs[order]
-        made = pairs[greedy(gold[pairs], predicted[pairs])]
-        first, second = gold[made], predicted[made]
+        chosen = pairs[greedy(gold[pairs], predicted[pairs])]
+        first, second = gold[chosen], predicted[chosen]
         for mention, partner in zip(first.tolist(), second.tolist(), strict=True):
             self.remaining[0].match(mention, self.remaining[1], partner)
         self.free[0][first], self.free[1][second] = False, False
-        self.pairing.both(self.row[0][first], self.row[1][second], self.outcome[made])
+        self.pairing.both(self.row[0][first], self.row[1][second], self.outcome[chosen])
 
     def _late(self, pairs: Ints, *, turn: int) -> None:
-        """Each free mention of one side, shortest first, joins the best matched one of the other side."""
-        here, there = (0, 1) if turn == 2 else (1, 0)
-        mention, partner = self.mentions[here], self.mentions[there]
-        pairs = pairs[self.free[here][mention[pairs]] & ~self.free[there][partner[pairs]]]
+        """Join each free mention of one side, shortest first, to the best matched mention of the other."""
+        side, other = (0, 1) if turn == 2 else (1, 0)
+        mention, partner = self.mentions[side], self.mentions[other]
+        pairs = pairs[self.free[side][mention[pairs]] & ~self.free[other][partner[pairs]]]
         if not len(pairs):
             return
-        pairs = pairs[packed_order(self.rank[here][mention[pairs]])]
-        made = pairs[self.remaining[here].join(mention[pairs], self.remaining[there], partner[pairs])]
-        self.free[here][mention[made]] = False
-        rows = self.row[here][mention[made]], self.row[there][partner[made]]
+        pairs = pairs[packed_order(self.rank[side][mention[pairs]])]
+        chosen = pairs[self.remaining[side].join(mention[pairs], self.remaining[other], partner[pairs])]
+        self.free[side][mention[chosen]] = False
+        rows = self.row[side][mention[chosen]], self.row[other][partner[chosen]]
         if turn == 2:
-            self.pairing.first(*rows, self.outcome[made])
+            self.pairing.first(*rows, self.outcome[chosen])
         else:
-            self.pairing.second(*rows, self.outcome[made])
+            self.pairing.second(*rows, self.outcome[chosen])
 
 
 def _ranks(size: Ints) -> Ints:
-    """The place of each mention when the shortest come first, ties in input order."""
+    """The rank of each mention by size, shortest first; ties keep input order."""
     rank = np.empty(len(size), dtype=np.int64)
     rank[np.argsort(size, kind="stable")] = np.arange(len(size))
     return rank
@@ -204,7 +204,7 @@ def _ranks(size: Ints) -> Ints:
 
 CATEGORIES = ("correct", "incorrect", "partial", "missed", "spurious")
 
-# What each outcome of the one-to-one matching is in each scheme; FN is missed and FP spurious in all.
+# The category of each one-to-one outcome in each scheme; in all of them FN is missed and FP spurious.
 # A "BE" has the same label and overlaps, an "LBE" only overlaps, an "LE" has the same span only.
 SCHEMES: Mapping[str, Mapping[str, str]] = {
     "strict": {"TP": "correct", "LE": "incorrect", "BE": "incorrect", "LBE": "incorrect"},
@@ -219,9 +219,9 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
 
     Pairs are made greedily in this order: same span and label, same span, same label, more
     shared tokens, fewer differing ones, then gold start, end and label, then predicted
-    start, end and label. So the result does not depend on the order of the input.
+    start, end and label. The result therefore does not depend on input order.
     Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
-    Where the `ground` of both is known already, it need not be made again.
+    Pass `ground` to reuse one made for both sides.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 4, "PER")])
@@ -230,11 +230,11 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
         [(0, 1, 'BEs', 1), (-1, 0, 'FP', 0)]
     """
     ground = Ground(gold, predicted) if ground is None else ground
-    # Among equal spans the labels decide, not the input.
-    rank = _label_rank(gold)
-    contest = ground.contest_by(rank)
+    # Equal spans are paired in the order of their labels, not of the input.
+    label_rank = _label_rank(gold)
+    contest = ground.contest_by(label_rank)
     pairing = contest.pairing.copy()
-    for first, second, pairs in _best_pairs(contest, ground.lines, rank):
+    for first, second, pairs in _best_pairs(contest, ground.lines, label_rank):
         same = first.label[pairs.gold] == second.label[pairs.predicted]
         outcome = relation(pairs, first, second, same)
         pairing.both(first.row[pairs.gold], second.row[pairs.predicted], outcome)
@@ -242,16 +242,16 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
 
 
 def _best_pairs(
-    contest: Contest, lines: tuple[SpanLine, SpanLine], rank: Codes
+    contest: Contest, lines: tuple[SpanLine, SpanLine], label_rank: Codes
 ) -> Iterator[tuple[FreeSide, FreeSide, Overlaps]]:
-    """The pairs that are made when the best are made first, and the sides they are pairs of."""
+    """The pairs that result from taking the best first, with the sides they belong to."""
     for sides in contest.crowds:
-        first, second = map(partial(_places, rank), lines, sides)
+        first, second = map(partial(_span_ranks, label_rank), lines, sides)
         yield *sides, pair_crowd(*sides, (first, second))
     gold, predicted, pairs = contest.gold, contest.predicted, contest.pairs
     if not len(pairs):
         return
-    first, second = map(partial(_places, rank), lines, (gold, predicted))
+    first, second = map(partial(_span_ranks, label_rank), lines, (gold, predicted))
     order = packed_order(
         gold.label[pairs.gold] != predicted.label[pairs.predicted],
         pairs.shared.max(initial=0) - pairs.shared,
@@ -264,23 +264,23 @@ def _best_pairs(
 
 
 def _label_rank(side: Mentions) -> Codes:
-    """The place of each label code among the labels in order of their names."""
+    """The rank of each label code when labels are sorted by name."""
     return np.argsort(np.argsort(np.array(side.labels, dtype=object))).astype(np.int32)
 
 
-def _places(rank: Codes, line: SpanLine, side: FreeSide) -> Ints:
-    """The place of each mention of a side by start, end, the rank of its label, and pieces."""
+def _span_ranks(label_rank: Codes, line: SpanLine, side: FreeSide) -> Ints:
+    """The rank of each mention of a side by start, end, label and pieces."""
     rows = side.row
-    columns: list[Column] = [line.start[rows], line.end[rows], rank[side.label]]
+    columns: list[Column] = [line.start[rows], line.end[rows], label_rank[side.label]]
     if line.shape is not None:
         columns.append(line.shape[rows])
-    place = np.empty(len(rows), dtype=np.int64)
-    place[packed_order(*columns)] = np.arange(len(rows))
-    return place
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[packed_order(*columns)] = np.arange(len(rows))
+    return rank
 
 
 def relaxed_counts(outcomes: Column) -> dict[str, Floats]:
-    """Counts of outcomes (… × 8) of the one-to-one matching as categories (… × 5) of each scheme.
+    """Convert counts of one-to-one outcomes (… × 8) to counts of the categories (… × 5) of each scheme.
 
     Examples:
         >>> relaxed_counts(np.array([5, 1, 1, 0, 0, 2, 3, 4]))["partial"].tolist()
@@ -290,13 +290,13 @@ def relaxed_counts(outcomes: Column) -> dict[str, Floats]:
 
 
 def relaxed_categories(outcomes: Column) -> Floats:
-    """Counts of outcomes (… × 8) of the one-to-one matching as schemes and their categories (… × 4 × 5)."""
+    """Convert counts of one-to-one outcomes (… × 8) to counts by scheme and category (… × 4 × 5)."""
     counts = np.asarray(outcomes, dtype=np.float64) @ _TABLE
     return counts.reshape(*counts.shape[:-1], len(SCHEMES), len(CATEGORIES))
 
 
 def _table() -> Floats:
-    """Outcomes × (schemes · categories)."""
+    """The matrix of 0 and 1 that converts outcomes: outcomes × (schemes · categories)."""
     table = np.zeros((len(OUTCOMES), len(SCHEMES), len(CATEGORIES)))
     for index, names in enumerate(SCHEMES.values()):
         full = {**names, "FN": "missed", "FP": "spurious"}
@@ -310,9 +310,9 @@ _TABLE = _table()
 
 
 def relaxed_scores(categories: Column) -> dict[str, Floats]:
-    """Possible, actual, precision, recall and F1 of categories (… × 5); a partial match is worth one half.
+    """Possible, actual, precision, recall and F1 from categories (… × 5); a partial match counts one half.
 
-    `possible` is the number of gold mentions, `actual` that of predicted ones.
+    `possible` is the number of gold mentions, `actual` the number of predicted ones.
 
     Examples:
         >>> {name: float(value) for name, value in relaxed_scores(np.array([6, 0, 3, 3, 4])).items()}
@@ -333,10 +333,10 @@ def relaxed_scores(categories: Column) -> dict[str, Floats]:
 
 
 def relaxed(gold: Mentions, predicted: Mentions) -> dict[str, dict[str, float]]:
-    """The four schemes of SemEval-2013 task 9.1 over all mentions.
+    """Counts and scores over all mentions in the four schemes of SemEval-2013 task 9.1.
 
-    strict: span and label; exact: only the span (boundaries); partial: the span, and half
-    for an overlap, whatever the label; type: the label with any overlap.
+    strict: span and label; exact: only the span (boundaries); partial: the span, or
+    half for an overlap, whatever the label; type: the label with any overlap.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "PER")])
@@ -390,7 +390,7 @@ MATCHERS.add(
 def match(gold: Mentions, predicted: Mentions, *, matcher: str | Matcher = "fair") -> Matching:
     """Pair gold and predicted mentions of the same sentences.
 
-    Both sides must have their label codes from the same list of labels.
+    The label codes of both sides must come from the same list of labels.
 
     Raises:
         InputError: a mention occurs twice in a sentence.

@@ -1,4 +1,4 @@
-"""What matchings share: pairs that need no choice, the tokens that are left, and crowds of mentions."""
+"""Steps that matchers share: pairs without rivals, the tokens still unmatched, and crowds of mentions."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ from spanwise.matching._overlaps import (
     relation,
 )
 
-_SHORT = 512  # positions up to which the bits of one number are faster than a list of borders
+_SHORT = 512  # mentions up to this long are faster as bit masks than as lists of borders
 
 
 class Remaining(Protocol):
-    """What is left of the mentions of one side; `other` keeps those of the other side in the same way."""
+    """The unmatched positions of the mentions of one side; `other` holds those of the other side."""
 
     def match(self, mention: int, other: Any, partner: int) -> None:
-        """Take what a mention and its partner share away from both."""
+        """Remove the positions that a mention and its partner share from both."""
 
     def join(self, mentions: Ints, other: Any, partners: Ints) -> Ints:
-        """Match each mention, in order, to the best of the partners offered beside it.
+        """Match each mention, in order, to the best of the partners listed beside it.
 
         Returns:
-            The positions of the pairs that were made; a mention whose partners have
-            nothing left of it makes none.
+            The indices of the pairs that were made; a mention that shares no unmatched
+            position with any partner makes none.
         """
 
 
 def remaining(gold: FreeSide, predicted: FreeSide) -> tuple[Remaining, Remaining]:
-    """What remains of the mentions of both sides: at first, all of it."""
+    """The unmatched positions of both sides at the start, when nothing is matched."""
     if max(_extent(gold), _extent(predicted)) <= _SHORT:
         return Masks(gold), Masks(predicted)
     return Borders(gold), Borders(predicted)
 
 
 def _extent(side: FreeSide) -> int:
-    """The most positions from the first to the last of a mention."""
+    """The largest distance from the start to the end of a mention."""
     first, last = _first(side), _first(side, 1) - 1
     return int((side.end[last] - side.start[first]).max(initial=0))
 
 
 def _first(side: FreeSide, after: int = 0) -> Ints:
-    """Where the intervals of each mention begin, or those of the mention this many places after it."""
+    """The index of the first interval of each mention, or of the mention `after` rows later."""
     numbers = np.arange(len(side)) + after
     return numbers if side.contiguous else np.searchsorted(side.owner, numbers)
 
 
 class Masks:
-    """For each mention of one side the positions still free, as bits counted from its start."""
+    """The unmatched positions of each mention of one side, as a bit mask counted from its start."""
 
     def __init__(self, side: FreeSide) -> None:
         first = _first(side)
@@ -81,7 +81,7 @@ class Masks:
                 self._bits[owner] |= ((1 << end - start) - 1) << (start - self._start[owner])
 
     def match(self, mention: int, other: Masks, partner: int) -> None:
-        """Take what a mention and its partner share away from both."""
+        """Remove the positions that a mention and its partner share from both."""
         shift = self._start[mention] - other._start[partner]
         if shift >= 0:
             common = self._bits[mention] & (other._bits[partner] >> shift)
@@ -93,30 +93,30 @@ class Masks:
             other._bits[partner] ^= common
 
     def join(self, mentions: Ints, other: Masks, partners: Ints) -> Ints:
-        """As promised by `Remaining`."""
-        made = []
+        """See `Remaining.join`."""
+        pairs = []
         starts, bits, sizes = other._start, other._bits, other._size
         for mention, begin, offered in _offers(mentions, partners):
             start, mine = self._start[mention], self._bits[mention]
             best: tuple[int, int, int, int] | None = None
-            chosen = -1
+            index = -1
             for position, partner in enumerate(offered, begin):
                 theirs, shift = bits[partner], start - starts[partner]
                 common = mine & (theirs >> shift) if shift >= 0 else (mine >> -shift) & theirs
                 if common:
                     shared = common.bit_count()
-                    # What remains of the mention itself is the same for every partner.
+                    # The remaining positions of the mention itself count equally for every partner.
                     rank = (-shared, theirs.bit_count() - 2 * shared, sizes[partner], partner)
                     if best is None or rank < best:
-                        best, chosen = rank, position
+                        best, index = rank, position
             if best is not None:
                 self.match(mention, other, best[3])
-                made.append(chosen)
-        return np.array(made, dtype=np.int64)
+                pairs.append(index)
+        return np.array(pairs, dtype=np.int64)
 
 
 def _offers(mentions: Ints, partners: Ints) -> Iterator[tuple[int, int, list[int]]]:
-    """Each run of equal mentions: the mention, where the run begins, and the partners beside it."""
+    """For each run of equal mentions: the mention, where the run begins, and the partners beside it."""
     if not len(mentions):
         return
     starts = np.concatenate([[0], np.flatnonzero(mentions[1:] != mentions[:-1]) + 1])
@@ -127,9 +127,9 @@ def _offers(mentions: Ints, partners: Ints) -> Iterator[tuple[int, int, list[int
 
 
 class Borders:
-    """For each mention of one side the positions still free, as borders [from, to, from, to, …].
+    """The unmatched positions of each mention of one side, as borders [start, end, start, end, …].
 
-    A mention that no match has touched still has all of its positions.
+    A mention that is not in `_borders` still has all of its positions.
     """
 
     def __init__(self, side: FreeSide) -> None:
@@ -140,12 +140,12 @@ class Borders:
         self._borders: dict[int, list[int]] = {}
 
     def borders(self, mention: int) -> list[int]:
-        """The borders of the pieces that remain of a mention; not to be changed."""
-        known = self._borders.get(mention)
-        return self._whole(mention) if known is None else known
+        """The borders of what remains of a mention; callers must not modify the list."""
+        stored = self._borders.get(mention)
+        return self._whole(mention) if stored is None else stored
 
     def left(self, mention: int) -> int:
-        """How many positions remain."""
+        """The number of positions that remain of a mention."""
         return self._left[mention]
 
     def _whole(self, mention: int) -> list[int]:
@@ -155,7 +155,7 @@ class Borders:
         return [border for at in range(first, last) for border in (self._start[at], self._end[at])]
 
     def match(self, mention: int, other: Borders, partner: int) -> None:
-        """Take what a mention and its partner share away from both."""
+        """Remove the positions that a mention and its partner share from both."""
         mine, theirs = self.borders(mention), other.borders(partner)
         shared = _shared(mine, theirs)
         taken = mine.copy()
@@ -164,8 +164,8 @@ class Borders:
 
     def _take(self, mention: int, borders: list[int], removed: list[int], shared: int) -> None:
         self._left[mention] -= shared
-        # Only what lies within reach: the other may be one long mention in thousands of pieces.
-        at = _place(removed, borders[0]) if borders else len(removed)
+        # Skip pieces out of reach: the other may be one long mention in thousands of pieces.
+        at = _piece_after(removed, borders[0]) if borders else len(removed)
         end = borders[-1] if borders else 0
         while at < len(removed) and removed[at] < end:
             _remove(borders, removed[at], removed[at + 1])
@@ -173,26 +173,26 @@ class Borders:
         self._borders[mention] = borders
 
     def join(self, mentions: Ints, other: Borders, partners: Ints) -> Ints:
-        """As promised by `Remaining`."""
-        made = []
+        """See `Remaining.join`."""
+        pairs = []
         for mention, begin, offered in _offers(mentions, partners):
             mine = self.borders(mention)
             best: tuple[int, int, int, int] | None = None
-            chosen = -1
+            index = -1
             for position, partner in enumerate(offered, begin):
                 shared = _shared(mine, other.borders(partner))
                 if shared:
                     rank = (-shared, other._left[partner] - 2 * shared, other._size[partner], partner)
                     if best is None or rank < best:
-                        best, chosen = rank, position
+                        best, index = rank, position
             if best is not None:
                 self.match(mention, other, best[3])
-                made.append(chosen)
-        return np.array(made, dtype=np.int64)
+                pairs.append(index)
+        return np.array(pairs, dtype=np.int64)
 
 
 def _shared(left: list[int], right: list[int]) -> int:
-    """How many positions two lists of borders have in common.
+    """The number of positions that two lists of borders have in common.
 
     Examples:
         >>> _shared([0, 3, 5, 9], [2, 6])
@@ -203,21 +203,21 @@ def _shared(left: list[int], right: list[int]) -> int:
     total = 0
     for piece in range(0, len(left), 2):
         start, end = left[piece], left[piece + 1]
-        at = _place(right, start)
+        at = _piece_after(right, start)
         while at < len(right) and right[at] < end:
             total += min(end, right[at + 1]) - max(start, right[at])
             at += 2
     return total
 
 
-def _place(borders: list[int], position: int) -> int:
-    """Where the first piece begins that ends after a position."""
+def _piece_after(borders: list[int], position: int) -> int:
+    """The index of the first piece that ends after a position."""
     at = bisect_right(borders, position)
-    return at - at % 2  # an odd place lies inside a piece that begins one before
+    return at - at % 2  # an odd index is inside a piece, which begins one border earlier
 
 
 def _remove(borders: list[int], start: int, end: int) -> None:
-    """Take the positions from `start` to `end` out of a list of borders.
+    """Remove the positions from `start` to `end` from a list of borders, in place.
 
     Examples:
         >>> borders = [0, 10]
@@ -229,12 +229,12 @@ def _remove(borders: list[int], start: int, end: int) -> None:
     borders[low:high] = ([start] if low % 2 else []) + ([end] if high % 2 else [])
 
 
-_DEGREE = 64  # overlaps a mention, above which rows of arrays are cheaper than lists of pairs
-_SMALL = 200_000  # pairs that are always listed
+_DEGREE = 64  # overlaps per mention above which rows of arrays are cheaper than lists of pairs
+_SMALL = 200_000  # up to this many pairs are always listed
 
 
 def crowded(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
-    """The crowds: groups of contiguous mentions with so many overlaps that pairs should not be listed."""
+    """Masks of the crowds: groups of contiguous mentions with too many overlaps to list as pairs."""
     number = len(gold) + len(predicted)
     if reach.total <= _SMALL + _DEGREE * number or not (gold.contiguous and predicted.contiguous):
         return []
@@ -246,7 +246,7 @@ def crowded(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Boo
 
 
 def play_crowd(gold: FreeSide, predicted: FreeSide, pairing: Pairing) -> None:
-    """Steps 2 and 3 of the algorithm, with one row of arrays a mention instead of a list of pairs."""
+    """Steps 2 and 3 of fair matching, with one row of arrays per mention instead of a list of pairs."""
     crowd = _Crowd(gold, predicted)
     for same in (True, False):
         crowd.first(same)
@@ -256,6 +256,8 @@ def play_crowd(gold: FreeSide, predicted: FreeSide, pairing: Pairing) -> None:
 
 
 class _Crowd:
+    """The state of fair matching within a crowd: which mentions are free and which positions remain."""
+
     def __init__(self, gold: FreeSide, predicted: FreeSide) -> None:
         self.sides = gold, predicted
         self.order = tuple(np.argsort(side.size, kind="stable") for side in self.sides)
@@ -264,33 +266,33 @@ class _Crowd:
         self.made: dict[tuple[int, bool], list[tuple[int, int]]] = {}
 
     def first(self, same: bool) -> None:
-        """Both mentions are free: shortest gold mention first, each takes the best one that is left."""
+        """Pair free mentions: each gold mention, shortest first, takes its best free partner."""
         gold, predicted = self.sides
-        # Shortest first, so that the first of those that share most is the best.
+        # Shortest first, so that `argmax`, which returns the first maximum, finds the best partner.
         offered = self.order[1][self.free[1][self.order[1]]]
         start, end, label = predicted.start[offered], predicted.end[offered].copy(), predicted.label[offered]
-        made = self.made.setdefault((1, same), [])
+        pairs = self.made.setdefault((1, same), [])
         for mention in self.order[0][self.free[0][self.order[0]]].tolist() if len(offered) else []:
             shared = np.minimum(end, gold.end[mention]) - np.maximum(start, gold.start[mention])
             shared *= (label == gold.label[mention]) == same
             best = int(shared.argmax())
             if shared[best] > 0:
                 partner = int(offered[best])
-                end[best] = start[best] - 1  # taken: shares nothing with anyone
-                made.append((mention, partner))
+                end[best] = start[best] - 1  # taken: overlaps nothing any more
+                pairs.append((mention, partner))
                 self.remaining[0].match(mention, self.remaining[1], partner)
-        for mention, partner in made:
+        for mention, partner in pairs:
             self.free[0][mention] = self.free[1][partner] = False
 
     def late(self, same: bool, *, turn: int) -> None:
-        """Each free mention of one side, shortest first, joins the best matched one of the other side."""
-        here, there = (0, 1) if turn == 2 else (1, 0)
-        side, other = self.sides[here], self.sides[there]
-        matched = np.flatnonzero(~self.free[there])
-        pieces = _Pieces(self.remaining[there], matched, other.label[matched])
-        made = self.made.setdefault((turn, same), [])
+        """Join each free mention of one side, shortest first, to the best matched mention of the other."""
+        mine, theirs = (0, 1) if turn == 2 else (1, 0)
+        side, other = self.sides[mine], self.sides[theirs]
+        matched = np.flatnonzero(~self.free[theirs])
+        pieces = _Pieces(self.remaining[theirs], matched, other.label[matched])
+        pairs = self.made.setdefault((turn, same), [])
         joined = []
-        for mention in self.order[here][self.free[here][self.order[here]]].tolist():
+        for mention in self.order[mine][self.free[mine][self.order[mine]]].tolist():
             shared = pieces.shared(
                 int(side.start[mention]), int(side.end[mention]), int(side.label[mention]), same=same
             )
@@ -298,20 +300,20 @@ class _Crowd:
             if most > 0:
                 ties = np.flatnonzero(shared == most)
                 rows = matched[ties]
-                left = np.array([self.remaining[there].left(row) for row in rows.tolist()])
+                left = np.array([self.remaining[theirs].left(row) for row in rows.tolist()])
                 best = int(ties[np.lexsort((rows, other.size[rows], left))[0]])
                 partner = int(matched[best])
-                self.remaining[here].match(mention, self.remaining[there], partner)
-                pieces.replace(best, self.remaining[there].borders(partner))
+                self.remaining[mine].match(mention, self.remaining[theirs], partner)
+                pieces.replace(best, self.remaining[theirs].borders(partner))
                 joined.append(mention)
-                made.append((mention, partner) if turn == 2 else (partner, mention))
-        self.free[here][joined] = False
+                pairs.append((mention, partner) if turn == 2 else (partner, mention))
+        self.free[mine][joined] = False
 
     def record(self, pairing: Pairing) -> None:
-        """Write what was made into a pairing."""
+        """Record the pairs that were made in a pairing."""
         gold, predicted = self.sides
-        for (turn, same), made in self.made.items():
-            first, second = np.array(made, dtype=np.int64).reshape(-1, 2).T
+        for (turn, same), pairs in self.made.items():
+            first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
             begin = np.maximum(gold.start[first], predicted.start[second])
             shared = np.minimum(gold.end[first], predicted.end[second]) - begin
             outcome = relation(Overlaps(first, second, shared), gold, predicted, same)
@@ -325,7 +327,7 @@ class _Crowd:
 
 
 class _Pieces:
-    """What remains of matched mentions, as arrays with room to grow."""
+    """What remains of matched mentions, as arrays that can grow."""
 
     def __init__(self, remaining: Borders, mentions: Ints, labels: Codes) -> None:
         self._labels = labels
@@ -343,18 +345,18 @@ class _Pieces:
             self._start, self._end, self._owner = (
                 np.concatenate([column, room]) for column in (self._start, self._end, self._owner)
             )
-        place = slice(first, last)
-        self._start[place], self._end[place], self._owner[place] = borders[::2], borders[1::2], owner
+        rows = slice(first, last)
+        self._start[rows], self._end[rows], self._owner[rows] = borders[::2], borders[1::2], owner
         self._used = last
-        return place
+        return rows
 
     def replace(self, owner: int, borders: list[int]) -> None:
-        """Give a mention other pieces; its old ones become empty."""
+        """Replace the pieces of a mention; its old ones become empty."""
         self._end[self._places[owner]] = self._start[self._places[owner]]
         self._places[owner] = self._append(owner, borders)
 
     def shared(self, start: int, end: int, label: int, *, same: bool) -> Ints:
-        """How many positions each mention shares with an interval, 0 where its label is of the wrong kind."""
+        """The number of positions each mention shares with an interval; 0 if its label does not qualify."""
         used = slice(0, self._used)
         common = np.minimum(self._end[used], end) - np.maximum(self._start[used], start)
         np.maximum(common, 0, out=common)
@@ -364,25 +366,25 @@ class _Pieces:
 
 
 def pair_crowd(gold: FreeSide, predicted: FreeSide, places: tuple[Ints, Ints]) -> Overlaps:
-    """One-to-one pairs of a crowd, the best first; `places` order the mentions of each side among equals."""
+    """Pair the mentions of a crowd one to one, the best pairs first; `places` break ties on each side."""
     if len(gold) <= len(predicted):
-        first, second, shared = _named_pairs(gold, predicted, places, swapped=False)
+        first, second, shared = _proposed_pairs(gold, predicted, places, swapped=False)
     else:
-        second, first, shared = _named_pairs(predicted, gold, places[::-1], swapped=True)
+        second, first, shared = _proposed_pairs(predicted, gold, places[::-1], swapped=True)
     return Overlaps(first, second, shared)
 
 
-def _named_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
-    """Pairs and what they share, as three rows.
+def _proposed_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
+    """The pairs and the number of positions they share, as three rows.
 
-    Every mention of the smaller side names its best free partner; the best of these pairs is made,
-    and who named a partner that is gone names another. The smaller side finds one soon.
+    Every mention of the smaller side proposes to its best free partner. The best proposal is accepted,
+    and a mention whose partner is already taken proposes again. The smaller side needs fewer proposals.
     """
-    offered = np.lexsort((places[1], many.size))  # the first of those that share most is the best
+    offered = np.lexsort((places[1], many.size))  # the first maximum is then the best partner
     start, end, label = many.start[offered], many.end[offered].copy(), many.label[offered]
     taken = np.zeros(len(offered), dtype=bool)
 
-    def name(mention: int) -> tuple[int, ...] | None:
+    def propose(mention: int) -> tuple[int, ...] | None:
         shared = np.minimum(end, few.end[mention]) - np.maximum(start, few.start[mention])
         alike = shared * (label == few.label[mention])
         same = bool(alike.max(initial=0) > 0)
@@ -395,45 +397,44 @@ def _named_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *, sw
         ties = int(places[0][mention]), int(places[1][partner])
         return not same, -most, differing, *(ties[::-1] if swapped else ties), mention, best
 
-    named = [entry for mention in range(len(few)) if (entry := name(mention)) is not None]
-    heapify(named)
-    made = []
-    while named:
-        *_, mention, best = named[0]
+    proposals = [proposal for mention in range(len(few)) if (proposal := propose(mention)) is not None]
+    heapify(proposals)
+    pairs = []
+    while proposals:
+        *_, mention, best = proposals[0]
         if not taken[best]:
             taken[best] = True
-            end[best] = start[best] - 1  # shares nothing with anyone
-            made.append((mention, int(offered[best]), -named[0][1]))
-            heappop(named)
-        elif (entry := name(mention)) is not None:
-            heapreplace(named, entry)
+            end[best] = start[best] - 1  # overlaps nothing any more
+            pairs.append((mention, int(offered[best]), -proposals[0][1]))
+            heappop(proposals)
+        elif (proposal := propose(mention)) is not None:
+            heapreplace(proposals, proposal)
         else:
-            heappop(named)
-    return np.array(made, dtype=np.int64).reshape(-1, 3).T
+            heappop(proposals)
+    return np.array(pairs, dtype=np.int64).reshape(-1, 3).T
 
 
 class Contest(Struct, frozen=True, eq=False):
-    """The free mentions that have rivals: of two that overlap, one is overlapped by others as well."""
+    """Free mentions that have rivals: of two that overlap, at least one overlaps others as well."""
 
-    pairing: Pairing  # the pairs that were made before, to be copied before it is changed
-    crowds: Sequence[
-        tuple[FreeSide, FreeSide]
-    ]  # mentions that nearly all overlap each other: too many pairs to list
-    gold: FreeSide  # all others
+    pairing: Pairing  # the pairs made so far; copy before changing it
+    # Mentions that nearly all overlap each other: too many pairs to list.
+    crowds: Sequence[tuple[FreeSide, FreeSide]]
+    gold: FreeSide  # all other mentions
     predicted: FreeSide
     pairs: Overlaps
 
     def repaired(self, gold: Ints, predicted: Ints) -> Contest:
-        """The same contest after the same mentions of equal spans were paired in another way."""
+        """The same contest with the mentions of equal span paired in another way."""
         pairing = self.pairing.copy()
         pairing.both(gold, predicted, LE)
         return Contest(pairing, self.crowds, self.gold, self.predicted, self.pairs)
 
 
 class Ground:
-    """Gold and predicted mentions of the same sentences, the equal ones paired.
+    """The starting point of matchers: gold and predicted mentions, with equal ones paired.
 
-    Matchings that are made on the same ground share what they have in common.
+    Matchers that start from the same ground share this part of the work.
     """
 
     def __init__(self, gold: Mentions, predicted: Mentions) -> None:
@@ -452,11 +453,11 @@ class Ground:
 
     @cached_property
     def contest(self) -> Contest:
-        """What is left when equal spans are paired in the order of the input."""
+        """What is left to match after pairing equal spans in input order."""
         return self._after(*self._in_order[:2])
 
     def contest_by(self, rank: Codes) -> Contest:
-        """What is left when equal spans are paired in the order of their labels, which have these ranks."""
+        """What is left to match after pairing equal spans in the order of their labels, given by `rank`."""
         gold, predicted, repeated = self._in_order
         if not repeated:
             return self.contest
@@ -467,23 +468,23 @@ class Ground:
         return self.contest.repaired(first, second) if same else self._after(first, second)
 
     def _after(self, gold: Ints, predicted: Ints) -> Contest:
-        """What is left after these pairs of equal spans, and after those of mentions without a rival."""
+        """What is left to match after pairing these equal spans and all overlapping spans without rivals."""
         pairing = self._equal.copy()
         pairing.both(gold, predicted, LE)
-        here, there = map(FreeSide.of, self.lines, self.mentions, _free(pairing, *self._free))
-        reach = Reach.of(here, there)
-        crowds = crowded(here, there, reach)
-        apart = [(here.take(first), there.take(second)) for first, second in crowds]
+        left, right = map(FreeSide.of, self.lines, self.mentions, _free(pairing, *self._free))
+        reach = Reach.of(left, right)
+        crowds = crowded(left, right, reach)
+        crowd_sides = [(left.take(first), right.take(second)) for first, second in crowds]
         if crowds:
-            busy = [np.logical_or.reduce(masks) for masks in zip(*crowds, strict=True)]
-            here, there = here.take(~busy[0]), there.take(~busy[1])
-            reach = Reach.of(here, there)
-        pairs = overlaps(here, there, reach)
+            in_crowds = [np.logical_or.reduce(masks) for masks in zip(*crowds, strict=True)]
+            left, right = left.take(~in_crowds[0]), right.take(~in_crowds[1])
+            reach = Reach.of(left, right)
+        pairs = overlaps(left, right, reach)
         lone = _are_sole(pairs.gold) & _are_sole(pairs.predicted)
-        made = pairs.take(lone)
-        same = here.label[made.gold] == there.label[made.predicted]
-        pairing.both(here.row[made.gold], there.row[made.predicted], relation(made, here, there, same))
-        return Contest(pairing, apart, *_among(here, there, pairs.take(~lone)))
+        sole = pairs.take(lone)
+        same = left.label[sole.gold] == right.label[sole.predicted]
+        pairing.both(left.row[sole.gold], right.row[sole.predicted], relation(sole, left, right, same))
+        return Contest(pairing, crowd_sides, *_among(left, right, pairs.take(~lone)))
 
 
 def _are_sole(numbers: Ints) -> Bools:
@@ -491,14 +492,14 @@ def _are_sole(numbers: Ints) -> Bools:
 
 
 def _free(pairing: Pairing, gold: Ints, predicted: Ints) -> tuple[Ints, Ints]:
-    """Which of these rows are still free after the pairs."""
+    """Those of the given rows that are still free."""
     return gold[pairing.gold_outcome[gold] == FN], predicted[pairing.predicted_outcome[predicted] == FP]
 
 
 def _among(gold: FreeSide, predicted: FreeSide, pairs: Overlaps) -> tuple[FreeSide, FreeSide, Overlaps]:
-    """Those mentions that are in the pairs, and the pairs in their numbers."""
-    here, there = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
-    here[pairs.gold], there[pairs.predicted] = True, True
-    first, second = (np.cumsum(mask) - 1 for mask in (here, there))
+    """The mentions that occur in the pairs, and the pairs renumbered to match."""
+    in_gold, in_predicted = np.zeros(len(gold), dtype=bool), np.zeros(len(predicted), dtype=bool)
+    in_gold[pairs.gold], in_predicted[pairs.predicted] = True, True
+    first, second = (np.cumsum(mask) - 1 for mask in (in_gold, in_predicted))
     inner = Overlaps(first[pairs.gold], second[pairs.predicted], pairs.shared)
-    return gold.take(here), predicted.take(there), inner
+    return gold.take(in_gold), predicted.take(in_predicted), inner

@@ -1,4 +1,4 @@
-"""Equal rows of both sides by packed keys, pairs that share a token, the error each is, events to count."""
+"""Building blocks of matchers: equal spans, overlapping pairs, the outcomes of pairs, events to count."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from msgspec.structs import force_setattr, replace
 from spanwise.columns import Bools, Codes, Column, Ints, Small, frozen, ints, offsets, run_positions
 from spanwise.corpus import Mentions, Parts, Pieces, joined_pieces
 
-_LARGEST = 2**62  # packed keys must stay below, to fit int64
-_FEW = 256  # rows that are sorted sooner by one column after the other than packed
+_LARGEST = 2**62  # packed keys must stay below this to fit int64
+_FEW = 256  # up to this many rows are sorted faster column by column than by packed keys
 
 
 class SpanLine(Struct, frozen=True, eq=False):
-    """The spans of one side with all sentences laid end to end, so that sharing a position means overlap.
+    """The spans of one side with all sentences laid end to end: spans overlap if they share a position.
 
-    `size` is the number of positions covered; `shape` tells apart discontinuous mentions
-    with the same outer borders and is 0 for all others. Mentions without a place are
-    not `placed` and cover nothing. With pieces, mention `i` covers `piece_start[j]:piece_end[j]`
-    for `j` in `at[i]:at[i + 1]`; without, all of `start[i]:end[i]`.
+    `size` is the number of positions covered; `shape` distinguishes discontinuous mentions
+    with the same outer borders and is 0 for all others. Unplaced mentions cover nothing.
+    With `pieces`, mention `i` covers `pieces.start[j]:pieces.end[j]` for each `j` from
+    `pieces.at[i]` up to `pieces.at[i + 1]`; without, all of `start[i]:end[i]`.
     """
 
     start: Ints
     end: Ints
     size: Ints
-    placed: Bools | None  # None: all of them
+    placed: Bools | None  # None: all mentions are placed
     shape: Ints | None = None
     pieces: Parts | None = None
 
 
 def lines(gold: Mentions, predicted: Mentions) -> tuple[SpanLine, SpanLine]:
-    """Both sides on one line of positions."""
+    """Lay the spans of both sides out on one line of positions."""
     sides = (gold, predicted)
     stride = max((int(side.end.max()) for side in sides if len(side)), default=0)
     stride = max(stride, 0) + 1
     if all(side.parts is None for side in sides):
         return _flat(gold, stride), _flat(predicted, stride)
-    known: dict[Pieces, int] = {}
-    return _with_pieces(gold, stride, known), _with_pieces(predicted, stride, known)
+    shapes: dict[Pieces, int] = {}
+    return _with_pieces(gold, stride, shapes), _with_pieces(predicted, stride, shapes)
 
 
 def _flat(side: Mentions, stride: int) -> SpanLine:
@@ -54,7 +54,7 @@ def _flat(side: Mentions, stride: int) -> SpanLine:
     )
 
 
-def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> SpanLine:
+def _with_pieces(side: Mentions, stride: int, shapes: dict[Pieces, int]) -> SpanLine:
     flat = _flat(side, stride)
     if side.parts is None:
         pieces = Parts(np.arange(len(side) + 1), flat.start, flat.end)
@@ -68,7 +68,7 @@ def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> SpanL
         cover = joined_pieces(own)
         size[row] = sum(end - start for start, end in cover)
         if len(cover) > 1:
-            shape[row] = known.setdefault(cover, len(known) + 1)
+            shape[row] = shapes.setdefault(cover, len(shapes) + 1)
         starts.extend(sentence * stride + start for start, _ in cover)
         ends.extend(sentence * stride + end for _, end in cover)
         at.append(len(starts))
@@ -77,9 +77,9 @@ def _with_pieces(side: Mentions, stride: int, known: dict[Pieces, int]) -> SpanL
 
 
 def packed(*columns: tuple[Column, Column]) -> tuple[Ints, Ints]:
-    """One number per row for several columns of both sides, equal where all columns are equal.
+    """Pack several columns of both sides into one integer per row; equal rows give equal integers.
 
-    Where the packed number would not fit, a column's values are replaced by their ranks.
+    If an integer would overflow, the values of a column are replaced by their ranks.
     """
     gold, predicted = columns[0]
     top = _top(gold, predicted)
@@ -104,15 +104,15 @@ def _ranked(left: Ints, right: Ints) -> tuple[Ints, Ints, int]:
 
 
 def equal(gold: Ints, predicted: Ints, ranks: tuple[Column, Column] | None = None) -> tuple[Ints, Ints, bool]:
-    """Rows of both sides with equal keys, and whether a key repeats within a side.
+    """Pair the rows of both sides that have equal keys; also return whether a key repeats within a side.
 
-    Where keys repeat, the first of one side goes with the first of the other, and so on: the first in
-    the input, or by the `ranks` of each side's rows.
-    A stable sort merges two runs that are sorted already, as most files are, in linear time.
+    If keys repeat, the first row of one side is paired with the first of the other, and so on, in
+    input order or in the order of `ranks`.
     """
-    both = np.concatenate([gold, predicted])
-    order = np.argsort(both, kind="stable")
-    ranked = both[order]
+    # A stable sort merges two sorted runs in linear time, and most files are sorted.
+    keys = np.concatenate([gold, predicted])
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
     follows = np.flatnonzero(ranked[1:] == ranked[:-1])
     first, second = order[follows], order[follows + 1]
     repeats = (first >= len(gold)) | (second < len(gold))
@@ -123,9 +123,9 @@ def equal(gold: Ints, predicted: Ints, ranks: tuple[Column, Column] | None = Non
 
 
 def _equal_in_order(order: Ints, follows: Ints, split: int, rank: Column | None) -> tuple[Ints, Ints]:
-    """Pairs of the i-th gold and the i-th predicted row of every group of equal keys.
+    """Pair the i-th gold row with the i-th predicted row in each group of equal keys.
 
-    `follows` are the places in `order` after which the next one has the same key.
+    `follows` are the positions in `order` whose successor has the same key.
     """
     begins = np.ones(len(follows), dtype=bool)
     begins[1:] = follows[1:] > follows[:-1] + 1
@@ -134,13 +134,13 @@ def _equal_in_order(order: Ints, follows: Ints, split: int, rank: Column | None)
     start = offsets(size)[:-1]
     if rank is not None:
         row = row[np.lexsort((rank[row], row >= split, np.repeat(start, size)))]
-    gold = np.add.reduceat(row < split, start, dtype=np.int64)  # they come before the predicted rows
+    gold = np.add.reduceat(row < split, start, dtype=np.int64)  # gold rows come before predicted ones
     pairs = np.minimum(gold, size - gold)
     return row[run_positions(start, pairs)], row[run_positions(start + gold, pairs)] - split
 
 
 def equal_mentions(gold: Mentions, predicted: Mentions, left: SpanLine, right: SpanLine) -> tuple[Ints, Ints]:
-    """Rows of gold and predicted mentions with the same span and label.
+    """The rows of gold and predicted mentions that have the same span and label.
 
     Raises:
         InputError: a mention occurs twice in a sentence.
@@ -158,14 +158,14 @@ def equal_mentions(gold: Mentions, predicted: Mentions, left: SpanLine, right: S
 def equal_spans(
     left: SpanLine, right: SpanLine, rows: tuple[Ints, Ints], ranks: tuple[Column, Column] | None = None
 ) -> tuple[Ints, Ints, bool]:
-    """Pairs of the given rows with the same span, and whether a span repeats within a side.
+    """Pair the given rows that have the same span; also return whether a span repeats within a side.
 
-    The first of one side goes with the first of the other: first in the input, or by the `ranks` of the rows.
+    Repeated spans are paired in input order, or in the order of the `ranks` of the rows.
     """
     placed = _are_placed(left, rows[0]), _are_placed(right, rows[1])
     rows = rows[0][placed[0]], rows[1][placed[1]]
-    ours = None if ranks is None else (ranks[0][placed[0]], ranks[1][placed[1]])
-    first, second, repeats = equal(*packed(*span_columns(left, right, rows)), ours)
+    placed_ranks = None if ranks is None else (ranks[0][placed[0]], ranks[1][placed[1]])
+    first, second, repeats = equal(*packed(*span_columns(left, right, rows)), placed_ranks)
     return rows[0][first], rows[1][second], repeats
 
 
@@ -173,14 +173,14 @@ Rows = tuple[Ints | None, Ints | None]  # None: all rows
 
 
 def span_columns(left: SpanLine, right: SpanLine, rows: Rows) -> list[tuple[Ints, Ints]]:
-    """What makes two spans equal: where they begin, how long they are and which positions they skip."""
-    here, there = _at(rows[0]), _at(rows[1])
+    """The columns that identify a span: where it begins, how long it is and which positions it skips."""
+    first, second = _at(rows[0]), _at(rows[1])
     columns = [
-        (left.start[here], right.start[there]),
-        (left.end[here] - left.start[here], right.end[there] - right.start[there]),
+        (left.start[first], right.start[second]),
+        (left.end[first] - left.start[first], right.end[second] - right.start[second]),
     ]
     if left.shape is not None and right.shape is not None:
-        columns.append((left.shape[here], right.shape[there]))
+        columns.append((left.shape[first], right.shape[second]))
     return columns
 
 
@@ -201,15 +201,15 @@ def _chosen(rows: Ints | None, which: Ints) -> Ints:
 
 
 def packed_order(*columns: Column) -> Ints:
-    """The order of rows by columns of numbers from 0 up, the most important first; ties keep theirs."""
+    """The stable sort order of rows by columns of non-negative integers, the most significant first."""
     if len(columns[0]) <= _FEW:
         return np.lexsort(columns[::-1])
     key = np.zeros(len(columns[0]), dtype=np.int64)
-    room = 1
+    combinations = 1
     for column in columns:
         width = int(column.max(initial=0)) + 1
-        room *= width
-        if room >= _LARGEST:
+        combinations *= width
+        if combinations >= _LARGEST:
             return np.lexsort(columns[::-1])
         key = key * width + column
     return np.argsort(key, kind="stable")
@@ -225,11 +225,11 @@ def small(values: object) -> Small:
 
 
 class Events(Struct, frozen=True, eq=False):
-    """One row for everything that is counted: a pair of mentions, or one without a partner (-1).
+    """The events to count, one per row: a pair of mentions, or a mention without a partner (-1).
 
-    `turn` is the pass of Ortmann's algorithm that made the pair: 1 where both mentions
-    were free (label errors too), 2 where the predicted mention belonged to an earlier
-    event, 3 where the gold one did, and 0 for TP, FN and FP.
+    `turn` is the pass of Ortmann's algorithm that made the pair: 1 if both mentions were
+    free (including label errors), 2 if the predicted mention belonged to an earlier
+    event, 3 if the gold one did, and 0 for TP, FN and FP.
     Every gold and every predicted mention is consumed by exactly one event.
     """
 
@@ -258,10 +258,10 @@ class Events(Struct, frozen=True, eq=False):
 
 
 class Matching(Struct, frozen=True, eq=False, dict=True):
-    """For each gold and each predicted mention its outcome and its partner (-1: none).
+    """The outcome and the partner (-1: none) of each gold and each predicted mention.
 
-    A mention that was matched to one already taken has that one as its partner, while the
-    partner's own partner is another mention: so every event is found exactly once.
+    The partner of a mention may itself have another partner, if it was already matched
+    when the mention joined it. Every event can therefore be recovered exactly once.
     """
 
     gold_outcome: Small
@@ -275,7 +275,7 @@ class Matching(Struct, frozen=True, eq=False, dict=True):
             force_setattr(self, f"{side}_partner", ints(getattr(self, f"{side}_partner")))
 
     def events(self) -> Events:
-        """Events that consume a gold mention, in gold order, then those of only predicted mentions."""
+        """The events that consume a gold mention, in gold order, then those of predicted mentions alone."""
         return self._events
 
     @cached_property
@@ -292,7 +292,7 @@ class Matching(Struct, frozen=True, eq=False, dict=True):
 
 
 def _turns(outcome: Small, partner: Ints, back: Ints, *, taken: int) -> Small:
-    """0 for TP and without a partner, 1 where the partner's partner is the mention itself, else `taken`."""
+    """0 for TP or without a partner, 1 if the partner's partner is the mention itself, otherwise `taken`."""
     turn = np.zeros(len(partner), dtype=np.int8)
     rows = np.flatnonzero(outcome != TP)
     rows = rows[partner[rows] >= 0]
@@ -301,7 +301,7 @@ def _turns(outcome: Small, partner: Ints, back: Ints, *, taken: int) -> Small:
 
 
 class Pairing(Struct, frozen=True, eq=False):
-    """A matching in the making: writeable columns that start as all missed and all spurious."""
+    """A matching under construction: writeable columns, where all mentions start as missed or spurious."""
 
     gold_outcome: Small
     gold_partner: Ints
@@ -310,7 +310,7 @@ class Pairing(Struct, frozen=True, eq=False):
 
     @classmethod
     def none(cls, gold: int, predicted: int) -> Pairing:
-        """No pair yet among this many mentions."""
+        """A pairing of this many mentions without any pair."""
         return cls(
             np.full(gold, FN, np.int8),
             np.full(gold, -1, np.int64),
@@ -319,7 +319,7 @@ class Pairing(Struct, frozen=True, eq=False):
         )
 
     def copy(self) -> Pairing:
-        """The same pairs, to go on with."""
+        """An independent copy of the pairing."""
         return Pairing(
             self.gold_outcome.copy(),
             self.gold_partner.copy(),
@@ -333,12 +333,12 @@ class Pairing(Struct, frozen=True, eq=False):
         self.second(predicted, gold, outcome)
 
     def first(self, gold: Ints, predicted: Ints, outcome: int | Small) -> None:
-        """Give free gold rows a partner; the partner keeps its own."""
+        """Give free gold rows a partner, which keeps its own partner."""
         self.gold_outcome[gold] = outcome
         self.gold_partner[gold] = predicted
 
     def second(self, predicted: Ints, gold: Ints, outcome: int | Small) -> None:
-        """Give free predicted rows a partner; the partner keeps its own."""
+        """Give free predicted rows a partner, which keeps its own partner."""
         self.predicted_outcome[predicted] = outcome
         self.predicted_partner[predicted] = gold
 
@@ -348,9 +348,9 @@ class Pairing(Struct, frozen=True, eq=False):
 
 
 class FreeSide(Struct, frozen=True, eq=False):
-    """The mentions of one side that are still free and cover something.
+    """The mentions of one side that are still free and cover at least one position.
 
-    Mention `i` is row `row[i]` of the input. Its intervals are those of `owner` `i`.
+    Mention `i` is row `row[i]` of the input. Its intervals are those whose `owner` is `i`.
     """
 
     row: Ints
@@ -363,7 +363,7 @@ class FreeSide(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, line: SpanLine, mentions: Mentions, free: Ints) -> FreeSide:
-        """The mentions of a line in the rows that are free."""
+        """The mentions in the given free rows of a line."""
         rows = free[line.size[free] > 0]
         size, label, own = line.size[rows], mentions.label[rows], np.arange(len(rows))
         if line.pieces is None:
@@ -378,7 +378,7 @@ class FreeSide(Struct, frozen=True, eq=False):
         return len(self.row)
 
     def take(self, which: Bools) -> FreeSide:
-        """Some of the mentions."""
+        """The mentions selected by a mask."""
         number = np.cumsum(which) - 1
         inner = which[self.owner]
         return FreeSide(
@@ -403,16 +403,16 @@ class Overlaps(Struct, frozen=True, eq=False):
         return len(self.gold)
 
     def take(self, which: Column) -> Overlaps:
-        """The pairs chosen by a mask or by positions."""
+        """The pairs selected by a mask or by indices."""
         return Overlaps(self.gold[which], self.predicted[which], self.shared[which])
 
 
 class Reach(Struct, frozen=True, eq=False):
-    """For every interval of one side a range of intervals of the other, ordered by start, that it overlaps.
+    """For each interval of one side, a range of overlapping intervals of the other side, sorted by start.
 
-    Of two overlapping intervals one begins within the other. `gold` ranges over the predicted
-    intervals that begin within a gold one, `predicted` over the gold ones that begin
-    later than the predicted one and within it: so every pair is found once.
+    Of two overlapping intervals, one begins within the other. The ranges of gold intervals contain
+    the predicted ones that begin within them; those of predicted intervals contain the gold ones
+    that begin within them but later than they do. Every pair is therefore found once.
     """
 
     gold_low: Ints
@@ -424,7 +424,7 @@ class Reach(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, gold: FreeSide, predicted: FreeSide) -> Reach:
-        """What overlaps what."""
+        """Find which intervals of the two sides overlap."""
         gold_order = np.argsort(gold.start, kind="stable")
         predicted_order = np.argsort(predicted.start, kind="stable")
         gold_starts, predicted_starts = gold.start[gold_order], predicted.start[predicted_order]
@@ -445,14 +445,14 @@ class Reach(Struct, frozen=True, eq=False):
         return int(self.gold_size.sum() + self.predicted_size.sum())
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Gold and predicted intervals that overlap."""
+        """The gold and predicted intervals of each overlapping pair."""
         gold, second = _expanded(self.gold_low, self.gold_size, self.predicted_order)
         predicted, first = _expanded(self.predicted_low, self.predicted_size, self.gold_order)
         return np.concatenate([gold, first]), np.concatenate([second, predicted])
 
 
 def _expanded(low: Ints, size: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """Each row as often as its run is long, and the values at the places of its run."""
+    """Repeat each row once per position in its run, beside the values of `order` at these positions."""
     return np.repeat(np.arange(len(size)), size), order[run_positions(low, size)]
 
 
@@ -463,7 +463,7 @@ def overlaps(gold: FreeSide, predicted: FreeSide, reach: Reach) -> Overlaps:
     shared = np.minimum(gold.end[first], predicted.end[second]) - begin
     if gold.contiguous and predicted.contiguous:
         return Overlaps(first, second, shared)
-    # Pieces of one mention may meet several pieces of another: their shares add up.
+    # Several pieces of two mentions may overlap: add up the positions they share.
     key = gold.owner[first] * len(predicted) + predicted.owner[second]
     pair, inverse = np.unique(key, return_inverse=True)
     total = np.bincount(inverse, weights=shared, minlength=len(pair)).astype(np.int64)
@@ -471,7 +471,7 @@ def overlaps(gold: FreeSide, predicted: FreeSide, reach: Reach) -> Overlaps:
 
 
 def relation(pairs: Overlaps, gold: FreeSide, predicted: FreeSide, same: Bools | bool) -> Small:
-    """The outcome of overlapping pairs: BEs inside, BEl around, BEo across; LBE where labels differ."""
+    """The outcome of overlapping pairs: BEs (inside), BEl (around), BEo (crossing); LBE if labels differ."""
     inside = pairs.shared == predicted.size[pairs.predicted]
     around = pairs.shared == gold.size[pairs.gold]
     boundary = np.where(inside, BES, np.where(around, BEL, BEO))
@@ -479,15 +479,15 @@ def relation(pairs: Overlaps, gold: FreeSide, predicted: FreeSide, same: Bools |
 
 
 def greedy(gold: Ints, predicted: Ints) -> Ints:
-    """Positions of the pairs that are made when pairs are offered in order and no mention is used twice.
+    """The indices of the pairs accepted when pairs are offered in order and no mention is used twice.
 
     Examples:
         >>> greedy(np.array([0, 0, 1]), np.array([5, 6, 5])).tolist()
         [0]
     """
-    # Most pairs have no rival on either side: they are made whatever the order.
-    made = (np.bincount(gold)[gold] == 1) & (np.bincount(predicted)[predicted] == 1)
-    rivals = np.flatnonzero(~made)
+    # Most pairs have no rival on either side: they are accepted whatever the order.
+    accepted = (np.bincount(gold)[gold] == 1) & (np.bincount(predicted)[predicted] == 1)
+    rivals = np.flatnonzero(~accepted)
     used_gold: set[int] = set()
     used_predicted: set[int] = set()
     pairs = zip(rivals.tolist(), gold[rivals].tolist(), predicted[rivals].tolist(), strict=True)
@@ -495,12 +495,12 @@ def greedy(gold: Ints, predicted: Ints) -> Ints:
         if first not in used_gold and second not in used_predicted:
             used_gold.add(first)
             used_predicted.add(second)
-            made[number] = True
-    return np.flatnonzero(made)
+            accepted[number] = True
+    return np.flatnonzero(accepted)
 
 
 def components(gold: FreeSide, predicted: FreeSide) -> tuple[Ints, Ints]:
-    """A number for each contiguous mention, equal where a chain of overlaps leads from one to another."""
+    """A number for each contiguous mention, equal for mentions connected by a chain of overlaps."""
     start = np.concatenate([gold.start, predicted.start])
     end = np.concatenate([gold.end, predicted.end])
     order = np.argsort(start, kind="stable")
