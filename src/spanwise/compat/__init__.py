@@ -1,1 +1,1 @@
-"""The interfaces of other packages, served by spanwise; each module is named after its package."""
+"""Drop-in versions of other packages' interfaces; each module is named after the package it stands in for."""

@@ -1,4 +1,4 @@
-"""seqeval's scores and reports of gold and predicted tags, lenient and strict, as text and as a dict."""
+"""seqeval's scores and reports for gold and predicted tags, lenient and strict, as text or as a dict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WARN_FOR = ("precision", "recall", "f-score")
 
 
 class UndefinedMetricWarning(UserWarning):
-    """A score has nothing to divide by and was set to 0."""
+    """A score has a denominator of zero and was set to 0."""
 
 
 @lru_cache(maxsize=2)
@@ -32,13 +32,13 @@ def _also(theirs: type[Warning] | None) -> type[Warning]:
 
 
 def _category() -> type[Warning]:
-    """Our warning, which is scikit-learn's too once that is imported, so that filters for either one work."""
+    """Our warning class, derived from scikit-learn's if that is imported, so that filters for either work."""
     module = sys.modules.get("sklearn.exceptions")
     return _also(getattr(module, "UndefinedMetricWarning", None))
 
 
 def check_options(average: Any, beta: float) -> None:
-    """A ValueError where `beta` is negative or `average` is not one of seqeval's."""
+    """Raise ValueError if `beta` is negative or `average` is not one that seqeval supports."""
     if beta < 0:
         raise ValueError("beta should be >=0 in the F-beta score")
     if average not in AVERAGES:
@@ -66,10 +66,10 @@ def scores(
     beta: float = 1.0,
     zero_division: str | float = "warn",
 ) -> tuple[Any, Any, Any, Any]:
-    """Precision, recall, F and support per type, or averaged.
+    """Return precision, recall, F and support, per type or averaged.
 
-    A score without a denominator is 0 (`zero_division` "warn" or 0) or 1. F is made from
-    precision and recall as they then are, and the averages are means of these numbers.
+    A score with a denominator of zero is 0 (`zero_division` "warn" or 0) or 1. F is computed from
+    the resulting precision and recall, and averages are means of these numbers.
     """
     if average == "micro":
         pred_sum, tp_sum, true_sum = (np.array([side.sum()]) for side in (pred_sum, tp_sum, true_sum))
@@ -135,14 +135,14 @@ def _warn(subject: str, modifier: str, size: int) -> None:
 
 
 class Reporter(abc.ABC):
-    """What gathers the rows of a report."""
+    """Collects the rows of a report."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
     @abc.abstractmethod
     def report(self) -> Any:
-        """The report of the rows written so far."""
+        """Return the report of the rows written so far."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -152,14 +152,14 @@ class Reporter(abc.ABC):
 
 
 class DictReporter(Reporter):
-    """Rows by name."""
+    """A report as a dict of rows by name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self.report_dict: dict[str, dict[str, Any]] = {}
 
     def report(self) -> dict[str, dict[str, Any]]:
-        """The rows by name."""
+        """Return the rows by name."""
         return self.report_dict
 
     def write(self, row_name: str, precision: float, recall: float, f1: float, support: int) -> None:
@@ -168,11 +168,11 @@ class DictReporter(Reporter):
         self.report_dict[row_name] = scores
 
     def write_blank(self) -> None:
-        """Nothing: a dict has no blank rows."""
+        """Do nothing: a dict has no blank rows."""
 
 
 class StringReporter(Reporter):
-    """Rows right-aligned in columns of nine characters after a name of `width`."""
+    """A report as text: a name of `width` characters, then columns of nine characters, right-aligned."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class StringReporter(Reporter):
         self.row_fmt = "{:>{width}s}  {:>9.{digits}f} {:>9.{digits}f} {:>9.{digits}f} {:>9}"
 
     def report(self) -> str:
-        """The header and the rows."""
+        """Return the header and the rows."""
         return self.write_header() + "\n".join(self.buffer)
 
     def write(self, row_name: str, precision: float, recall: float, f1: float, support: int) -> None:
@@ -193,7 +193,7 @@ class StringReporter(Reporter):
         self.buffer.append(row)
 
     def write_header(self) -> str:
-        """The names of the columns and a blank row."""
+        """Return the names of the columns and a blank row."""
         names = "".join(f" {name:>9}" for name in ("precision", "recall", "f1-score", "support"))
         return f"{'':>{self.width}s} {names}\n\n"
 
@@ -211,7 +211,7 @@ def lenient_report(
     output_dict: bool,
     zero_division: str | float,
 ) -> Any:
-    """The report of mentions that any tag may begin."""
+    """The report in seqeval's default mode, in which any tag may begin a mention."""
     true, predicted = spans_of(y_true, suffix), spans_of(y_pred, suffix)
     reporter = _reporter(sorted(true.used | predicted.used), digits=digits, output_dict=output_dict)
     check_consistent_length(y_true, y_pred)
@@ -228,7 +228,7 @@ def strict_report(
     zero_division: str | float,
     scheme: type[SchemeToken] | None,
 ) -> Any:
-    """The report of mentions that the scheme allows; without one, `auto_detect` finds it in `y_true`."""
+    """The report in strict mode; without a scheme, `auto_detect` finds it in `y_true`."""
     check_consistent_length(y_true, y_pred)
     if scheme is None or not issubclass(scheme, SchemeToken):
         scheme = auto_detect(y_true, suffix)
@@ -239,27 +239,27 @@ def strict_report(
 
 
 def spans_of(seq: Any, suffix: bool) -> Spans:
-    """The lenient mentions of a list of tags, or of lists of them."""
+    """The lenient mentions in a list of tags, or in a list of such lists."""
     nested = any(isinstance(part, list) for part in seq)
     return lenient(seq if nested else [seq], suffix=suffix)
 
 
 def flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The tags of all sentences one after the other."""
+    """Concatenate the tags of all sentences."""
     if any(isinstance(part, list) for part in y_true):
         return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
     return y_true, y_pred
 
 
 def accuracy(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
-    """The share of tags that are equal; without any tag a ZeroDivisionError, as in seqeval."""
+    """The share of tags that are equal; raises ZeroDivisionError without any tags, as in seqeval."""
     true, predicted = flat(y_true, y_pred)
     correct: int = sum(map(eq, true, predicted))
     return correct / len(true)
 
 
 def _reporter(names: Sequence[str], *, digits: int, output_dict: bool) -> DictReporter | StringReporter:
-    """A reporter wide enough for the names; without any name a text report is a ValueError, as in seqeval."""
+    """A reporter wide enough for the names; raises ValueError for text without any names, as in seqeval."""
     if output_dict:
         return DictReporter()
     width = max(max(map(len, names)), len("weighted avg"), digits)
@@ -275,7 +275,7 @@ def _filled(
     *,
     zero_division: str | float,
 ) -> Any:
-    """The report with a row for every type and one for each average."""
+    """Fill the report with a row for every type and for each average."""
     counts = predicted, right, true
     for row in zip(names, *scores(*counts, average=None, zero_division=zero_division), strict=True):
         reporter.write(*row)

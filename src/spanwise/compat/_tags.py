@@ -1,4 +1,4 @@
-"""Lists of tags as integer columns, and the entities that seqeval finds in them, leniently or strictly."""
+"""Lists of tags as integer columns, and the entities that seqeval finds in them, lenient or strict."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints
 
-# The letters that seqeval's default mode tells apart; any other one is like the last.
+# The letters that seqeval's default mode distinguishes; all others are treated like the last.
 _LETTERS = "O.BIES?"
 _STARTS, _INSIDE, _ENDS = 1, 2, 4
-_FEW = 500  # distinct tags
+_FEW = 500  # distinct tags up to which a table of all pairs is used
 # The letters of strict tags, in the order of seqeval.scheme.Prefix.
 PREFIXES = "IOBESUL"
 
@@ -31,10 +31,10 @@ class _Interned(dict[Any, int]):
 
 
 class TagSequences(Struct, frozen=True, eq=False):
-    """Sequences of tags laid end to end, an O after each.
+    """Concatenated sequences of tags, each followed by an O.
 
-    Two codes are added to those of `distinct`: the O after a sequence, and after it
-    what precedes the very first tag.
+    There are two codes beyond those of `distinct`: one for the O after a sequence, and one for
+    the position before the very first tag.
     """
 
     stream: Codes
@@ -43,7 +43,7 @@ class TagSequences(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, sequences: Sequence[Sequence[object]]) -> TagSequences:
-        """The columns of nested lists of tags."""
+        """Convert nested lists of tags to columns."""
         sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
         interned = _Interned()
         flat: Iterable[object] = chain.from_iterable(sequences)
@@ -72,15 +72,15 @@ class Spans(Struct, frozen=True, eq=False):
 
 
 def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:
-    """The entities of seqeval's default mode, which repairs any tag and warns of malformed ones.
+    """The entities in seqeval's default mode, which accepts any tag and warns about malformed ones.
 
-    A tag that is not an entity tag is reported once per call, not once per token.
+    Each malformed tag is reported once per call, not once per token.
     """
     tags = TagSequences.of(sequences)
     for tag in tags.distinct:
         _warn_if_odd(tag, suffix=suffix)
     letters = [_letter(tag[-1] if suffix else tag[0]) for tag in (*tags.distinct, "O", "O")]
-    # The type before the first tag equals no other, not even that of O: a bare "X" begins an entity there.
+    # The type before the first tag differs from all others, even O's: a bare "X" begins an entity there.
     named = [*(_type_of(tag, suffix=suffix) for tag in (*tags.distinct, "O")), ""]
     flags, kinds, types = flags_of(tags, letters, named, _LENIENT)
     starts = np.flatnonzero(flags & _STARTS)
@@ -95,10 +95,10 @@ def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:
 def strict(
     tags: TagSequences, prefixes: Sequence[str], named: Sequence[str], rules: Column
 ) -> tuple[Spans, Callable[[], Bools]]:
-    """The entities of a strict scheme, and what tells which positions continue one (the scheme skips those).
+    """The entities in a strict scheme, and a function that returns a mask of the tokens inside them.
 
-    A run of tokens that each continue the one before has one entity at most: it
-    begins at the first start in the run and counts if the scheme ends it where the run ends.
+    A run of tokens that each continue the previous one has at most one entity: it begins at the
+    first start in the run, and it counts if the scheme ends an entity where the run ends.
     """
     letters = [PREFIXES.index(letter) for letter in prefixes]
     flags, kinds, types = flags_of(tags, letters, named, rules)
@@ -128,16 +128,16 @@ def strict(
 def flags_of(
     tags: TagSequences, letters: Sequence[int], named: Sequence[str], rules: Column
 ) -> tuple[Column, Codes, list[str]]:
-    """What happens between each token and the one before it, the type code of each tag, and the types.
+    """For each token the flags for starts, insides and ends, the type code of each tag, and the types.
 
-    Position `i` of the flags is position `i + 1` of the stream: the stream begins before the first token.
+    Position `i` of the flags is position `i + 1` of the stream, which begins before the first token.
     """
     interned = _Interned()
     kind = np.array([interned[name] for name in named], np.int32)
     letter = np.array(letters, np.int32)
     before, now, number = tags.stream[:-1], tags.stream[1:], len(kind)
     if number <= _FEW:
-        # One look into a table of all pairs of tags is cheaper than the arithmetic for each token.
+        # A lookup in a table of all pairs of tags is cheaper than the arithmetic for each token.
         same = kind[:, None] == kind[None, :]
         pairs = rules[(letter[:, None] * 7 + letter[None, :]) * 2 + same].ravel()
         flags = pairs[before * number + now]
@@ -147,25 +147,25 @@ def flags_of(
 
 
 def tabulate(rule: Callable[[int, int, bool], int]) -> Column:
-    """A rule over (letter before, letter, same type) as a column that `flags_of` looks up."""
+    """Tabulate a rule over (previous letter, letter, same type) as a lookup column for `flags_of`."""
     cells = [rule(before, now, same) for before in range(7) for now in range(7) for same in (False, True)]
     return np.array(cells, np.int8)
 
 
 def bits(*, starts: bool, inside: bool, ends: bool) -> int:
-    """What happens between two tokens as one number."""
+    """Pack flags into one number."""
     return _STARTS * starts | _INSIDE * inside | _ENDS * ends
 
 
 def chunk_ends(before: str, now: str, *, same: bool) -> bool:
-    """Whether a lenient mention ends between tags with these letters and the same or another type."""
+    """Whether a lenient mention ends between two tags, given their letters and whether their types agree."""
     if before in ("E", "S") or (before in ("B", "I") and now in ("B", "S", "O")):
         return True
     return not same and before not in ("O", ".")
 
 
 def chunk_starts(before: str, now: str, *, same: bool) -> bool:
-    """Whether a lenient mention starts between tags with these letters and the same or another type."""
+    """Whether a lenient mention starts between two tags, given their letters and whether their types agree."""
     if now in ("B", "S") or (before in ("E", "S", "O") and now in ("E", "I")):
         return True
     return not same and now not in ("O", ".")
@@ -198,24 +198,24 @@ def _warn_if_odd(tag: str, *, suffix: bool) -> None:
 
 
 def tally(true: Spans, predicted: Spans) -> tuple[list[str], Ints, Ints, Ints]:
-    """The types of both sides in order, and of each how many were predicted, right and true."""
+    """The sorted types of both sides, and for each the numbers of predicted, correct and true entities."""
     names = sorted(true.used | predicted.used)
     code = {name: number for number, name in enumerate(names)}
     wide = len(names) + 1
-    mine, theirs = (
+    true_codes, predicted_codes = (
         np.array([code.get(name, -1) for name in side.types], np.int64)[side.type]
         for side in (true, predicted)
     )
-    # No two entities of one side end at the same position, so the end is a key.
+    # No two entities of one side end at the same position, so the end can serve as a key.
     at = np.full(max(true.length, predicted.length) + 1, -1, np.int64)
-    at[true.end] = true.start * wide + mine
-    right = at[predicted.end] == predicted.start * wide + theirs
+    at[true.end] = true.start * wide + true_codes
+    right = at[predicted.end] == predicted.start * wide + predicted_codes
     count = len(names)
     return (
         names,
-        ints(np.bincount(theirs, minlength=count)),
-        ints(np.bincount(theirs[right], minlength=count)),
-        ints(np.bincount(mine, minlength=count)),
+        ints(np.bincount(predicted_codes, minlength=count)),
+        ints(np.bincount(predicted_codes[right], minlength=count)),
+        ints(np.bincount(true_codes, minlength=count)),
     )
 
 
@@ -270,7 +270,7 @@ Patterns: TypeAlias = set[tuple[Prefix, Prefix, Tag]]
 
 
 class SchemeToken:
-    """A tag of a scheme; a scheme says between which tags a mention starts, goes on and ends."""
+    """A tag of a scheme; the patterns define between which tags a mention starts, continues and ends."""
 
     allowed_prefix: ClassVar[Prefix | None] = None
     start_patterns: ClassVar[Patterns | None] = None
@@ -287,7 +287,7 @@ class SchemeToken:
         return self.token
 
     def is_valid(self) -> bool:
-        """True; a letter that the scheme does not have is a ValueError."""
+        """Return True, or raise ValueError if the scheme does not have the letter."""
         allowed: Any = self.allowed_prefix
         if self.prefix in allowed:
             return True
@@ -299,7 +299,7 @@ class SchemeToken:
         return self.check_patterns(prev, self.start_patterns)
 
     def is_inside(self, prev: SchemeToken) -> bool:
-        """Whether the mention of `prev` goes on here."""
+        """Whether the mention of `prev` continues here."""
         return self.check_patterns(prev, self.inside_patterns)
 
     def is_end(self, prev: SchemeToken) -> bool:
@@ -307,11 +307,11 @@ class SchemeToken:
         return self.check_patterns(prev, self.end_patterns)
 
     def check_tag(self, prev: SchemeToken, cond: Tag) -> bool:
-        """Whether the labels of both tags are as `cond` asks."""
+        """Whether the labels of both tags satisfy `cond`."""
         return cond == Tag.ANY or cond == (Tag.SAME if prev.tag == self.tag else Tag.DIFF)
 
     def check_patterns(self, prev: SchemeToken, patterns: Patterns | None) -> bool:
-        """Whether `prev` and this tag fit one of the patterns."""
+        """Whether `prev` and this tag match one of the patterns."""
         fitting: Any = patterns
         return any(
             prev.prefix in before and self.prefix in now and self.check_tag(prev, cond)
@@ -320,14 +320,14 @@ class SchemeToken:
 
 
 def _patterns(text: str) -> Patterns:
-    """Patterns as `BI=`: letter before, letter (`?` is any), label `=` the same, `!` another, `*` either."""
+    """Parse patterns like `BI=`: previous letter, letter (`?`: any), label (`=` same, `!` other, `*` any)."""
     conditions = {"=": Tag.SAME, "!": Tag.DIFF, "*": Tag.ANY}
     letters = {**Prefixes, "?": Prefix.ANY}
     return {(letters[word[0]], letters[word[1]], conditions[word[2]]) for word in text.split()}
 
 
 class IOB1(SchemeToken):
-    """I- inside; B- only between two neighbouring mentions of one label."""
+    """I- marks every token; B- only the start of a mention directly after another with the same label."""
 
     allowed_prefix = Prefix.I | Prefix.O | Prefix.B
     start_patterns = _patterns("OI* II! BI* IB= BB=")
@@ -336,9 +336,9 @@ class IOB1(SchemeToken):
 
 
 class IOE1(SchemeToken):
-    """I- inside; E- only at the end of a mention before another of its label."""
+    """I- marks every token; E- only the end of a mention directly before another with the same label."""
 
-    # seqeval misreads some IOE1 sequences (a mention after an E- of another label); its numbers are kept.
+    # seqeval misreads some IOE1 sequences (a mention after an E- of another label); we reproduce its numbers.
     allowed_prefix = Prefix.I | Prefix.O | Prefix.E
     start_patterns = _patterns("OI* II! EI* EE=")
     inside_patterns = _patterns("II= IE=")
@@ -383,7 +383,7 @@ class BILOU(SchemeToken):
 
 @lru_cache(maxsize=64)
 def _rules(scheme: type[SchemeToken]) -> Column:
-    """What the scheme's own methods say of every pair of letters, as a column."""
+    """Tabulate the scheme's own methods for every pair of letters."""
     tags = [(scheme(f"{letter}-x"), scheme(f"{letter}-y")) for letter in PREFIXES]
 
     def rule(before: int, now: int, same: bool) -> int:
@@ -400,7 +400,7 @@ def _rules(scheme: type[SchemeToken]) -> Column:
 def _find(
     tags: TagSequences, parsed: Sequence[SchemeToken], scheme: type[SchemeToken]
 ) -> tuple[Spans, Callable[[], Bools]]:
-    """The mentions of columns whose distinct tags are `parsed`, the O of the scheme last."""
+    """Find mentions; `parsed` has the distinct tags as tokens of the scheme, followed by its O."""
     tokens = [*parsed, parsed[-1]]
     letters = [str(token.prefix.name) for token in tokens]
     rules: Column = _rules(scheme)  # type: ignore[arg-type]  # a class is hashable
@@ -408,7 +408,7 @@ def _find(
 
 
 class Tokens:
-    """The tags of one sentence in a scheme, and the mentions they make."""
+    """The tags of one sentence in a scheme, and the mentions they form."""
 
     def __init__(
         self,
@@ -425,7 +425,7 @@ class Tokens:
 
     @property
     def entities(self) -> list[Entity]:
-        """The mentions of the sentence; a letter that the scheme does not have is a ValueError."""
+        """The mentions of the sentence; raises ValueError for a letter that the scheme does not have."""
         numbered = TagSequences.of([range(len(self.tokens))])
         spans, consumed = _find(numbered, self.extended_tokens, type(self.outside_token))
         for token, inner in zip(self.extended_tokens, consumed().tolist(), strict=True):
@@ -454,7 +454,7 @@ class Entities:
             for token in parsed:
                 token.is_valid()
         except (LookupError, ValueError):
-            # Reading by sentences finds the tag that comes first, and lets pass what the scheme never checks.
+            # Reading by sentence reports the first bad tag, and accepts tags that the scheme never checks.
             for number, sequence in enumerate(sequences):
                 _ = Tokens(sequence, scheme, sent_id=number, **options).entities
             parsed = [scheme(tag, **options) for tag in (*tags.distinct, "O")]
@@ -463,7 +463,7 @@ class Entities:
 
     @cached_property
     def entities(self) -> list[list[Entity]]:
-        """The mentions of every sentence."""
+        """The mentions, by sentence."""
         heads = np.cumsum(self._sizes + 1) - (self._sizes + 1)
         sentence = np.searchsorted(heads, self.spans.start, side="right") - 1
         start, end = self.spans.start - heads[sentence], self.spans.end - heads[sentence]
@@ -489,10 +489,10 @@ class Entities:
 def auto_detect(
     sequences: Sequence[Sequence[str]], suffix: bool = False, delimiter: str = "-"
 ) -> type[SchemeToken]:
-    """The scheme that has exactly the letters of these tags: IOB2, IOE2, IOBES or BILOU.
+    """Detect the scheme from the letters of the tags: IOB2, IOE2, IOBES or BILOU.
 
-    B and perhaps I and O is IOB2; E and perhaps I and O is IOE2; B and E (or S alone)
-    is IOBES; B and L (or U alone) is BILOU. Anything else is a ValueError.
+    B, optionally with I and O, is IOB2; E, optionally with I and O, is IOE2; B and E (or S alone)
+    is IOBES; B and L (or U alone) is BILOU. Anything else raises ValueError.
     """
     prefixes: set[Prefix] = set()
     for tag in TagSequences.of(sequences).distinct:
@@ -501,12 +501,12 @@ def auto_detect(
         except KeyError:
             raise ValueError(f"This scheme is not supported: {tag}") from None
     letters = {str(prefix.name) for prefix in prefixes}
-    for scheme, known, needed, alone in (
+    for scheme, allowed, required, alone in (
         (IOB2, "IOB", "B", "B"),
         (IOE2, "IOE", "E", "E"),
         (IOBES, "IOBES", "BE", "S"),
         (BILOU, "IOBLU", "BL", "U"),
     ):
-        if set(needed) <= letters <= set(known) or letters == {alone}:
+        if set(required) <= letters <= set(allowed) or letters == {alone}:
             return scheme
     raise ValueError(f"This scheme is not supported: {prefixes}")

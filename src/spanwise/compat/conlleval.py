@@ -1,4 +1,4 @@
-"""The screen of conlleval, character for character, from tags as they were written."""
+"""The output of conlleval, character for character, computed from the tags as written."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ENDS, _STARTS = 1, 2
 
 
 def conlleval(gold: Any, predicted: Any = None, **reading: Any) -> str:
-    """What conlleval prints of gold and predicted tags.
+    """Return what conlleval prints for gold and predicted tags.
 
-    Both are files, annotations or lists of tags; one file alone has gold and predicted tags in its last two
-    columns. The tags of a file are taken as written there, those of an annotation are IOB2.
+    Both are files, annotations or lists of tags; a single file has gold and predicted tags in its last two
+    columns. The tags of a file are used as written; those of an annotation are encoded as IOB2.
 
     Examples:
         >>> print(conlleval([["B-PER", "I-PER", "O"]], [["B-PER", "I-PER", "B-LOC"]]), end="")
@@ -54,18 +54,18 @@ def _tags(source: Any, reading: dict[str, Any]) -> list[list[str]]:
 
 
 def _raw(source: Any, columns: Sequence[Any], reading: dict[str, Any]) -> list[list[list[str]] | None]:
-    """The tags of columns of a CoNLL file as they are written, None where the file has no such columns."""
+    """The tags in some columns of a CoNLL file, as written; None for columns that the file does not have."""
     wanted = {f"column {index}": column for index, column in enumerate(columns)}
     annotation = read(source, **{**reading, "columns": wanted})
     corpus = annotation.corpus
     borders = corpus.sentences.tolist()
     tag_columns: list[list[list[str]] | None] = []
     for name in wanted:
-        kept = corpus.columns.get(name)
-        if kept is None:
+        column = corpus.columns.get(name)
+        if column is None:
             tag_columns.append(None)
             continue
-        flat = [str(tag) for tag in kept]
+        flat = [str(tag) for tag in column]
         tag_columns.append([flat[begin:end] for begin, end in pairwise(borders)])
     return tag_columns
 
@@ -80,29 +80,30 @@ def _encoded(annotation: Annotation) -> list[list[str]]:
 
 
 def screen(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> str:
-    """The screen of two lists of sentences of tags; the sentences of both must have the same lengths."""
+    """Return conlleval's output for two lists of tagged sentences, which must have the same lengths."""
     if list(map(len, gold)) != list(map(len, predicted)):
         raise InputError(
             "gold and predicted tags have different numbers of tokens.\nGive both for the same sentences."
         )
-    true, said = _Side(gold), _Side(predicted)
-    types = sorted(set(true.types) | set(said.types))
+    true, guessed = _Side(gold), _Side(predicted)
+    types = sorted(set(true.types) | set(guessed.types))
     code = {name: number for number, name in enumerate(types)}
-    mine, theirs = true.coded(code), said.coded(code)
-    ends, starts = (true.flags & said.flags & bit != 0 for bit in (_ENDS, _STARTS))
-    same = mine[1:] == theirs[1:]
-    stops = np.flatnonzero(((true.flags | said.flags) & _ENDS != 0) | ~same)
+    gold_codes, predicted_codes = true.coded(code), guessed.coded(code)
+    ends, starts = (true.flags & guessed.flags & bit != 0 for bit in (_ENDS, _STARTS))
+    same = gold_codes[1:] == predicted_codes[1:]
+    stops = np.flatnonzero(((true.flags | guessed.flags) & _ENDS != 0) | ~same)
     begun = np.flatnonzero(starts & same)
     after = np.searchsorted(stops, begun, side="right")
     stop = np.unique(stops[after[after < len(stops)]])
     stop = stop[ends[stop]]
-    right = np.bincount(mine[stop], minlength=len(types))
-    # What nothing ends counts as right at the end of the file, under the empty type of the last blank line.
+    right = np.bincount(gold_codes[stop], minlength=len(types))
+    # conlleval counts a chunk still open at the end of the file as correct, under the empty type of the
+    # last blank line.
     right[code[""]] += (after == len(stops)).any()
-    found_gold, found = true.begun(mine, len(types)), said.begun(theirs, len(types))
+    in_gold, in_predicted = true.begun(gold_codes, len(types)), guessed.begun(predicted_codes, len(types))
     tokens = sum(map(len, gold))
     equal = sum(map(eq, chain.from_iterable(gold), chain.from_iterable(predicted)))
-    total = int(found_gold.sum()), int(found.sum()), int(right.sum())
+    total = int(in_gold.sum()), int(in_predicted.sum()), int(right.sum())
     lines = [
         f"processed {tokens} tokens with {total[0]} phrases; "
         f"found: {total[1]} phrases; correct: {total[2]}.\n"
@@ -110,16 +111,16 @@ def screen(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) ->
     if tokens:
         lines.append(f"accuracy: {_percent(equal, tokens):6.2f}%; {_scores(*total)}\n")
     for number, name in enumerate(types):
-        counts = int(found_gold[number]), int(found[number]), int(right[number])
+        counts = int(in_gold[number]), int(in_predicted[number]), int(right[number])
         if counts[0] or counts[1]:
             row = f"{name:>17s}: {_scores(*counts)}  {counts[1]}\n"
-            # The program does not see that it has printed an empty name already.
+            # conlleval prints the row of an empty type twice if both sides have it.
             lines.append(row * 2 if not name and counts[0] and counts[1] else row)
     return "".join(lines)
 
 
 class _Side:
-    """The tags of one side: what happens between neighbours, and the type at every position."""
+    """The tags of one side: where chunks start and end, and the type at every position."""
 
     def __init__(self, sentences: Sequence[Sequence[str]]) -> None:
         tags = TagSequences.of(sentences)
@@ -131,11 +132,11 @@ class _Side:
         self._kind = kinds[tags.stream]
 
     def coded(self, code: dict[str, int]) -> Ints:
-        """The types as numbers that both sides share, with one position before the first."""
+        """The types as codes shared by both sides; the first position precedes the first token."""
         return np.array([code[name] for name in self.types], np.int64)[self._kind]
 
     def begun(self, kind: Ints, number: int) -> Ints:
-        """How many chunks of each type start."""
+        """The number of chunks of each type."""
         return np.bincount(kind[1:][self.flags & _STARTS != 0], minlength=number)
 
 

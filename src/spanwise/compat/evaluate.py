@@ -1,4 +1,4 @@
-"""Hugging Face's calls: the metric of `evaluate.load("seqeval")`, and `compute_metrics` for a Trainer."""
+"""Hugging Face interfaces: the metric `evaluate.load("seqeval")`, and `compute_metrics` for a Trainer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCHEMES = ("IOB1", "IOB2", "IOE1", "IOE2", "IOBES", "BILOU")
 
 
 class Seqeval:
-    """The metric seqeval of evaluate: gather with `add` and `add_batch`, then `compute` over all of it.
+    """The seqeval metric of `evaluate`: collect sentences with `add` and `add_batch`, then call `compute`.
 
     Examples:
         >>> metric = load("seqeval")
@@ -40,11 +40,11 @@ class Seqeval:
         self._references: list[list[str]] = []
 
     def add(self, *, prediction: Sequence[str], reference: Sequence[str]) -> None:
-        """Gather one sentence."""
+        """Add one sentence."""
         self.add_batch(predictions=[prediction], references=[reference])
 
     def add_batch(self, *, predictions: Iterable[Sequence[str]], references: Iterable[Sequence[str]]) -> None:
-        """Gather sentences."""
+        """Add several sentences."""
         self._predictions.extend(list(row) for row in predictions)
         self._references.extend(list(row) for row in references)
 
@@ -55,11 +55,11 @@ class Seqeval:
         references: Iterable[Sequence[str]] | None = None,
         **options: Any,
     ) -> dict[str, object]:
-        """The scores over what was gathered and what is given, and start again.
+        """Return the scores over the sentences added before and those passed here, then reset.
 
-        For every label `precision`, `recall`, `f1` and `number`; `overall_precision`, `overall_recall`,
-        `overall_f1` and `overall_accuracy`. Options are `suffix`, `scheme` (a name), `mode`,
-        `sample_weight` and `zero_division`, as in seqeval.
+        The result has `precision`, `recall`, `f1` and `number` for every label, and `overall_precision`,
+        `overall_recall`, `overall_f1` and `overall_accuracy`. The options are `suffix`, `scheme` (a name),
+        `mode`, `sample_weight` and `zero_division`, as in seqeval.
         """
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions or (), references=references or ())
@@ -73,7 +73,7 @@ class Seqeval:
 
 
 def load(path: str = "seqeval", **options: object) -> Seqeval:
-    """The metric by its name, as `evaluate.load` finds it; there is one."""
+    """Load a metric by name, as `evaluate.load` does; the only one is "seqeval"."""
     if path != "seqeval":
         raise unknown("metric", path, ["seqeval"])
     return Seqeval(**options)
@@ -89,7 +89,7 @@ def scores(
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
 ) -> dict[str, Any]:
-    """The scores of evaluate's metric seqeval, in its structure; `sample_weight` changes nothing."""
+    """The scores of evaluate's seqeval metric, in its structure; `sample_weight` is ignored."""
     if scheme is not None and scheme not in _SCHEMES:
         raise ValueError(f"Scheme should be one of [{', '.join(_SCHEMES)}], got {scheme}")
     chosen = getattr(schemes, scheme) if scheme is not None else None
@@ -135,23 +135,23 @@ def make_compute_metrics(
     intervals: bool = False,
     **options: Any,
 ) -> Callable[[Any], dict[str, float]]:
-    """A `compute_metrics` for `transformers.Trainer`.
+    """Make a `compute_metrics` function for `transformers.Trainer`.
 
-    It takes logits or ids of labels and gives `precision`, `recall`, `f1` and `accuracy`, as the token
-    classification example of transformers does. `accuracy` is the token accuracy of a result, so that one
-    name means one thing in a tracker: impossible tags are repaired first, which evaluate's metric does not.
+    It takes logits or label ids and returns `precision`, `recall`, `f1` and `accuracy`, as in the token
+    classification example of transformers. `accuracy` is spanwise's token accuracy, so that the name always
+    means the same in a tracker: unlike in evaluate's metric, impossible tags are repaired first.
 
     Args:
         label_list: the tags in the order of their ids.
-        entity_level: also `PER_precision`, `PER_f1`, `PER_number` … for every label.
-        word_ids: the word of every sub-word, for data that label all sub-words: the first of a word counts.
-            Without it every position counts whose label is not -100.
-        fair: also `fair_precision`, `fair_recall`, `fair_f1`, and the number of errors of each kind.
-        tokens: the words of the evaluation set, one for each label; needed for what follows.
-        train: the training data, a file or anything that can be read, for `tough_SEEN_recall` and its like.
-        attributes: attributes whose buckets are scored, as `entity_length_XS_f1`.
-        intervals: also the ends of the 95 % intervals, as `f1_low` and `f1_high`, of all scores that are
-            given; they are those of `spanwise.evaluate`, and left out where they are undefined.
+        entity_level: also return `PER_precision`, `PER_f1`, `PER_number` … for every label.
+        word_ids: the word of every sub-word, for data in which all sub-words are labelled: only the first
+            sub-word of each word counts. Without it, every position whose label is not -100 counts.
+        fair: also return `fair_precision`, `fair_recall`, `fair_f1` and the number of errors of each kind.
+        tokens: the words of the evaluation set, one for each label; required by the following options.
+        train: the training data, a file or anything that can be read, for `tough_SEEN_recall` and so on.
+        attributes: attributes whose buckets to score, as `entity_length_XS_f1`.
+        intervals: also return the bounds of the 95% intervals of all returned scores, as `f1_low` and
+            `f1_high`; they equal those of `spanwise.evaluate`, and undefined ones are left out.
         options: `suffix`, `scheme`, `mode` and `zero_division` of seqeval.
     """
     settings = {"zero_division": 0, **options}
@@ -167,14 +167,14 @@ def make_compute_metrics(
         )
 
     def compute_metrics(prediction: Any) -> dict[str, float]:
-        given = getattr(prediction, "predictions", None)
-        predicted, labels = (given, prediction.label_ids) if given is not None else tuple(prediction)[:2]
-        said, gold = tagged(predicted, labels, label_list, word_ids=word_ids)
-        metrics = scores(gold, said, **settings)
+        outputs = getattr(prediction, "predictions", None)
+        predicted, labels = (outputs, prediction.label_ids) if outputs is not None else tuple(prediction)[:2]
+        predicted_tags, gold = tagged(predicted, labels, label_list, word_ids=word_ids)
+        metrics = scores(gold, predicted_tags, **settings)
         result = {
             key.removeprefix("overall_"): float(value) for key, value in metrics.items() if _is_overall(key)
         }
-        result["accuracy"] = _accuracy(gold, said)
+        result["accuracy"] = _accuracy(gold, predicted_tags)
         if entity_level:
             result |= {
                 f"{label}_{key}": float(value)
@@ -183,7 +183,7 @@ def make_compute_metrics(
                 for key, value in row.items()
             }
         if fair or intervals or tokens is not None:
-            system = _evaluated(gold, said, tokens, train, attributes, intervals=intervals)
+            system = _evaluated(gold, predicted_tags, tokens, train, attributes, intervals=intervals)
             result |= _reasons(system, fair=fair)
             if intervals:
                 result |= _ends(system, labels=entity_level, fair=fair)
@@ -192,11 +192,13 @@ def make_compute_metrics(
     return compute_metrics
 
 
-def _accuracy(gold: list[list[str]], said: list[list[str]]) -> float:
-    """Token accuracy as everywhere in spanwise: of tags that were decoded and encoded again."""
+def _accuracy(gold: list[list[str]], predictions: list[list[str]]) -> float:
+    """Token accuracy as defined in spanwise: computed on tags after decoding and encoding them again."""
     true = from_tags(gold)
-    predicted = from_tags(said, prefer=true.reading.scheme)
-    sides = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in (true, predicted)]
+    predicted = from_tags(predictions, prefer=true.reading.scheme)
+    sides = [
+        encode(annotation.mentions, annotation.corpus.lengths, "IOB2") for annotation in (true, predicted)
+    ]
     names = [np.array(side.names, dtype=object)[side.codes] for side in sides]
     return float(np.mean(names[0] == names[1])) if len(names[0]) else 0.0
 
@@ -212,33 +214,33 @@ def tagged(
     *,
     word_ids: Sequence[Sequence[int | None]] | None = None,
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Predicted and gold tags of every sentence, the ignored positions left out.
+    """Return the predicted and gold tags of every sentence, without ignored positions.
 
     Examples:
         >>> tagged([[0, 1, 0]], [[-100, 1, 0]], ["O", "B-PER"])
         ([['B-PER', 'O']], [['B-PER', 'O']])
     """
     names = np.array(list(label_list), dtype=object)
-    said = np.asarray(predictions[0] if isinstance(predictions, tuple) else predictions)
+    predicted = np.asarray(predictions[0] if isinstance(predictions, tuple) else predictions)
     gold = np.asarray(labels)
-    if said.ndim == gold.ndim + 1:
-        said = said.argmax(axis=-1)
-    if said.shape != gold.shape:
+    if predicted.ndim == gold.ndim + 1:
+        predicted = predicted.argmax(axis=-1)
+    if predicted.shape != gold.shape:
         raise InputError(
-            f"predictions have the shape {said.shape}, but labels {gold.shape}.\n"
+            f"predictions have the shape {predicted.shape}, but labels {gold.shape}.\n"
             "Both need one row per sentence and one column per sub-word; logits need one more axis."
         )
     counts = gold != IGNORED
     if word_ids is not None:
         counts &= _first_of_word(word_ids, gold.shape)
-    beyond = int(max(gold[counts].max(initial=0), said[counts].max(initial=0)))
+    beyond = int(max(gold[counts].max(initial=0), predicted[counts].max(initial=0)))
     if beyond >= len(names):
         raise InputError(
             f"there is a label id {beyond}, but label_list has {len(names)} labels.\n"
             "Pass all labels, in order."
         )
     borders = offsets(counts.sum(axis=1))
-    return _split(names[said[counts]], borders), _split(names[gold[counts]], borders)
+    return _split(names[predicted[counts]], borders), _split(names[gold[counts]], borders)
 
 
 def _split(flat: Any, borders: Ints) -> list[list[str]]:
@@ -263,7 +265,7 @@ def _first_of_word(word_ids: Sequence[Sequence[int | None]], shape: tuple[int, .
 
 def _evaluated(
     gold: list[list[str]],
-    said: list[list[str]],
+    predictions: list[list[str]],
     tokens: Sequence[Sequence[str]] | None,
     train: object,
     attributes: str | Sequence[str],
@@ -273,19 +275,19 @@ def _evaluated(
     from spanwise.evaluation import evaluate
 
     true = from_tags(gold, tokens=tokens)
-    predicted = from_tags(said, tokens=tokens, prefer=true.reading.scheme)
+    predicted = from_tags(predictions, tokens=tokens, prefer=true.reading.scheme)
     return evaluate(
         true,
         {"system": predicted},
         train=train,
         attributes=attributes,
-        resamples=int(intervals),  # their number does not shape intervals
+        resamples=int(intervals),  # intervals do not depend on the number of resamples
         examples="none",
     )["system"]
 
 
 def _reasons(scores: SystemScores, *, fair: bool) -> dict[str, float]:
-    """Fair scores, recall of tough mentions and F1 of buckets as scalars; what is undefined is left out."""
+    """Fair scores, recall of tough mentions and F1 of buckets as scalars, without undefined ones."""
     result: dict[str, float | None] = {}
     if fair:
         keys = ("precision", "recall", "f1", "LE", "BE", "LBE", "FN", "FP")
@@ -297,13 +299,13 @@ def _reasons(scores: SystemScores, *, fair: bool) -> dict[str, float]:
 
 
 def _ends(scores: SystemScores, *, labels: bool, fair: bool) -> dict[str, float]:
-    """The ends of intervals under the names of their scores; what is undefined is left out."""
+    """The bounds of intervals, named after their scores, without undefined ones."""
     scored = [("", "", scores.exact.overall.interval)]
     if labels:
-        scored += [(f"{label}_", "", one.interval) for label, one in scores.exact.labels.items()]
+        scored += [(f"{label}_", "", row.interval) for label, row in scores.exact.labels.items()]
     if fair:
         scored.append(("fair_", "", scores.fair.overall.interval))
-    scored += [(f"tough_{subset}_", "recall", one.overall.interval) for subset, one in scores.tough.items()]
+    scored += [(f"tough_{subset}_", "recall", row.overall.interval) for subset, row in scores.tough.items()]
     for name, attribute in scores.attributes.items():
         scored += [(f"{name}_{bucket.name}_", "f1", bucket.interval) for bucket in attribute.buckets]
     ends = {

@@ -1,8 +1,8 @@
-"""Results in the structure of nervaluate 1.x: four schemes of counts, overall and per label.
+"""Results in the structure of nervaluate 1.x: counts under four schemes, overall and per label.
 
-nervaluate pairs mentions in the order of the predictions, so a prediction that overlaps a gold
-mention takes it away from a later one that equals it. Here pairs are made best first: the
-numbers are equal wherever every mention overlaps at most one of the other side.
+nervaluate pairs mentions in the order of the predictions, so a prediction that only overlaps a
+gold mention can take it away from a later prediction that equals it. Here the best pairs are
+matched first; the numbers agree if every mention overlaps at most one on the other side.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from spanwise.columns import Small
 from spanwise.corpus import Mentions
 from spanwise.matching import CATEGORIES, OUTCOMES, SCHEMES, match, relaxed_counts, relaxed_scores
 
-# nervaluate's name of each scheme.
+# The name of each scheme in nervaluate.
 NAMES = {"strict": "strict", "partial": "partial", "type": "ent_type", "exact": "exact"}
 INDICES = tuple(f"{name}_indices" for name in CATEGORIES)
 
 
 class EvaluationResult(Struct, frozen=True):
-    """The counts of one scheme and its scores, under nervaluate's names; what is undefined is 0, as there."""
+    """The counts and scores of one scheme under nervaluate's names; undefined scores are 0, as there."""
 
     correct: int = 0
     incorrect: int = 0
@@ -40,9 +40,9 @@ class EvaluationResult(Struct, frozen=True):
 
 
 class EvaluationIndices:
-    """Where the mentions of each category are: (sentence, number of the mention in it).
+    """The mentions of each category as pairs: (sentence, number of the mention in it).
 
-    Missed mentions count gold ones, all others predicted ones. A list is made when it is asked for.
+    Missed mentions are numbered among gold mentions, all others among predictions. Lists are computed lazily.
     """
 
     def __init__(self, gold: _Places, predicted: _Places, scheme: str) -> None:
@@ -51,27 +51,27 @@ class EvaluationIndices:
 
     @cached_property
     def correct_indices(self) -> list[tuple[int, int]]:
-        """Those that count as correct."""
+        """The predictions that count as correct."""
         return self._of("correct")
 
     @cached_property
     def incorrect_indices(self) -> list[tuple[int, int]]:
-        """Those that overlap a gold mention, but count as wrong."""
+        """The predictions that overlap a gold mention but count as incorrect."""
         return self._of("incorrect")
 
     @cached_property
     def partial_indices(self) -> list[tuple[int, int]]:
-        """Those that count half."""
+        """The predictions that count half."""
         return self._of("partial")
 
     @cached_property
     def missed_indices(self) -> list[tuple[int, int]]:
-        """The gold mentions that no prediction was paired with."""
+        """The gold mentions not paired with any prediction."""
         return self._gold.of({"FN"})
 
     @cached_property
     def spurious_indices(self) -> list[tuple[int, int]]:
-        """The predictions that no gold mention was paired with."""
+        """The predictions not paired with any gold mention."""
         return self._predicted.of({"FP"})
 
     def _of(self, category: str) -> list[tuple[int, int]]:
@@ -83,7 +83,7 @@ class EvaluationIndices:
 
 
 class Structure(TypedDict):
-    """What nervaluate returns: scores by scheme, for all mentions and for those of each label."""
+    """What nervaluate returns: scores by scheme, for all mentions and for each label."""
 
     overall: dict[str, EvaluationResult]
     entities: dict[str, dict[str, EvaluationResult]]
@@ -92,7 +92,7 @@ class Structure(TypedDict):
 
 
 def to_nervaluate(system: Any) -> Structure:
-    """What `nervaluate.Evaluator(...).evaluate()` gives back, for one system of a result.
+    """Return what `nervaluate.Evaluator(...).evaluate()` returns, for one system of a result.
 
     Examples:
         >>> from spanwise.evaluation import evaluate
@@ -104,9 +104,9 @@ def to_nervaluate(system: Any) -> Structure:
 
 
 def structure(gold: Mentions, predicted: Mentions) -> Structure:
-    """The structure of gold and predicted mentions that share one list of labels.
+    """Build the structure from gold and predicted mentions that share one list of labels.
 
-    The numbers of a label are those of its own mentions, the others left out on both sides.
+    The numbers of a label only consider the mentions with that label on both sides.
     """
     overall, indices = _schemes(gold, predicted)
     entities: dict[str, dict[str, EvaluationResult]] = {}
@@ -151,7 +151,7 @@ def _schemes(
 
 
 class _Places:
-    """The mentions of one side as (sentence, number of the mention in it), and the outcome of each."""
+    """The mentions of one side as pairs (sentence, number of the mention in it), with their outcomes."""
 
     def __init__(self, mentions: Mentions, outcome: Small) -> None:
         self._sentence, self._outcome = mentions.sentence, outcome
@@ -163,6 +163,6 @@ class _Places:
         return list(zip(sentence.tolist(), within.tolist(), strict=True))
 
     def of(self, kinds: Set[str]) -> list[tuple[int, int]]:
-        """Those of these kinds."""
+        """The mentions whose outcome is of one of these kinds."""
         member = np.array([outcome.rstrip("slo") in kinds for outcome in OUTCOMES])
         return list(compress(self._pairs, member[self._outcome].tobytes()))

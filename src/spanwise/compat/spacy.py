@@ -1,4 +1,4 @@
-"""Scorers for spaCy pipelines: spaCy's own scores, and fair ones, which explain them.
+"""Scorers for spaCy pipelines: spaCy's own scores, and fair scores with the kinds of errors.
 
 spaCy finds them by name through entry points: `@scorers = "spanwise.ner_scorer.v1"`.
 """
@@ -20,21 +20,21 @@ Spans = list[tuple[int, int, str]]
 
 
 def make_ner_scorer() -> Scorer:
-    """The scorer of entities, registered as `spanwise.ner_scorer.v1`."""
+    """The scorer for entities, registered as `spanwise.ner_scorer.v1`."""
     return ner_score
 
 
 def make_spancat_scorer() -> Scorer:
-    """The scorer of a group of spans, registered as `spanwise.spancat_scorer.v1`."""
+    """The scorer for a span group, registered as `spanwise.spancat_scorer.v1`."""
     return spancat_score
 
 
 def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
-    """`ents_p`, `ents_r`, `ents_f` and `ents_per_type` as spaCy gives them, and `ents_fair_*`.
+    """Return `ents_p`, `ents_r`, `ents_f` and `ents_per_type` as spaCy computes them, and `ents_fair_*`.
 
-    A predicted entity is put on the gold tokens by its characters; one that begins or ends inside a gold
-    token is wrong. Documents without entity annotation are left out, and so are predictions on tokens
-    whose gold annotation is missing.
+    Predicted entities are mapped to gold tokens by their characters; an entity that begins or ends inside a
+    gold token is wrong. Documents without entity annotation are skipped, and so are predictions on tokens
+    without gold annotation.
     """
     pairs: list[tuple[Spans, Spans]] = []
     for example in examples:
@@ -51,7 +51,10 @@ def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
 
 
 def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -> dict[str, Any]:
-    """`spans_sc_p`, `spans_sc_r`, `spans_sc_f`, `spans_sc_per_type`, `spans_sc_fair_*` of the group "sc"."""
+    """Return `spans_sc_p`, `spans_sc_r`, `spans_sc_f`, `spans_sc_per_type` and `spans_sc_fair_*`.
+
+    `sc` stands for the key of the span group, `spans_key`.
+    """
     pairs: list[tuple[Spans, Spans]] = []
     for example in examples:
         if spans_key not in example.reference.spans:
@@ -62,7 +65,7 @@ def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -
 
 
 def _placed(example: Any, spans: Iterable[Any]) -> Spans:
-    """Predicted spans in gold tokens; -1 where a border is inside one."""
+    """Map predicted spans to gold tokens; positions are -1 if a boundary falls inside a gold token."""
     gold, predicted = example.reference, example.predicted
     if len(gold) == len(predicted) and all(a.text == b.text for a, b in zip(gold, predicted, strict=True)):
         rows = [(span.start, span.end, span.label_) for span in spans]
@@ -78,18 +81,23 @@ def _placed(example: Any, spans: Iterable[Any]) -> Spans:
 
 
 def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
-    """Where each token begins and ends among the characters other than white space."""
+    """The start and end of each token, counted in characters other than white space."""
     sizes = [len("".join(token.text.split())) for token in doc]
     ends = np.cumsum(sizes, dtype=np.int64)
     return (ends - np.array(sizes, dtype=np.int64)).tolist(), ends.tolist()
 
 
 def _borders(doc: object) -> tuple[dict[int, int], dict[int, int]]:
-    """The token that begins at an offset, and the one after that which ends there; blank tokens aside."""
+    """For each offset, the token that starts there and the token after the one that ends there.
+
+    White-space tokens are ignored.
+    """
     begins, stops = _offsets(doc)
     tokens = [(begin, stop, index) for index, (begin, stop) in enumerate(zip(begins, stops, strict=True))]
     solid = [token for token in tokens if token[0] < token[1]]
-    return {begin: place for begin, _, place in solid}, {stop: place + 1 for _, stop, place in solid}
+    return {begin: position for begin, _, position in solid}, {
+        stop: position + 1 for _, stop, position in solid
+    }
 
 
 def _scores(pairs: Sequence[tuple[Spans, Spans]], prefix: str) -> dict[str, object]:
@@ -129,5 +137,5 @@ def _prf(counts: object) -> dict[str, float]:
 
 
 def _filled(value: Any) -> float:
-    """spaCy writes 0 where a score is undefined."""
+    """Replace an undefined score with 0, as spaCy does."""
     return float(np.nan_to_num(value))

@@ -1,6 +1,6 @@
-"""The calls of seqeval 1.2.2 over integer columns: its numbers, reports and warnings, without scikit-learn.
+"""A drop-in for seqeval 1.2.2 on integer columns: the same numbers and warnings, without scikit-learn.
 
-`import spanwise.compat.seqeval as seqeval` changes one file; `install()` changes a whole program.
+Use `import spanwise.compat.seqeval as seqeval` in a single file, or `install()` for a whole program.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["install", "metrics", "reporters", "scheme"]
 
 
 def install() -> None:
-    """Let `import seqeval` find this package from now on, whether seqeval is installed or not.
+    """Make `import seqeval` import this package from now on, whether seqeval is installed or not.
 
-    Modules that took names from seqeval before keep them: call this first.
+    Call this first: modules that have already imported names from seqeval keep them.
     """
     sys.modules["seqeval"] = sys.modules[__name__]
     for name, module in (

@@ -1,4 +1,4 @@
-"""The scores of seqeval."""
+"""The metrics of `seqeval.metrics`."""
 
 from spanwise.compat.seqeval.metrics.sequence_labeling import (
     accuracy_score,

@@ -1,4 +1,4 @@
-"""Scores of tag sequences, as the functions of `seqeval.metrics.sequence_labeling`."""
+"""Scores of tag sequences, as in `seqeval.metrics.sequence_labeling`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def precision_recall_fscore_support(
     zero_division: str | float = "warn",
     suffix: bool = False,
 ) -> tuple[Any, Any, Any, Any]:
-    """Precision, recall, F and support of mentions read leniently, per label or averaged.
+    """Precision, recall, F and support of leniently read mentions, per label or averaged.
 
-    As in seqeval, `sample_weight` changes nothing.
+    As in seqeval, `sample_weight` is ignored.
 
     Examples:
         >>> y_true = [["O", "B-MISC", "I-MISC"], ["B-PER", "I-PER", "O"]]
@@ -51,7 +51,7 @@ def precision_recall_fscore_support(
 def get_entities(seq: object, suffix: bool = False) -> list[tuple[str, int, int]]:
     """The mentions of a list of tags as (label, first token, last token).
 
-    In a list of lists the positions count one more token after every sentence.
+    In a list of lists, positions count one extra token after every sentence.
 
     Examples:
         >>> get_entities(["B-PER", "I-PER", "O", "B-LOC"])
@@ -86,7 +86,7 @@ def _score(
     scheme: type[SchemeToken] | None,
     **options: Any,
 ) -> Any:
-    """One of precision, recall and F; strict only where mode and scheme are both given, as in seqeval."""
+    """One of precision, recall and F; strict only if both mode and scheme are given, as in seqeval."""
     if mode == "strict" and scheme:
         return v1.precision_recall_fscore_support(y_true, y_pred, scheme=scheme, warn_for=(name,), **options)[
             number
@@ -198,7 +198,7 @@ def accuracy_score(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
 
 
 def performance_measure(y_true: Sequence[object], y_pred: Sequence[object]) -> dict[str, int]:
-    """Counts over tags: TP equal and not O, FP a wrong tag other than O, FN an O for a tag, TN O for O.
+    """Counts of tags: TP equal and not O, FP a wrong tag other than O, FN an O instead of a tag, TN O for O.
 
     Examples:
         >>> performance_measure([["B-PER", "O", "B-LOC"]], [["B-PER", "B-LOC", "O"]])
@@ -226,7 +226,7 @@ def classification_report(
 ) -> Any:
     """The scores of every label and their averages, as a table or a dict.
 
-    Mode "strict" without a scheme finds the scheme in `y_true`.
+    In mode "strict" without a scheme, the scheme is detected from `y_true`.
 
     Examples:
         >>> print(classification_report([["B-PER", "B-LOC"]], [["B-PER", "B-PER"]], zero_division=0))

@@ -1,4 +1,4 @@
-"""Strict scores, as the functions of `seqeval.metrics.v1`."""
+"""Strict scores, as in `seqeval.metrics.v1`."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def precision_recall_fscore_support(
     suffix: bool = False,
     **kwargs: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    """Precision, recall, F and support of the mentions that `scheme` allows, per label or averaged.
+    """Precision, recall, F and support of mentions that are valid in `scheme`, per label or averaged.
 
-    As in seqeval, `sample_weight` changes nothing, and a scheme must be given.
+    As in seqeval, `sample_weight` is ignored, and a scheme must be given.
 
     Examples:
         >>> from spanwise.compat._tags import IOB2
@@ -94,7 +94,7 @@ def classification_report(
     suffix: bool = False,
     scheme: type[Token] | None = None,
 ) -> Any:
-    """The report of strict mentions; without a scheme, the one that `auto_detect` finds in `y_true`."""
+    """The report in strict mode; without a scheme, `auto_detect` finds it in `y_true`."""
     return strict_report(
         y_true,
         y_pred,
