@@ -73,7 +73,7 @@ MOST_DRIFT = 12  # at most so many labels are listed
 
 
 def drift_rows(drift: Drift) -> list[tuple[str, str, str, str]]:
-    """Rows of a quantity, its value in the training data and in the test set, and their distance.
+    """One row per quantity: its name, its values in the training data and the test set, and their distance.
 
     Labels come last, the one with the largest difference first.
     """
@@ -304,12 +304,12 @@ def upper_bound(held: str) -> str:
 
 
 def slice_title(kind: str, name: str, title: str | None = None) -> str:
-    """A slice in words that need no manual."""
+    """A slice in plain words."""
     if kind == "label":
         return f"label is {visible(name)}"
     if kind == "tough":
         return tough(name)
-    return _spoken(title or name)
+    return _plain_title(title or name)
 
 
 def tough(subset: str) -> str:
@@ -317,11 +317,11 @@ def tough(subset: str) -> str:
     return _SUBSETS.get(subset, visible(subset))
 
 
-def _spoken(title: str) -> str:
+def _plain_title(title: str) -> str:
     """A title from the document without underscores, and without `=` before a comparison sign.
 
     Examples:
-        >>> _spoken("entity_length = ≥ 4"), _spoken("entity_length = 2")
+        >>> _plain_title("entity_length = ≥ 4"), _plain_title("entity_length = 2")
         ('entity length ≥ 4', 'entity length = 2')
     """
     words = visible(title).replace("_", " ")
@@ -361,7 +361,7 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
     if head == "attributes":
         holds = (held or {}).get((path[1], path[2]))
         where = rest[1] if holds is None else f"in {holds}" if holds.startswith("(") else f"= {holds}"
-        return f"{_spoken(f'{rest[0]} {where}')}, {score}"
+        return f"{_plain_title(f'{rest[0]} {where}')}, {score}"
     if rest[:1] == ["labels"]:
         return f"label {rest[1]}, {score}" if head == "exact" else f"label {rest[1]}, {head} {score}"
     if rest[:1] == ["overall"]:
@@ -518,7 +518,7 @@ def _weak_part(finding: Finding) -> str:
     if "gold" in chosen:
         return f"the label is {visible(chosen['gold'])}"
     if finding.title:
-        return _spoken(finding.title)
+        return _plain_title(finding.title)
     if "attribute" in chosen and "bucket" in chosen:
         return f"{attribute(chosen['attribute'])} is {visible(chosen['bucket'])}"
     return "it is measured"

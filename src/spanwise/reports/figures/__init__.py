@@ -26,8 +26,8 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     An evaluation has `score`, `labels`, `attribute-NAME`, and for every system
     `gains-SYSTEM`, `shares-`, `confusion-`, `tough-`, `slices-` and `diagnosis-SYSTEM`;
     a study has `holistic`, `radar-zeta`, `radar-rho`, `drivers`, `factor-NAME`,
-    `buckets-ATTRIBUTE` with a panel per dataset, `critical-difference` and `increase-A-B`, and with
-    one dataset those of an evaluation as means over runs, with several `labels/DATASET` and so on;
+    `buckets-ATTRIBUTE` with a panel per dataset, `critical-difference` and `increase-A-B`, and also
+    the charts of an evaluation as means over runs, named `labels/DATASET` and so on with several datasets;
     confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
     `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. Charts for which the document has no
     numbers are left out.

@@ -89,7 +89,7 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
         document.mentions.gold and not set(systems) <= set(document.mentions.systems)
     ):
         return None
-    from spanwise.evaluation import CodedSystem, unpacked_codes  # lazy: heavy, and few pages need it
+    from spanwise.evaluation import CodedSystem, unpacked_codes  # lazy: heavy, and not always needed
 
     about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
     coded = unpacked_codes(document.mentions, place="the document")
@@ -247,7 +247,7 @@ class _Packer:
     def _predicted(
         self, mention: PredictedMention, where: Where, gold: Sequence[Sequence[object]]
     ) -> list[object] | int:
-        """A predicted mention; if it equals its gold mention in everything, just the index of that."""
+        """A predicted mention; only the index of its gold mention if the two are identical."""
         start, end = where(mention.start, mention.end)
         label, buckets, rest = self.code(mention.label), self._buckets(mention), _rest(mention, where)
         if mention.outcome == "TP" and mention.partner is not None:

@@ -87,7 +87,7 @@ def worded(document: Evaluation, finding: Finding) -> VerdictItem:
 
 
 def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
-    """The item, extended by how many runs show the finding."""
+    """The item, followed by the number of runs that show the finding."""
     return replace(item, rest=f"{item.rest.removesuffix('.')}{words.agreement(finding)}.")
 
 
