@@ -134,7 +134,7 @@ def decides(test: DatasetTest) -> bool:
 
 
 def score_path(analyses: Analyses) -> tuple[str, ...]:
-    """The path of the score that a study is about, as comparisons spell it."""
+    """The path, in comparisons, of the score that a study is about."""
     return SCORE_PATHS[analyses.score or "f1"]
 
 
@@ -264,7 +264,7 @@ def short_signature(signature: str) -> str:
 
 
 def _attributes(part: str) -> str:
-    """The part of the attributes, reduced to those with unusual buckets; other parts unchanged."""
+    """Reduce the attributes part to attributes with unusual buckets; leave other parts unchanged."""
     if not part.startswith(_ATTRIBUTES):
         return part
     unusual = [
