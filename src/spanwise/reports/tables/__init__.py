@@ -19,27 +19,27 @@ __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", 
 
 
 def names(document: DocumentLike) -> list[str]:
-    """The names of the tables that can be made of this document."""
+    """The names of the tables that can be made from this document."""
     return list(tables(document))
 
 
 def tables(document: DocumentLike, *, short: bool = False) -> dict[str, Table]:
-    """Every table that the document has the numbers for, by name; with `short`, attributes as eLen, eCon.
+    """Every table that the document has numbers for, by name; with `short`, attributes as eLen, eCon.
 
-    A study of one dataset has the tables of an evaluation as well, as means over runs; one of several
-    datasets has them under `labels/DATASET`.
+    A study of one dataset also has the tables of an evaluation, as means over runs; a study of several
+    datasets has them for each dataset, as in `labels/DATASET`.
     """
-    made = {name: maker() for name, maker in _makers(document, short).items()}
-    return {name: table for name, table in made.items() if table is not None and table.rows}
+    candidates = {name: maker() for name, maker in _makers(document, short).items()}
+    return {name: table for name, table in candidates.items() if table is not None and table.rows}
 
 
 def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
-    """The table called `name`; the error for another name lists those there are."""
+    """The table called `name`; the error for an unknown name lists those that exist."""
     makers = _makers(document, short)
-    made = makers[name]() if name in makers else None
-    if made is None or not made.rows:
+    result = makers[name]() if name in makers else None
+    if result is None or not result.rows:
         raise unknown("table of this document", name, names(document))
-    return made
+    return result
 
 
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:

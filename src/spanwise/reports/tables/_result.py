@@ -1,4 +1,4 @@
-"""The tables of an evaluation and of every other document but a study."""
+"""The tables of an evaluation and of every other document except a study."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ def p_value(value: float | None) -> Number:
 
 
 def marked(numbers: Sequence[Number]) -> list[Number]:
-    """The same numbers, the highest marked as best where there is something to choose."""
-    inside = [number.value for number in numbers if number.value is not None and say.defined(number.value)]
-    if len(inside) < 2:
+    """The numbers, with the highest marked as best if at least two are defined."""
+    defined = [number.value for number in numbers if number.value is not None and say.defined(number.value)]
+    if len(defined) < 2:
         return list(numbers)
-    return [replace(number, best=number.value == max(inside)) for number in numbers]
+    return [replace(number, best=number.value == max(defined)) for number in numbers]
 
 
 def mentions(number: int | None) -> Number:
-    """How many mentions a subset has, with a mark where they are few."""
+    """The number of mentions in a subset, with a dagger if there are few."""
     mark = "†" if number is not None and number < TINY else ""
     return Number(number, say.count(number) + mark)
 
 
 def ranged(cells: Sequence[Number], number: int | None) -> list[Number]:
-    """Recalls, the best marked unless it rests on a few mentions, and how far apart they are."""
+    """Recalls and their range; the best is marked unless there are too few mentions."""
     values = [cell.value for cell in cells if cell.value is not None]
     tiny = number is not None and number < TINY
-    between = points(max(values) - min(values) if len(values) > 1 else None)
-    return [*(cells if tiny else marked(cells)), between]
+    spread = points(max(values) - min(values) if len(values) > 1 else None)
+    return [*(cells if tiny else marked(cells)), spread]
 
 
 def _rates(rates: Rates | None) -> list[Number]:
@@ -90,11 +90,11 @@ def _tested(settings: Settings) -> str:
 
 def holistic(document: Evaluation) -> Table | None:
     """One row per system: the primary score with interval and letters, then the other overall scores."""
-    given, letters = document.systems, document.letters
+    unordered, letters = document.systems, document.letters
     primary = document.settings.primary or "f1"
     others = [name for name in ("f1", "precision", "recall", "fair", "macro") if name != primary]
-    # The letters are in order of the primary score, and so do the rows.
-    systems = {name: given[name] for name in dict.fromkeys([*letters, *given]) if name in given}
+    # Letters are in the order of the primary score, and so are the rows.
+    systems = {name: unordered[name] for name in dict.fromkeys([*letters, *unordered]) if name in unordered}
     columns = [
         [
             replace(points(system.primary(primary)), letters=letters.get(name) or "")
@@ -104,10 +104,10 @@ def holistic(document: Evaluation) -> Table | None:
     ]
     first, *beside = [marked(column) for column in columns]
     rows: list[tuple[Cell, ...]] = []
-    for at, (name, system) in enumerate(systems.items()):
+    for index, (name, system) in enumerate(systems.items()):
         ends = interval(system.primary_ends(primary))
-        signs = [letter(at)] if letters else []
-        rows.append((*signs, name, first[at], ends, *(column[at] for column in beside)))
+        signs = [letter(index)] if letters else []
+        rows.append((*signs, name, first[index], ends, *(column[index] for column in beside)))
     settings = document.settings
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(settings)
     if len(systems) > 1:
@@ -122,7 +122,7 @@ def holistic(document: Evaluation) -> Table | None:
 
 
 def _labels(document: Evaluation) -> list[str]:
-    """The labels that some system has scores of, the most frequent gold ones first."""
+    """The labels for which any system has scores, the most frequent gold labels first."""
     scored = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
     return list(
         dict.fromkeys([label for label in document.dataset.labels_in_order if label in scored] + list(scored))
@@ -149,7 +149,7 @@ def labels(document: Evaluation) -> Table | None:
 
 
 def errors(document: Evaluation) -> Table | None:
-    """One row per kind of error: how many, and what fixing all of them would add to F1."""
+    """One row per kind of error: their number, and what fixing all of them would add to F1."""
     systems = document.systems
     header = ["error"]
     for name in systems:
@@ -178,7 +178,7 @@ def fair(document: Evaluation) -> Table | None:
 
 
 def fair_labels(document: Evaluation) -> Table | None:
-    """Fair scores by label with the counts of each outcome, the kinds of boundary errors apart."""
+    """Fair scores by label with the counts of each outcome, with boundary errors split by kind."""
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         labels = system.fair.labels
@@ -213,13 +213,13 @@ def boundaries(document: Evaluation) -> Table | None:
 
 
 def credits(document: Evaluation) -> Table | None:
-    """Scores under every credit that was asked for, beside the exact and the fair ones."""
+    """Scores under every requested credit, beside the exact and fair scores."""
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
-        asked = {} if system.credits is UNSET else system.credits
-        both: dict[str, Rates] = {"exact": system.exact.overall, "fair": system.fair.overall}
-        scores = {**both, **{credit: part.overall for credit, part in asked.items()}}
-        rows += [(name, credit, *_rates(rates)) for credit, rates in scores.items() if asked]
+        requested = {} if system.credits is UNSET else system.credits
+        standard: dict[str, Rates] = {"exact": system.exact.overall, "fair": system.fair.overall}
+        scores = {**standard, **{credit: part.overall for credit, part in requested.items()}}
+        rows += [(name, credit, *_rates(rates)) for credit, rates in scores.items() if requested]
     header = ("system", "credit", "precision", "recall", "F1")
     return Table("credits", "Scores under several credits for errors (Ortmann 2022).", header, tuple(rows))
 
@@ -240,7 +240,7 @@ def relaxed(document: Evaluation) -> Table | None:
 
 
 def tough(document: Evaluation) -> Table | None:
-    """Recall on all mentions and by what training showed of them, with the range over systems."""
+    """Recall on all mentions and on each tough subset, with the range over systems."""
     systems = document.systems
     subsets = dict.fromkeys(subset for system in systems.values() for subset in system.tough)
     rows: list[tuple[Cell, ...]] = []
@@ -260,7 +260,7 @@ def tough(document: Evaluation) -> Table | None:
         add(subset, say.TOUGH.get(subset, subset), gold, [cell.recall if cell else None for cell in cells])
     caption = f"Recall on tough mentions (Tu and Lignos 2021). † fewer than {TINY} mentions."
     if len(systems) > 1:
-        caption += " Range: highest less lowest system."
+        caption += " Range: highest minus lowest system."
     names = ["recall"] if len(systems) == 1 else [*systems, "range"]
     return Table("tough", caption, ("subset", "mentions", "gold", *names), tuple(rows))
 
@@ -293,7 +293,7 @@ def _bucket(bucket: BucketScores | None) -> str:
 
 
 def _attributes(systems: Mapping[str, SystemScores]) -> dict[str, AttributeScores]:
-    """Every attribute that some system has; saved results that are compared may differ in them."""
+    """The attributes that any system has; saved results that are compared may have different ones."""
     tables: dict[str, AttributeScores] = {}
     for system in systems.values():
         for name, table in system.attributes.items():
@@ -337,8 +337,8 @@ def slices(document: Evaluation) -> Table | None:
 
 
 def comparisons(document: Evaluation) -> Table | None:
-    """Every tested difference of every pair of systems."""
-    held = {
+    """Every tested difference between every pair of systems."""
+    contents = {
         (name, bucket.name): say.bucket(bucket)
         for name, table in _attributes(document.systems).items()
         for bucket in table.buckets
@@ -349,8 +349,8 @@ def comparisons(document: Evaluation) -> Table | None:
             a, b, gold = (None if value is UNSET else value for value in (row.a, row.b, row.mentions))
             rows.append(
                 (
-                    *comparison.systems, say.path_title(row.path, held), count(gold), points(a), points(b),
-                    replace(signed(row.difference), best=row.significant),
+                    *comparison.systems, say.path_title(row.path, contents), count(gold), points(a),
+                    points(b), replace(signed(row.difference), best=row.significant),
                     interval(row.interval, differs=True), p_value(row.p), p_value(row.p_corrected),
                 )
             )  # fmt: skip
@@ -367,19 +367,21 @@ def statements(document: Document) -> Table | None:
 
 
 def confusion(document: Evaluation) -> Table | None:
-    """Errors only: gold labels as rows, predicted ones as columns, what was missed and what is spurious."""
+    """Errors only: gold labels as rows, predicted labels as columns, with missed and spurious mentions."""
     systems = document.systems
     names = list(dict.fromkeys(label for system in systems.values() for label in system.confusion.labels))
     rows: list[tuple[Cell, ...]] = []
     for name, system in systems.items():
         table = system.confusion
-        at = {label: index for index, label in enumerate(table.labels)}
+        positions = {label: index for index, label in enumerate(table.labels)}
         for label in table.labels:
-            counts = table.counts[at[label]]
-            cells = [count(counts[at[other]]) if other in at else count(0) for other in names]
-            rows.append((name, label, *cells, count(table.missed[at[label]])))
+            counts = table.counts[positions[label]]
+            cells = [count(counts[positions[other]]) if other in positions else count(0) for other in names]
+            rows.append((name, label, *cells, count(table.missed[positions[label]])))
         if table.labels:
-            spurious = [count(table.spurious[at[other]]) if other in at else count(0) for other in names]
+            spurious = [
+                count(table.spurious[positions[other]]) if other in positions else count(0) for other in names
+            ]
             rows.append((name, "spurious", *spurious, ""))
     caption = (
         "Errors only: gold labels as rows, predicted ones as columns; boundary errors are on the diagonal."
@@ -410,8 +412,8 @@ def composition(dataset: DatasetFacts) -> Table | None:
 TableMaker: TypeAlias = Callable[[Evaluation], Table | None]
 
 TABLES: dict[str, TableMaker] = {
-    made.__name__: made
-    for made in (
+    maker.__name__: maker
+    for maker in (
         holistic,
         labels,
         errors,
@@ -477,14 +479,14 @@ def pairs(document: Agreement) -> Table | None:
 
 
 def annotators(document: Agreement) -> Table | None:
-    """Annotators and systems beside the human ceiling."""
+    """Annotators and systems compared with the human ceiling."""
     ends = document.ceiling.interval
     rows: list[tuple[Cell, ...]] = [
         (
-            one.annotator, count(one.documents), count(one.mentions), points(one.mean_f1),
-            points(one.others_f1), interval(ends.get(one.annotator)),
+            row.annotator, count(row.documents), count(row.mentions), points(row.mean_f1),
+            points(row.others_f1), interval(ends.get(row.annotator)),
         )
-        for one in document.ranking
+        for row in document.ranking
     ]  # fmt: skip
     rows.append(
         ("human ceiling", "", "", points(document.mean.overall.f1), points(document.ceiling.mean),
@@ -564,14 +566,14 @@ def equal(document: Confidence) -> Table | None:
     """Systems side by side at equal recall and at equal precision."""
     rows: list[tuple[Cell, ...]] = []
     for pair in document.pairs:
-        for title, one in (
+        for title, score in (
             ("AP", pair.average_precision),
             (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
             (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
         ):
             rows.append(
-                (*pair.systems, title, points(one.first), points(one.second), signed(one.difference),
-                 interval(one.interval, differs=True))
+                (*pair.systems, title, points(score.first), points(score.second), signed(score.difference),
+                 interval(score.interval, differs=True))
             )  # fmt: skip
     header = ("first", "second", "score", "of first", "of second", "difference", "interval")
     return Table("equal", "Systems compared, each at its own threshold.", header, tuple(rows))
@@ -581,11 +583,11 @@ def weak(document: Slices) -> Table | None:
     """The slices in which a system is weak."""
     rows: list[tuple[Cell, ...]] = [
         (
-            name, one.where, count(one.units), points(None if one.loss is None else 1 - one.loss),
-            Number(one.t, f"{one.t:.1f}"), p_value(one.p),
+            name, row.where, count(row.units), points(None if row.loss is None else 1 - row.loss),
+            Number(row.t, f"{row.t:.1f}"), p_value(row.p),
         )
         for name, system in document.systems.items()
-        for one in system.slices
+        for row in system.slices
     ]  # fmt: skip
     caption = f"Weak slices at a family-wise error rate of {say.percent(document.settings.level)}."
     return Table(
@@ -596,16 +598,16 @@ def weak(document: Slices) -> Table | None:
 def different(document: Slices) -> Table | None:
     """The slices in which two systems differ."""
     rows: list[tuple[Cell, ...]] = [
-        (*pair.systems, one.where, count(one.units), one.better, signed(one.difference), p_value(one.p))
+        (*pair.systems, row.where, count(row.units), row.better, signed(row.difference), p_value(row.p))
         for pair in document.comparison
-        for one in pair.slices
+        for row in pair.slices
     ]
     header = ("first", "second", "mentions with", "mentions", "better", "difference", "p")
     return Table("different", "Slices in which two systems differ.", header, tuple(rows))
 
 
 def suspects(document: Suspects) -> Table | None:
-    """The places that are worth a second look."""
+    """The gold annotations that are worth a second look."""
     rows: list[tuple[Cell, ...]] = [
         (
             count(suspect.rank), decimal(suspect.score), suspect.kind, suspect.source, _mention(suspect.gold),
@@ -622,21 +624,21 @@ def suspects(document: Suspects) -> Table | None:
     )
 
 
-def _mention(one: SuspectMention | None) -> str:
-    return "" if one is None else f"{one.label} [{one.start}, {one.end})"
+def _mention(mention: SuspectMention | None) -> str:
+    return "" if mention is None else f"{mention.label} [{mention.start}, {mention.end})"
 
 
 def policies(document: PlacementDocument) -> Table | None:
-    """The score of the same answers by every rule."""
+    """The scores of the same answers under every rule."""
     named = {name: getattr(document.policies, name) for name in document.policies.__struct_fields__}
     named |= {"sets of strings": document.strings.set, "multisets of strings": document.strings.multiset}
     named |= {f"as {name}": score for name, score in document.presets.items()}
     rows: list[tuple[Cell, ...]] = [
         (
-            name, count(one.predicted), count(one.correct), points(one.precision), points(one.recall),
-            points(one.f1), points(getattr(document.ceilings, name, None)),
+            name, count(rates.predicted), count(rates.correct), points(rates.precision), points(rates.recall),
+            points(rates.f1), points(getattr(document.ceilings, name, None)),
         )
-        for name, one in named.items()
+        for name, rates in named.items()
     ]  # fmt: skip
     caption = "The same answers by every rule. Ceiling: F1 with the gold mentions themselves as answers."
     return Table("policies", caption, ("rule", "predicted", "right", "P", "R", "F1", "ceiling"), tuple(rows))

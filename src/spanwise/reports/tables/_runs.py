@@ -1,4 +1,4 @@
-"""The tables of an evaluation, of a dataset of a study: means over runs with their deviations."""
+"""The tables of an evaluation for each dataset of a study: means and deviations over runs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from spanwise.reports.tables._result import TableMaker
 from spanwise.reports.tables._table import Cell, Number, Table
 
 OWN = ("holistic", "tough", "statements")  # a study has tables of its own under these names
-TESTED = ("comparisons", "composition")  # what is the same of every run
+TESTED = ("comparisons", "composition")  # tables that have no deviation over runs
 
 
 def makers(document: Study) -> dict[str, Callable[[], Table | None]]:
-    """The tables of every dataset by name; with several datasets each behind its own, `labels/DATASET`."""
+    """The tables of every dataset by name, such as `labels`, or `labels/DATASET` if there are several."""
     datasets = [_Averages(shown) for shown in study_shown(document.without_sentences())]
     several = len(document.datasets) > 1
     return {
@@ -34,7 +34,7 @@ def makers(document: Study) -> dict[str, Callable[[], Table | None]]:
 
 
 class _Averages(Struct, frozen=True, dict=True):
-    """The means over runs of one dataset and their deviations, which all of its tables share."""
+    """The means and deviations over the runs of one dataset, which all of its tables share."""
 
     shown: ShownDataset
 
@@ -51,25 +51,25 @@ class _Averages(Struct, frozen=True, dict=True):
 
 def _table(name: str, maker: TableMaker, dataset: _Averages, several: bool) -> Table | None:
     shown = dataset.shown
-    made = maker(dataset.means)
-    if made is None:
+    table = maker(dataset.means)
+    if table is None:
         return None
     if name not in TESTED and any(map(shown.several, shown.runs)):
-        beside = maker(dataset.spreads)
-        assert beside is not None
-        rows = zip(made.rows, beside.rows, strict=True)
-        made = replace(
-            made,
+        spread_table = maker(dataset.spreads)
+        assert spread_table is not None
+        rows = zip(table.rows, spread_table.rows, strict=True)
+        table = replace(
+            table,
             rows=tuple(tuple(map(_spread, row, spreads)) for row, spreads in rows),
-            caption=f"{made.caption} Mean and sample standard deviation over runs.",
+            caption=f"{table.caption} Mean and sample standard deviation over runs.",
         )
     if not several:
-        return made
-    return replace(made, name=f"{name}/{shown.name}", caption=f"{say.visible(shown.name)}: {made.caption}")
+        return table
+    return replace(table, name=f"{name}/{shown.name}", caption=f"{say.visible(shown.name)}: {table.caption}")
 
 
 def _spread(mean: Cell, deviation: Cell) -> Cell:
-    """A number with its deviation, where it has one; what is the same in all runs has none."""
+    """A number with its deviation, unless it is the same in all runs."""
     if not isinstance(mean, Number) or not isinstance(deviation, Number) or not deviation.value:
         return mean
     return replace(mean, text=f"{mean.text} ±{deviation.text.lstrip('+')}", std=deviation.value)

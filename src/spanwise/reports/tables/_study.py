@@ -1,4 +1,4 @@
-"""The tables of a study: scores, data, how scores move over buckets, where systems are weak."""
+"""The tables of a study: scores, data, how scores vary over buckets, and where systems are weak."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def over_runs(spread: Spread | None) -> Number:
 
 
 def holistic(document: Study, *, short: bool = False) -> Table | None:
-    """Systems by datasets: mean F1 and its spread over runs, with letters where they were tested."""
+    """Systems by datasets: mean F1 and its spread over runs, with letters if systems were tested."""
     table = document.analyses.holistic
     datasets = inner_keys(table)
     own, beats = common_letters(table)
@@ -43,19 +43,19 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
     columns = {
         dataset: [
             replace(
-                over_runs(table[one].get(dataset)), letters=beats[one, dataset], best=one in best[dataset]
+                over_runs(table[name].get(dataset)), letters=beats[name, dataset], best=name in best[dataset]
             )
-            for one in table
+            for name in table
         ]
         for dataset in datasets
     }
     average = _average(document)
     rows = []
-    for at, system in enumerate(table):
+    for index, system in enumerate(table):
         signs = (own[system],) if lettered else ()
-        # Means over datasets are not tested here, so that none of them stands out beside tested ones.
-        mean = (replace(average[at], best=average[at].best and not lettered),) if average else ()
-        rows.append((*signs, system, *(columns[dataset][at] for dataset in datasets), *mean))
+        # Means over datasets are not tested, so none of them is bold beside tested scores.
+        mean = (replace(average[index], best=average[index].best and not lettered),) if average else ()
+        rows.append((*signs, system, *(columns[dataset][index] for dataset in datasets), *mean))
     score = say.study_score(document.analyses)
     bold = "no system is significantly better" if lettered else "best of its dataset"
     caption = (
@@ -68,13 +68,13 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
     if lettered and single_runs(table):
-        caption += " Where a system has one run: of these models; training seeds not considered."
+        caption += " Letters of systems with one run hold for these models; training seeds not considered."
     header = (*(("letter",) if lettered else ()), "system", *datasets, *(("mean",) if average else ()))
     return Table("holistic", caption, header, tuple(rows))
 
 
 def _average(document: Study) -> list[Number]:
-    """Mean F1 over datasets of every system; nothing where the document has none."""
+    """The mean F1 of every system over datasets; empty if the document has none."""
     average = document.analyses.average
     systems = list(document.analyses.holistic)
     return marked([points(average[name].mean) for name in systems]) if set(systems) <= set(average) else []
@@ -95,7 +95,9 @@ def scores(document: Study, *, short: bool = False) -> Table | None:
         columns = [
             marked([over_runs(table[system][dataset].get(name)) for system in systems]) for name in SCORES
         ]
-        rows += [(dataset, system, *(column[at] for column in columns)) for at, system in enumerate(systems)]
+        rows += [
+            (dataset, system, *(column[index] for column in columns)) for index, system in enumerate(systems)
+        ]
     caption = (
         "Traditional and fair scores (Ortmann 2022) in points: mean and sample standard deviation over runs."
         " Bold: best of its dataset."
@@ -104,7 +106,7 @@ def scores(document: Study, *, short: bool = False) -> Table | None:
 
 
 def datasets(document: Study, *, short: bool = False) -> Table | None:
-    """How much there is of what."""
+    """The size of every dataset."""
     rows: list[tuple[Cell, ...]] = []
     for name, part in document.datasets.items():
         facts = part.dataset
@@ -129,7 +131,7 @@ def model_wise(document: Study, *, short: bool = False) -> Table | None:
 
 
 def _grey(document: Study) -> str:
-    """What bold and grey mean; buckets of fair scores have Fu20's test alone."""
+    """What bold and grey mean; for fair scores, buckets have only Fu20's test."""
     fair = score_path(document.analyses)[0] == "fair"
     test = "fu20-friedman" if fair else "test over units, datasets combined"
     grey = f"Grey or in brackets: buckets cannot be told apart ({test}, p ≥ .05)."
@@ -156,7 +158,7 @@ def model_wise_by_dataset(document: Study, *, short: bool = False) -> Table | No
 def _model_wise(
     document: Study, key: str, f1: Sequence[Sequence[Number]], *, short: bool
 ) -> tuple[list[str], list[tuple[Cell, ...]]]:
-    """S^ρ and S^σ of one dataset, or their means, behind the scores of the systems."""
+    """S^ρ and S^σ of every system on one dataset, or their means, after the system's score."""
     table = document.analyses.model_wise
     attributes = inner_keys(table)
     columns: list[list[Number]] = []
@@ -167,7 +169,9 @@ def _model_wise(
         columns.append(_largest([_sigma(cell, key) for cell in cells]))
         name = say.attribute(attribute, short=short)
         header += [f"{name} Sρ", f"{name} Sσ"]
-    return header, [(system, *f1[at], *(column[at] for column in columns)) for at, system in enumerate(table)]
+    return header, [
+        (system, *f1[index], *(column[index] for column in columns)) for index, system in enumerate(table)
+    ]
 
 
 def _rho(cell: ModelWise | None, key: str) -> Number:
@@ -181,7 +185,7 @@ def _sigma(cell: ModelWise | None, key: str) -> Number:
 
 
 def _weak(cell: ModelWise, key: str) -> bool:
-    """Whether the buckets cannot be told apart, on one dataset where it was tested by itself."""
+    """Whether the buckets cannot be told apart: on the dataset if it has its own test, else overall."""
     if key != "mean" and cell.buckets_differ and key in cell.buckets_differ.datasets:
         p = cell.buckets_differ.datasets[key]
         return p is None or not p < 0.05
@@ -189,7 +193,7 @@ def _weak(cell: ModelWise, key: str) -> bool:
 
 
 def _largest(numbers: Sequence[Number]) -> list[Number]:
-    """The same numbers, the largest in size marked where there is something to choose."""
+    """The numbers, with the largest absolute value marked unless all are equal."""
     sizes = [abs(number.value) for number in numbers if number.value is not None]
     if len(set(sizes)) < 2:
         return list(numbers)
@@ -224,20 +228,20 @@ def attribute_wise(document: Study, *, short: bool = False) -> Table | None:
 
 
 def friedman(document: Study, *, short: bool = False) -> Table | None:
-    """Fu20's Friedman tests over buckets, of every system and of every dataset."""
+    """Fu20's Friedman tests over buckets, for every system and every dataset."""
     rows: list[tuple[Cell, ...]] = []
     tests: tuple[tuple[str, Mapping[str, Mapping[str, ModelWise | AttributeWise]]], ...] = (
         ("system", document.analyses.model_wise),
         ("dataset", document.analyses.attribute_wise),
     )
-    for what, table in tests:
+    for kind, table in tests:
         for name, attributes in table.items():
             for attribute, row in attributes.items():
                 test = row.friedman
                 statistic = Number(test.statistic, say.plain(test.statistic))
                 blocks = count(None if test.blocks is UNSET else test.blocks)
-                words = say.attribute(attribute, short=short)
-                rows.append((what, name, words, blocks, statistic, _small(test)))
+                title = say.attribute(attribute, short=short)
+                rows.append((kind, name, title, blocks, statistic, _small(test)))
     header = ("of", "name", "attribute", "blocks", "statistic", "p")
     caption = (
         "fu20-friedman: tests over buckets (Fu, Liu and Neubig 2020). Blocks: datasets × runs for a system,"
@@ -246,7 +250,7 @@ def friedman(document: Study, *, short: bool = False) -> Table | None:
     return Table("friedman", caption, header, tuple(rows))
 
 
-_DEPENDENT = "Runs on one test set are not independent, so that p is too small."
+_DEPENDENT = "Runs on one test set are not independent, so p is too small."
 
 
 def _small(test: BlockTest) -> Number:
@@ -293,9 +297,11 @@ def tough(document: Study, *, short: bool = False) -> Table | None:
     for dataset in inner_keys(table):
         parts = {system: row.get(dataset, {}) for system, row in table.items()}
         facts = document.datasets[dataset].dataset if dataset in document.datasets else None
-        whole = [document.analyses.scores.get(system, {}).get(dataset, {}).get("recall") for system in table]
-        if any(spread is not None for spread in whole):
-            cells = [over_runs(spread) for spread in whole]
+        overall = [
+            document.analyses.scores.get(system, {}).get(dataset, {}).get("recall") for system in table
+        ]
+        if any(spread is not None for spread in overall):
+            cells = [over_runs(spread) for spread in overall]
             gold = facts.mentions if facts else None
             rows.append((dataset, "ALL", mentions(gold), *ranged(cells, gold)))
         for subset in inner_keys(parts):
@@ -308,14 +314,14 @@ def tough(document: Study, *, short: bool = False) -> Table | None:
             rows.append((dataset, subset, mentions(gold), *ranged(cells, gold)))
     caption = (
         "Recall on all and on tough mentions (Tu and Lignos 2021): mean and sample standard deviation over"
-        f" runs. Range: highest less lowest system. † fewer than {TINY} mentions."
+        f" runs. Range: highest minus lowest system. † fewer than {TINY} mentions."
     )
     return Table("tough", caption, ("dataset", "subset", "gold", *table, "range"), tuple(rows))
 
 
 TABLES: dict[str, Callable[..., Table | None]] = {
-    made.__name__: made
-    for made in (
+    maker.__name__: maker
+    for maker in (
         holistic,
         scores,
         datasets,
@@ -334,7 +340,7 @@ TABLES: dict[str, Callable[..., Table | None]] = {
 
 
 def self_diagnosis(document: Study, *, short: bool = False) -> Table | None:
-    """Best and worst bucket of every system, dataset and attribute."""
+    """The worst and best bucket of every system, dataset and attribute."""
     rows: list[tuple[Cell, ...]] = []
     for system, datasets in document.analyses.bucket_wise.self_.items():
         for dataset, attributes in datasets.items():
@@ -369,8 +375,8 @@ def comparative_diagnosis(document: Study, *, short: bool = False) -> Table | No
                 ends = (*_lead(leads.best), *_lead(leads.worst))
                 rows.append((*pair.systems, dataset, name, *ends, signed(leads.beta)))
     score = say.study_score(document.analyses)
-    both = (f"{score} first", f"{score} second")
-    ends = ("leads most", "by", *both, "leads least", "by", *both)
+    titles = (f"{score} first", f"{score} second")
+    ends = ("leads most", "by", *titles, "leads least", "by", *titles)
     header = ("first", "second", "dataset", "attribute", *ends, "β")
     caption = (
         f"Comparative diagnosis: the buckets where the first leads the second most and least, in {score}."
@@ -381,8 +387,8 @@ def comparative_diagnosis(document: Study, *, short: bool = False) -> Table | No
 def _lead(lead: BucketLead | None) -> list[Cell]:
     if lead is None:
         return [say.UNDEFINED, *(Number(None, say.UNDEFINED) for _ in range(3))]
-    both = [points(None if score is UNSET else score) for score in (lead.first, lead.second)]
-    return [lead.bucket, signed(lead.difference), *both]
+    values = [points(None if score is UNSET else score) for score in (lead.first, lead.second)]
+    return [lead.bucket, signed(lead.difference), *values]
 
 
 def wilcoxon(document: Study, *, short: bool = False) -> Table | None:
@@ -414,7 +420,7 @@ def _test(test: PairedTest) -> list[Cell]:
 
 
 def pays(document: Study, *, short: bool = False) -> Table | None:
-    """The gain of the first system of every pair on every dataset, beside ζ of its attributes."""
+    """The gain of the first system of every pair on every dataset, beside ζ of the attributes."""
     zeta = document.analyses.attribute_wise
     attributes = inner_keys(zeta)
     rows: list[tuple[Cell, ...]] = []
@@ -474,6 +480,6 @@ def rank_flips(document: Study, *, short: bool = False) -> Table | None:
 
 
 DIAGNOSES: dict[str, Callable[..., Table | None]] = {
-    made.__name__: made
-    for made in (self_diagnosis, comparative_diagnosis, wilcoxon, pays, factors, rank_flips, statements)
+    maker.__name__: maker
+    for maker in (self_diagnosis, comparative_diagnosis, wilcoxon, pays, factors, rank_flips, statements)
 }

@@ -1,4 +1,4 @@
-"""A table of texts and formatted numbers, and how it is written in LaTeX, Markdown and CSV."""
+"""A table of texts and formatted numbers, which can be written as LaTeX, Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from msgspec import Struct
 from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
 
-# ---- LaTeX that typesets as it is, on a page of any width --------------------------------------
+# ---- LaTeX that compiles unchanged, on a page of any width -----------------------------------------
 
 
-_NARROW = 40  # characters that fit one column of a page with two
-_WIDE = 80  # characters above which long titles are set upright
-_LONG = 40  # rows that fit one page
-_TINY = 125  # characters of the smallest letters that fit a page
+_NARROW = 40  # characters that fit one column of a two-column page
+_WIDE = 80  # characters above which long titles are rotated
+_LONG = 40  # rows that fit on one page
+_TINY = 125  # characters in the smallest font that fit on a page
 _SIZES = (
     (85, "\\footnotesize"),
     (100, "\\scriptsize"),
-)  # the font sizes at which that many characters fit a page
+)  # the font sizes at which this many characters fit on a page
 
 _SIGNS = {
     "\\": "\\textbackslash{}",
@@ -38,10 +38,10 @@ _SIGNS = {
     "<": "\\textless{}",
     ">": "\\textgreater{}",
     "|": "\\textbar{}",
-    '"': "\\texttt{\\symbol{34}}",  # the usual fonts have only curved ones
-    "[": "{[}",  # after a line end an open bracket would be its optional argument,
+    '"': "\\texttt{\\symbol{34}}",  # the usual fonts have only curly ones
+    "[": "{[}",  # after a line break, a bracket would be read as its optional argument,
     "]": "{]}",
-    "*": "{*}",  # and a star would be taken for a part of it
+    "*": "{*}",  # and a star as part of the command
     "−": "$-$",
     "±": "$\\pm$",
     "×": "$\\times$",
@@ -69,16 +69,16 @@ _SIGNS = {
     "⟨": "\\textless{}",
     "⟩": "\\textgreater{}",
 }
-_JOINING = "-–',"  # two of them in a row would become one sign
-# What pdfLaTeX sets without further packages: Latin-1 but for these, and some typographic signs.
+_JOINING = "-–',"  # two in a row would become a ligature
+# What pdfLaTeX typesets without further packages: Latin-1 except these, and some typographic signs.
 _UNKNOWN = "«»ÐÞðþ"
 _KNOWN = frozenset("—‘’“”„†‡•€™") | {chr(code) for code in range(0xA1, 0x100)} - {*_UNKNOWN, "\xad"}
 
 
 def latex(text: str) -> str:
-    """Text that LaTeX typesets literally, whatever is in it.
+    """Escape text so that LaTeX typesets it literally, whatever it contains.
 
-    Letters that need a font of their own, such as Chinese ones, stay what they are.
+    Characters that need a special font, such as Chinese ones, are left as they are.
 
     Examples:
         >>> print(latex("50% of R&D -- \\\\input{x}"))
@@ -87,15 +87,15 @@ def latex(text: str) -> str:
     written = []
     previous = " "
     for character in _plain(text):
-        apart = "{}" if character in _JOINING and previous in _JOINING else ""
-        written.append(apart + _SIGNS.get(character, character))
+        separator = "{}" if character in _JOINING and previous in _JOINING else ""
+        written.append(separator + _SIGNS.get(character, character))
         previous = character
     return "".join(written)
 
 
 def _plain(text: str) -> str:
-    # Control pictures have no glyph in TeX's fonts; their code points are as clear.
-    return re.sub("[\u2400-\u2426]", lambda found: f"⟨U+{ord(found[0]) - 0x2400:04X}⟩", visible(text))
+    # TeX's fonts have no glyphs for control pictures, so show their code points.
+    return re.sub("[\u2400-\u2426]", lambda match: f"⟨U+{ord(match[0]) - 0x2400:04X}⟩", visible(text))
 
 
 def typeset(
@@ -107,18 +107,18 @@ def typeset(
     numeric: Sequence[bool],
     widths: Sequence[int],
 ) -> str:
-    """A table whose cells are LaTeX already, under titles and with a caption that are plain text.
+    """A LaTeX table from cells that are LaTeX already, with titles and a caption in plain text.
 
-    A table that may be too wide is shrunk to the line where it is wider; where titles make it wide,
-    those of numbers are set upright. A table that is longer than a page goes over several pages.
-    `widths` are the characters of the longest cell of each column.
+    A table that may be too wide is shrunk to the line width if necessary; if its titles make it wide,
+    those of numeric columns are rotated. A table longer than a page is split over several pages.
+    `widths` are the lengths of the longest cell in each column, in characters.
     """
     long = len(rows) > _LONG
-    gained = [len(title) - width for title, width in zip(titles, widths, strict=True)]
-    wide = sum(widths) + sum(max(more, 0) + 2 for more in gained)
-    upright = wide > _WIDE and any(more > 2 for more, number in zip(gained, numeric, strict=True) if number)
-    turned = [number and upright for number in numeric]
-    head = ["\\toprule", _row(map(_title, titles, turned)), "\\midrule"]
+    excess = [len(title) - width for title, width in zip(titles, widths, strict=True)]
+    wide = sum(widths) + sum(max(more, 0) + 2 for more in excess)
+    upright = wide > _WIDE and any(more > 2 for more, number in zip(excess, numeric, strict=True) if number)
+    rotated = [number and upright for number in numeric]
+    head = ["\\toprule", _row(map(_title, titles, rotated)), "\\midrule"]
     columns = "".join("r" if number else "l" for number in numeric)
     label = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     named = [f"\\caption{{{latex(caption)}}}", f"\\label{{tab:{label}}}"]
@@ -150,12 +150,12 @@ def _floating(
 
 
 def _wrapped(titles: Sequence[str], numeric: Sequence[bool], widths: Sequence[int], wide: int) -> str:
-    """Columns of which the longest text is broken into lines, so that all of them fit a page."""
-    most = _TINY * 0.8  # letters differ in width
+    """The column specification, with the longest text column wrapped so that the table fits on a page."""
+    room = _TINY * 0.8  # leave some room, as letters differ in width
     lengths = [0 if number else width for number, width in zip(numeric, widths, strict=True)]
     longest = lengths.index(max(lengths))
     rest = wide - max(len(titles[longest]), widths[longest]) - 2
-    share = max(0.1, (most - rest) / _TINY)
+    share = max(0.1, (room - rest) / _TINY)
     kinds = ["r" if number else "l" for number in numeric]
     kinds[longest] = f"p{{{share:.2f}\\linewidth}}"
     return "".join(kinds)
@@ -164,9 +164,9 @@ def _wrapped(titles: Sequence[str], numeric: Sequence[bool], widths: Sequence[in
 def _over_pages(
     columns: str, head: Sequence[str], body: Sequence[str], named: Sequence[str], wide: int
 ) -> list[str]:
-    # What goes over pages cannot be shrunk once it is set, so it is set small.
+    # A table that spans pages cannot be scaled afterwards, so it is set in a small font.
     size = next((size for most, size in _SIZES if wide <= most), "\\tiny")
-    # And it cannot be in one of two columns: it gets a page of its own, then columns begin again.
+    # Nor can it be in a two-column layout: switch to one column, and back after the table.
     alone = (
         "\\makeatletter\\let\\columnsagain\\relax"
         "\\if@twocolumn\\onecolumn\\let\\columnsagain\\twocolumn\\fi\\makeatother"
@@ -184,7 +184,7 @@ def _over_pages(
 
 
 def _fonts(lines: Iterable[str]) -> list[str]:
-    """A comment on the letters that LaTeX has no glyphs for unless it is told of them."""
+    """A comment about the characters that need a special font, if there are any."""
     foreign = sorted({letter for line in lines for letter in line if not letter.isascii()} - _KNOWN)
     if not foreign:
         return []
@@ -196,15 +196,15 @@ def _fonts(lines: Iterable[str]) -> list[str]:
 
 
 class Number(Struct, frozen=True):
-    """A number as the document has it, and as a reader sees it.
+    """A number as it is in the document, and as it is shown to readers.
 
     Attributes:
-        value: what CSV gets, in full; None where it is undefined.
-        text: what LaTeX and Markdown get, rounded.
-        best: it is the best of its column, shown bold.
-        letters: of the systems it is significantly better than, shown raised.
-        weak: its test did not reach its level, shown grey, in Markdown in brackets.
-        std: its standard deviation over runs, a column of its own in CSV.
+        value: the unrounded number, for CSV; None if it is undefined.
+        text: the rounded number, for LaTeX and Markdown.
+        best: whether it is the best in its column, shown in bold.
+        letters: the letters of the systems that it is significantly better than, shown raised.
+        weak: whether its test was not significant, shown in grey, or in Markdown in brackets.
+        std: its standard deviation over runs, in a separate column in CSV.
     """
 
     value: float | None
@@ -216,7 +216,7 @@ class Number(Struct, frozen=True):
 
 
 class Interval(Struct, frozen=True):
-    """Both ends of an interval as the document has them, and as a reader sees them."""
+    """Both ends of an interval as they are in the document, and as they are shown to readers."""
 
     ends: tuple[float | None, float | None]
     text: str
@@ -226,7 +226,7 @@ Cell: TypeAlias = str | Number | Interval
 
 
 class Table(Struct, frozen=True):
-    """Rows of cells under a header, with a caption that says what the numbers are."""
+    """Rows of cells under a header, with a caption that explains the numbers."""
 
     name: str
     caption: str
@@ -234,11 +234,11 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[Cell, ...], ...]
 
     def to_latex(self) -> str:
-        """A `table` environment, or a `longtable`; its first line names the packages it needs.
+        """A `table` or `longtable` environment, whose first line names the packages it needs.
 
         Examples:
-            >>> made = Table("holistic", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0", best=True)),))
-            >>> print(made.to_latex().splitlines()[7])
+            >>> table = Table("t", "F1.", ("system", "F1"), (("crf", Number(0.5, "50.0", best=True)),))
+            >>> print(table.to_latex().splitlines()[7])
             crf & \\textbf{50.0} \\\\
         """
         return typeset(
@@ -251,7 +251,7 @@ class Table(Struct, frozen=True):
         )
 
     def to_markdown(self) -> str:
-        """A pipe table under its caption.
+        """A pipe table, followed by its caption.
 
         Examples:
             >>> print(Table("t", "F1.", ("system", "F1"), (("a|b", Number(None, "n/a")),)).to_markdown())
@@ -262,7 +262,7 @@ class Table(Struct, frozen=True):
             F1.
             <BLANKLINE>
         """
-        rule = ["--:" if self._numeric(at) else ":--" for at in range(len(self.header))]
+        rule = ["--:" if self._numeric(index) else ":--" for index in range(len(self.header))]
         lines = [
             _markdown_row([markdown(title) for title in self.header]),
             _markdown_row(rule),
@@ -273,15 +273,15 @@ class Table(Struct, frozen=True):
         return "\n".join(lines) + "\n"
 
     def to_csv(self) -> str:
-        """Comma-separated values with numbers in full, as fractions, and letters in columns of their own.
+        """Comma-separated values with unrounded numbers, as fractions, and letters in separate columns.
 
-        A text that a spreadsheet would take for a formula is led by an apostrophe.
+        Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
 
         Examples:
             >>> print(Table("t", "", ("system",), (("=1+1",),)).to_csv().splitlines()[1])
             '=1+1
         """
-        columns = [self._parts(at) for at in range(len(self.header))]
+        columns = [self._parts(index) for index in range(len(self.header))]
         header = [
             visible(f"{title} {part}" if part else title)
             for title, parts in zip(self.header, columns, strict=True)
@@ -293,15 +293,15 @@ class Table(Struct, frozen=True):
         )
         return to_csv([header, *rows])
 
-    def _numeric(self, at: int) -> bool:
-        return any(isinstance(row[at], Number) for row in self.rows)
+    def _numeric(self, index: int) -> bool:
+        return any(isinstance(row[index], Number) for row in self.rows)
 
-    def _width(self, at: int) -> int:
-        return max((len(text_of(row[at])) for row in self.rows), default=0)
+    def _width(self, index: int) -> int:
+        return max((len(text_of(row[index])) for row in self.rows), default=0)
 
-    def _parts(self, at: int) -> list[str]:
-        """The columns that one column becomes in CSV."""
-        cells = [row[at] for row in self.rows]
+    def _parts(self, index: int) -> list[str]:
+        """The suffixes of the CSV columns that one column is split into."""
+        cells = [row[index] for row in self.rows]
         if any(isinstance(cell, Interval) for cell in cells):
             return ["low", "high"]
         numbers = [cell for cell in cells if isinstance(cell, Number)]
@@ -310,7 +310,7 @@ class Table(Struct, frozen=True):
 
 
 def text_of(cell: Cell) -> str:
-    """What a reader sees of a cell, without its marks."""
+    """The text of a cell as it is shown to readers, without marks."""
     return cell if isinstance(cell, str) else cell.text
 
 
@@ -330,8 +330,8 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text that Markdown shows literally: no markup, no HTML, no links, no mentions of people."""
-    # Only what could begin an entity, a tag or a quotation: "< 0.001" stays readable in the source.
+    """Escape text so that Markdown shows it literally: no markup, HTML, links or user mentions."""
+    # Escape only what could start an entity, a tag or a quotation: "< 0.001" stays readable in the source.
     shown = re.sub(r"&(?=[#\w])", "&amp;", visible(text))
     shown = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", shown)
     shown = re.sub(r"^(\s*)>", r"\1&gt;", shown)
