@@ -1,4 +1,4 @@
-"""A generated corpus and three simulated systems, to try everything on and to time it."""
+"""A generated corpus and three simulated systems, for trying out and timing spanwise."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ _STUDIES = _listed("Trade History Medicine Geology Music Agriculture Engineering
 _MOODS = _listed("Last Silent Golden Broken Distant Hollow Endless Crimson")
 _THINGS = _listed("Lantern Harbour Orchard Winter Mirror Garden Voyage Letter")
 
-# A slot is what may fill a place in a pattern: the kind of a name and the label it has there. A city that is
-# also a team makes the same string LOC in one sentence and ORG in another.
+# What may fill a slot in a pattern: a kind of name, and the label it has there. Cities are also teams, so
+# the same string can be LOC in one sentence and ORG in another.
 SLOTS = {
     "PER": ("person", "PER"),
     "LOC": ("place", "LOC"),
@@ -66,7 +66,7 @@ SLOTS = {
     "WORK": ("title", "WORK"),
 }
 
-# One line per sentence; <word:LABEL> marks an ordinary word that a system may take for a mention.
+# One line per sentence; <word:LABEL> marks an ordinary word that a system may mistake for a mention.
 TOPICS = {
     "sport": """
         {TEAM} beat {TEAM} 3 : 1 on <Saturday:WORK> evening .
@@ -112,10 +112,10 @@ TOPICS = {
 
 
 class SentencePiece(Struct, frozen=True):
-    """A run of tokens that stay together: a name with its label, or words between names.
+    """A run of tokens that stay together: a name with its label, or the words between names.
 
-    `inner` are the mentions inside a name, written when nested mentions are asked for; `trap` is the
-    position of a word that a system may take for a mention of the label `trap_label`.
+    `inner` holds the mentions inside a name, which are written only with nested mentions; `trap` is the
+    position of a word that a system may mistake for a mention with the label `trap_label`.
     """
 
     tokens: tuple[str, ...]
@@ -126,17 +126,17 @@ class SentencePiece(Struct, frozen=True):
 
 
 class Inventory(Struct, frozen=True):
-    """All pieces, those that fill each slot, and the patterns of each topic as rows of pieces and slots."""
+    """All pieces, the pieces that fill each slot, and the patterns of each topic as pieces and slots."""
 
     pieces: tuple[SentencePiece, ...]
     slots: dict[str, range]
     topics: tuple[tuple[tuple[int | str, ...], ...], ...]
-    form: tuple[int, ...]  # the number of the token sequence of each piece: equal for equal names
+    form: tuple[int, ...]  # a number for each piece's tokens, the same for equal names
 
 
 @cache
 def inventory() -> Inventory:
-    """The pieces of the demo corpus, the same in every run."""
+    """The pieces of the demo corpus; the same in every run."""
     pieces: list[SentencePiece] = []
     slots: dict[str, range] = {}
     for slot, (kind, label) in SLOTS.items():
@@ -153,7 +153,7 @@ def inventory() -> Inventory:
 
 
 def _pattern(line: str, pieces: list[SentencePiece]) -> Iterator[int | str]:
-    """The numbers of the pieces of words and the names of the slots of one pattern, in order."""
+    """The parts of a pattern in order: numbers of pieces with words, and names of slots."""
     words: list[str] = []
 
     def flush() -> Iterator[int]:
@@ -192,7 +192,7 @@ def _names(kind: str) -> Iterator[tuple[list[str], tuple[tuple[int, int, str], .
         yield from (([city], ()) for city in cities)
     elif kind == "place":
         yield from (([city], ()) for city in cities)
-        yield from (([place, city], ()) for place, city in product(_PLACE_KINDS, cities[::4]))
+        yield from (([prefix, city], ()) for prefix, city in product(_PLACE_KINDS, cities[::4]))
     elif kind == "firm":
         yield from (([firm], ()) for firm in _FIRMS)
         yield from (([firm, *kind.split()], ()) for firm, kind in product(_FIRMS, _FIRM_KINDS))
@@ -212,9 +212,9 @@ def _names(kind: str) -> Iterator[tuple[list[str], tuple[tuple[int, int, str], .
 # ---- texts drawn from them -----------------------------------------------------------------------
 Part = Literal["train", "test"]
 
-_KNOWN = 0.7  # share of the names that training sentences may use
-_NEW = 0.3  # share of the test mentions that are drawn from the other names
-_SIZES = (6, 14)  # sentences of a document
+_KNOWN = 0.7  # share of names that may occur in training sentences
+_NEW = 0.3  # share of test mentions drawn from the remaining names
+_SIZES = (6, 14)  # fewest and most sentences per document
 
 
 class DrawnText(Struct, frozen=True, eq=False):
@@ -229,12 +229,12 @@ class DrawnText(Struct, frozen=True, eq=False):
 
 
 def draw(inventory: Inventory, part: Part, *, sentences: int, seed: int) -> DrawnText:
-    """A text of the given number of sentences; one seed gives one training and one test text.
+    """Draw a text with the given number of sentences; each seed gives one training and one test text.
 
-    A document has one topic. Names are drawn with a preference for those early in a shuffled list, so that
-    some are frequent and most are rare. Training text keeps to the first part of each list.
+    Each document has one topic. Names early in a shuffled list are drawn more often, so that a few are
+    frequent and most are rare. Training text only uses the first part of each list.
     """
-    order = np.random.default_rng([seed, 0])  # which names are known is the same for both parts
+    order = np.random.default_rng([seed, 0])  # both parts share the order, and so which names are known
     random = np.random.default_rng([seed, 1 if part == "train" else 2])
     documents = _documents(sentences, random)
     topic = np.repeat(
@@ -266,39 +266,39 @@ def _documents(sentences: int, random: np.random.Generator) -> Ints:
 
 
 def _fill(names: Ints, number: int, part: Part, random: np.random.Generator) -> Ints:
-    known = int(len(names) * _KNOWN)
+    boundary = int(len(names) * _KNOWN)
     skewed = random.random(number) ** 3
-    drawn = (skewed * known).astype(int)
+    drawn = (skewed * boundary).astype(int)
     if part == "test":
         new = random.random(number) < _NEW
-        drawn = np.where(new, known + (skewed * (len(names) - known)).astype(int), drawn)
+        drawn = np.where(new, boundary + (skewed * (len(names) - boundary)).astype(int), drawn)
     return ints(names[drawn])
 
 
 def seen(inventory: Inventory, train: DrawnText, labels: Ints) -> Bools:
-    """Which pieces are names that occur in the training text with the same label."""
+    """A mask of the pieces that are names occurring in the training text with the same label."""
     form = np.array(inventory.form)
     pairs = form * (labels.max() + 2) + labels + 1
     return np.asarray(np.isin(pairs, pairs[np.unique(train.pieces)]))
 
 
 # ---- simulated systems ---------------------------------------------------------------------------
-# What a system makes of a mention: right, missed, without its first or its last token, with label k in
-# place of its own (LABELED + k), or with label k and without its first token (BOTH + k). Of words: RIGHT
-# leaves them alone, TRAPPED takes the marked word for a mention, LABELED + k lets a mention of label k
-# run on into the first word.
+# What a system predicts for a mention: right, missed, without its first or last token, with label k instead
+# of its own (LABELED + k), or with label k and without its first token (BOTH + k). For words, RIGHT predicts
+# no mention, TRAPPED predicts one at the marked word, and LABELED + k extends the preceding mention, with
+# label k, over the first word.
 RIGHT, MISSED, FIRST_LEFT_OUT, LAST_LEFT_OUT, LABELED = range(5)
 TRAPPED = MISSED
 BOTH = LABELED + len(LABELS)
 VARIANTS = BOTH + len(LABELS)
 
 LONG = 4  # tokens; the definitions' last bucket of entity_length
-_CARELESS = 0.06  # share of mentions that every system gets wrong for no reason
-_TRAPPED = 0.10  # share of the marked words that every system takes for a mention
+_CARELESS = 0.06  # share of mentions that every system gets wrong at random
+_TRAPPED = 0.10  # share of marked words that every system mistakes for mentions
 
 
 class SimulatedSystem(Struct, frozen=True):
-    """A simulated system: its name, the weakness that was planted and how often it shows."""
+    """A simulated system: its name, its planted weakness and how often that shows."""
 
     name: str
     weakness: str
@@ -308,14 +308,14 @@ class SimulatedSystem(Struct, frozen=True):
 SYSTEMS = (
     SimulatedSystem("shortsighted", "cuts the ends off mentions of four or more tokens", 0.66),
     SimulatedSystem(
-        "memoriser", "misses mentions that the training file does not hold with their label", 0.42
+        "memoriser", "misses mentions that do not occur in the training file with their label", 0.42
     ),
     SimulatedSystem("swapper", "writes LOC for ORG and ORG for LOC", 0.19),
 )
 
 
 class PieceFacts(Struct, frozen=True, eq=False):
-    """What the simulation knows of a piece: tokens, label (-1: words), whether seen in training, a trap."""
+    """Columns of facts about pieces: length, label (-1 for words), seen in training, contains a trap."""
 
     length: Ints
     label: Ints
@@ -324,50 +324,52 @@ class PieceFacts(Struct, frozen=True, eq=False):
 
 
 def predict(system: SimulatedSystem, text: DrawnText, facts: PieceFacts, *, seed: int) -> Small:
-    """What the system makes of every piece of the text, as numbers of the variants above."""
-    number = [known.name for known in SYSTEMS].index(system.name)
+    """The system's prediction for every piece of the text, as one of the variants above."""
+    number = [candidate.name for candidate in SYSTEMS].index(system.name)
     random = np.random.default_rng([seed, 3 + number])
     label, length = facts.label[text.pieces], facts.length[text.pieces]
     mention = label >= 0
     chance = random.random((4, len(text.pieces)))
-    made = np.where(mention & (chance[0] < _CARELESS), _careless(chance[1], label), RIGHT)
-    made = np.where(~mention & facts.trap[text.pieces] & (chance[0] < _TRAPPED), TRAPPED, made)
+    variant = np.where(mention & (chance[0] < _CARELESS), _careless(chance[1], label), RIGHT)
+    variant = np.where(~mention & facts.trap[text.pieces] & (chance[0] < _TRAPPED), TRAPPED, variant)
     struck = mention & (chance[2] < system.rate)
     if system.name == "shortsighted":
         cut = np.where(chance[3] < 0.5, FIRST_LEFT_OUT, LAST_LEFT_OUT)
-        made = np.where(struck & (length >= LONG), cut, made)
+        variant = np.where(struck & (length >= LONG), cut, variant)
     elif system.name == "memoriser":
-        made = np.where(struck & ~facts.seen[text.pieces], MISSED, made)
+        variant = np.where(struck & ~facts.seen[text.pieces], MISSED, variant)
     else:
-        here, there = LABELS.index("LOC"), LABELS.index("ORG")
-        made = np.where(struck & (label == here), LABELED + there, made)
-        made = np.where(struck & (label == there), LABELED + here, made)
-    cut = (made == FIRST_LEFT_OUT) | (made == LAST_LEFT_OUT) | (made >= BOTH)
-    made = np.where(mention & cut & (length == 1), MISSED, made)  # nothing is left of one token
-    return _run_on(made, chance[0] < _CARELESS / 2, text, label).astype(np.int8)
+        loc, org = LABELS.index("LOC"), LABELS.index("ORG")
+        variant = np.where(struck & (label == loc), LABELED + org, variant)
+        variant = np.where(struck & (label == org), LABELED + loc, variant)
+    cut = (variant == FIRST_LEFT_OUT) | (variant == LAST_LEFT_OUT) | (variant >= BOTH)
+    variant = np.where(
+        mention & cut & (length == 1), MISSED, variant
+    )  # cutting a single token leaves nothing
+    return _run_on(variant, chance[0] < _CARELESS / 2, text, label).astype(np.int8)
 
 
 def _careless(chance: Floats, label: Ints) -> Column:
-    """A mistake of any kind, equally often: missed, too short on either side, another label, or both."""
+    """A random mistake: missed, too short on either side, another label, or both, all equally likely."""
     kind = (chance * 5).astype(int)
     another = (label + 1 + (chance * 1e6).astype(int) % (len(LABELS) - 1)) % len(LABELS)
     shortened = np.where(kind == 3, LABELED + another, kind + MISSED)
     return np.where(kind == 4, BOTH + another, shortened)
 
 
-def _run_on(made: Column, careless: Bools, text: DrawnText, label: Ints) -> Column:
-    """Let some mentions run on into the words after them, where nothing else is wrong with either."""
-    after = np.arange(1, len(made))
+def _run_on(variants: Column, careless: Bools, text: DrawnText, label: Ints) -> Column:
+    """Extend some mentions over the first word after them, if neither has another error."""
+    after = np.arange(1, len(variants))
     inside = np.ones(len(after), dtype=bool)
-    inside[text.sentences[1:-1] - 1] = False  # the next piece begins another sentence
-    chosen = after[inside & careless[1:] & (label[:-1] >= 0) & (label[1:] < 0) & (made[:-1] == RIGHT)]
-    made = made.copy()
-    made[chosen] = np.where(made[chosen] == RIGHT, LABELED + label[chosen - 1], made[chosen])
-    return made
+    inside[text.sentences[1:-1] - 1] = False  # the next piece starts a new sentence
+    chosen = after[inside & careless[1:] & (label[:-1] >= 0) & (label[1:] < 0) & (variants[:-1] == RIGHT)]
+    variants = variants.copy()
+    variants[chosen] = np.where(variants[chosen] == RIGHT, LABELED + label[chosen - 1], variants[chosen])
+    return variants
 
 
 def facts_of(inventory: Inventory, seen: Bools) -> PieceFacts:
-    """The columns of `PieceFacts` for all pieces of the inventory."""
+    """The facts about all pieces of the inventory."""
     return PieceFacts(
         length=np.array([len(piece.tokens) for piece in inventory.pieces]),
         label=labels_of(inventory),
@@ -377,7 +379,7 @@ def facts_of(inventory: Inventory, seen: Bools) -> PieceFacts:
 
 
 def labels_of(inventory: Inventory) -> Ints:
-    """The number of the label of each piece, -1 for words."""
+    """The label number of each piece; -1 for words."""
     return np.array([-1 if piece.label is None else LABELS.index(piece.label) for piece in inventory.pieces])
 
 
@@ -386,10 +388,10 @@ Span = tuple[int, int, str]
 
 
 def conll(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
-    """The text with tags, one token per line; `variants` says what a system made of every piece.
+    """The text with tags, one token per line; `variants` has a system's prediction for every piece.
 
-    Every piece and variant in use is written out once and then joined by number, which keeps the cost of a
-    token far below that of a Python statement.
+    Each combination of piece and variant is rendered once and then joined by number, which avoids Python
+    code for each token.
     """
     end = len(inventory.pieces) * VARIANTS
     keys = text.pieces * VARIANTS + (0 if variants is None else variants)
@@ -404,7 +406,7 @@ def conll(inventory: Inventory, text: DrawnText, variants: Small | None = None) 
 
 
 def _lay(text: DrawnText, keys: Ints, *, end_of_sentence: int, start_of_document: int) -> Ints:
-    """The keys with a mark before every document and after every sentence."""
+    """Insert a marker before every document and after every sentence into the keys."""
     sentence = np.repeat(np.arange(len(text)), np.diff(text.sentences))
     documents = len(text.documents) - 1
     document = np.repeat(np.arange(documents), np.diff(text.documents))
@@ -425,12 +427,12 @@ def _conll_piece(piece: SentencePiece, variant: int) -> bytes:
 
 
 def runs_on(piece: SentencePiece, variant: int) -> bool:
-    """Whether the mention before these words takes in the first of them."""
+    """Whether the mention before these words extends over the first of them."""
     return piece.label is None and variant >= LABELED
 
 
 def spans_of(piece: SentencePiece, variant: int, *, nested: bool = False) -> list[Span]:
-    """The mentions in a piece as a system has them; inner ones stay while their tokens stay."""
+    """The mentions that a system predicts in a piece; inner mentions are kept if all their tokens are."""
     if piece.label is None:
         if variant != TRAPPED or piece.trap is None or piece.trap_label is None:
             return []
@@ -444,27 +446,27 @@ def spans_of(piece: SentencePiece, variant: int, *, nested: bool = False) -> lis
 
 
 def jsonl(inventory: Inventory, text: DrawnText, variants: Small | None = None) -> bytes:
-    """The text with all mentions, inner ones included, one sentence per line."""
-    made = np.zeros(len(text.pieces), np.int8) if variants is None else variants
-    return "".join(json.dumps(row) + "\n" for row in _rows(inventory, text, made)).encode()
+    """The text with all mentions, including inner ones, as one JSON object per sentence."""
+    predictions = np.zeros(len(text.pieces), np.int8) if variants is None else variants
+    return "".join(json.dumps(row) + "\n" for row in _rows(inventory, text, predictions)).encode()
 
 
 def _rows(inventory: Inventory, text: DrawnText, variants: Small) -> Iterator[dict[str, object]]:
     document = np.repeat(np.arange(len(text.documents) - 1), np.diff(text.documents)).tolist()
-    pieces, made, starts = text.pieces.tolist(), variants.tolist(), text.sentences.tolist()
+    pieces, predictions, starts = text.pieces.tolist(), variants.tolist(), text.sentences.tolist()
     for sentence, number in enumerate(document):
         tokens: list[str] = []
         spans: list[Span] = []
         outer = 0
-        for at in range(starts[sentence], starts[sentence + 1]):
-            piece = inventory.pieces[pieces[at]]
+        for index in range(starts[sentence], starts[sentence + 1]):
+            piece = inventory.pieces[pieces[index]]
             shift = len(tokens)
-            if runs_on(piece, made[at]):
+            if runs_on(piece, predictions[index]):
                 spans[outer] = (spans[outer][0], shift + 1, spans[outer][2])
-            outer = len(spans)  # of a mention with others inside, it comes first
+            outer = len(spans)  # an outer mention comes before its inner ones
             spans += [
                 (shift + start, shift + end, label)
-                for start, end, label in spans_of(piece, made[at], nested=True)
+                for start, end, label in spans_of(piece, predictions[index], nested=True)
             ]
             tokens += piece.tokens
         yield {"document": f"d{number}", "tokens": tokens, "spans": spans}
@@ -472,11 +474,11 @@ def _rows(inventory: Inventory, text: DrawnText, variants: Small) -> Iterator[di
 
 # ---- the corpus ----------------------------------------------------------------------------------
 
-_MOST_TRAINING = 100_000  # sentences: more would only repeat the same names
+_MOST_TRAINING = 100_000  # sentences; more would only repeat the same names
 
 
 class Demo(Struct, frozen=True):
-    """Where the files of a generated corpus are: gold and training file, and one file per system."""
+    """The paths of a generated corpus: gold file, training file and one file per system."""
 
     gold: Path
     train: Path
@@ -484,13 +486,13 @@ class Demo(Struct, frozen=True):
 
 
 def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False, seed: int = 0) -> Demo:
-    """Write a corpus with a training part and the outputs of the three simulated systems to `folder`.
+    """Write a gold and a training file and the predictions of three simulated systems to `folder`.
 
-    The names are invented. Documents have a topic; cities are teams in sport, so that the same string is
-    LOC or ORG; institutions and titles are long; many test mentions do not occur in the training file, which
-    has twice as many sentences, at most 100,000. Equal arguments give equal bytes.
+    The names are invented. Each document has a topic; in sport, cities are teams, so that the same string can
+    be LOC or ORG; institutions and titles are long; many test mentions do not occur in the training file,
+    which has twice as many sentences (at most 100,000). The same arguments always give the same bytes.
 
-    With `nested` the places and persons inside institutions and titles are mentions too, and the files
+    With `nested`, places and persons inside institutions and titles are mentions too, and the files
     are JSONL (tokens and spans) instead of CoNLL columns with IOB2 tags.
     """
     if sentences < 1:
@@ -504,26 +506,26 @@ def generate(folder: str | Path, *, sentences: int = 1000, nested: bool = False,
     train = draw(stock, "train", sentences=min(2 * sentences, _MOST_TRAINING), seed=seed)
     test = draw(stock, "test", sentences=sentences, seed=seed)
     facts = facts_of(stock, seen(stock, train, labels_of(stock)))
-    where = make_folder(folder)
+    target = make_folder(folder)
     demo = Demo(
-        gold=where / f"gold.{suffix}",
-        train=where / f"train.{suffix}",
-        systems={system.name: where / f"{system.name}.{suffix}" for system in SYSTEMS},
+        gold=target / f"gold.{suffix}",
+        train=target / f"train.{suffix}",
+        systems={system.name: target / f"{system.name}.{suffix}" for system in SYSTEMS},
     )
     write_atomically(demo.train, render(stock, train))
     write_atomically(demo.gold, render(stock, test))
     for system in SYSTEMS:
-        made = predict(system, test, facts, seed=seed)
-        write_atomically(demo.systems[system.name], render(stock, test, made))
+        variants = predict(system, test, facts, seed=seed)
+        write_atomically(demo.systems[system.name], render(stock, test, variants))
     return demo
 
 
-# ---- whether an evaluation finds what was planted ------------------------------------------------
+# ---- whether an evaluation finds the planted weaknesses ------------------------------------------
 class Verdict(Struct, frozen=True):
-    """What was planted in a system, what the result document ranks first, and whether that is it.
+    """The weakness planted in a system, the main findings of a result document, and whether they match.
 
-    `slice` is the costliest slice, `gain` the kind of error whose fixing would gain most F1 and how much,
-    `confused` the pairs of labels that are confused most, with their counts.
+    `slice` is the costliest slice, `gain` the kind of error whose correction would gain the most F1 and how
+    much, and `confused` the label pairs that are confused most often, with their counts.
     """
 
     system: str
@@ -535,7 +537,7 @@ class Verdict(Struct, frozen=True):
 
 
 def verdicts(document: DocumentLike) -> list[Verdict]:
-    """One verdict per system, from a result document over the demo corpus alone."""
+    """One verdict per system, using only a result document for the demo corpus."""
     typed = as_document(document)
     scores = typed.systems if isinstance(typed, Evaluation) else {}
     return [

@@ -1,8 +1,8 @@
-"""The figures of the program released with Fu, Liu and Neubig (2020), with its departures from the paper.
+"""Reproduce the program released with Fu, Liu and Neubig (2020), including its departures from the paper.
 
 The program computes some attributes and buckets differently from the paper's definitions. `evaluate` follows
-the program; every departure is a switch of `Departures`, and with all of them off the figures
-are those of `spanwise.evaluate`. Never the default: it exists to check published figures.
+the program; each departure is a switch in `Departures`, and with all of them off the figures equal those of
+`spanwise.evaluate`. This is never the default: it exists to check published figures.
 """
 
 from __future__ import annotations
@@ -52,30 +52,30 @@ Unit = Mention | tuple[int, str]  # a mention, or the position and label of one 
 
 _DELETED = str.maketrans("", "", "()*+")
 
-# What each departure changes, in the program's own order.
+# What each departure changes, in the order of the program.
 WHAT = {
     "lower_case": "strings are lower-cased, except for the density of unknown words",
     "last_hyphen": "a label is what follows the last hyphen of a tag, lower-cased",
     "one_sentence": "mentions are read over the whole file as if it were one sentence",
     "training_mentions": "eCon is 0 for a string that is not a training mention",
     "token_share": "eCon counts tokens of occurrences that carry the label, not mentions",
-    "regular_expression": "occurrences: found by an unescaped regular expression in joined text",
+    "regular_expression": "occurrences are found by an unescaped regular expression in the joined text",
     "fifth_highest": "eFre and tFre are divided by the fifth highest count, not by the tokens",
-    "gold_strings": "eFre knows gold strings up to the fifth only; any other string gets 0",
+    "gold_strings": "eFre is 0 for strings that are not gold or are more frequent than the fifth",
     "three_decimals": "eCon, tCon, eFre and tFre are rounded to three decimals",
     "inherited": "tCon of an unseen token is that of the token before it in the mention",
     "token_density": "eDen counts the tokens of mentions, not mentions",
-    "word_list": "oDen counts words outside a given list, not outside the training text",
+    "word_list": "oDen counts words missing from a given list, not from the training text",
     "fixed_edges": "eCon and tCon have the buckets {0}, (0, .5], (.5, .999], {1}",
-    "greedy": "a bucket is filled until it holds more than its share, in ascending order",
+    "greedy": "each bucket is filled in ascending order until it exceeds its share",
     "dropped": "predicted units outside every bucket are dropped",
     "six_labels": "only the six most frequent labels are buckets",
-    "clamped": "leads and lags of a comparison end at 0",
+    "clamped": "a comparison without a lead or a lag reports it as 0",
 }
 
 
 class Departures(Struct, frozen=True):
-    """Where the program leaves the paper; each holds unless it is switched off."""
+    """The program's departures from the paper; each applies unless it is switched off."""
 
     lower_case: bool = True
     last_hyphen: bool = True
@@ -110,7 +110,7 @@ class Tagged(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, annotation: Annotation, *, column: str | None = None) -> Tagged:
-        """The sentences of an annotation, with the tags of a column that was kept, else as IOB2."""
+        """The sentences of an annotation, with the tags of a column or, without one, encoded as IOB2."""
         corpus = annotation.corpus
         tokens = [corpus.words(number) for number in range(len(corpus))]
         if column is None:
@@ -121,20 +121,20 @@ class Tagged(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def words(self) -> list[str]:
-        """All tokens of the file in a row."""
+        """All tokens of the file in one list."""
         return [token for sentence in self.tokens for token in sentence]
 
     @cached_property
     def sentence_of(self) -> list[int]:
-        """The number of the sentence of every token."""
+        """The sentence number of every token."""
         return [number for number, sentence in enumerate(self.tokens) for _ in sentence]
 
     def labels(self, departures: Departures) -> list[str | None]:
-        """The label of every token, None outside mentions."""
+        """The label of every token; None outside mentions."""
         return [_label(tag, departures) for sentence in self.tags for tag in sentence]
 
     def mentions(self, departures: Departures) -> list[Mention]:
-        """The mentions with positions in the file; a stray I- opens one."""
+        """The mentions, with positions in the file; a stray I- begins a mention."""
         whole = [[tag for sentence in self.tags for tag in sentence]]
         mentions: list[Mention] = []
         start = 0
@@ -162,7 +162,7 @@ def _chunks(tags: Sequence[str], first: int, departures: Departures) -> Iterator
 
 
 class Training(Struct, frozen=True, eq=False, dict=True):
-    """What the program knows of the training file, looked up as the departures say."""
+    """What the program derives from the training file, subject to the departures."""
 
     tagged: Tagged
     departures: Departures
@@ -170,17 +170,17 @@ class Training(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def words(self) -> list[str]:
-        """All tokens, folded."""
+        """All tokens, case-folded by `fold`."""
         return [self.fold(word) for word in self.tagged.words]
 
     @cached_property
     def labels(self) -> list[str | None]:
-        """The label of every token, None outside mentions."""
+        """The label of every token; None outside mentions."""
         return self.tagged.labels(self.departures)
 
     @cached_property
     def mentions(self) -> set[Mention]:
-        """The mentions with positions in the file."""
+        """The mentions, with positions in the file."""
         return set(self.tagged.mentions(self.departures))
 
     @cached_property
@@ -200,24 +200,24 @@ class Training(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def text(self) -> tuple[str, list[int]]:
-        """The words joined by blanks, and where the blanks are."""
+        """The words joined by spaces, and the positions of the spaces."""
         joined = " ".join(self.words)
         return joined, [at for at, character in enumerate(joined) if character == " "]
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """Where each token occurs."""
+        """The positions of each token."""
         positions: dict[str, list[int]] = defaultdict(list)
         for at, word in enumerate(self.words):
             positions[word].append(at)
         return positions
 
     def fold(self, word: str) -> str:
-        """A word as it is compared: in lower case, unless that is switched off."""
+        """A word in the form used for comparison: lower-cased, unless that is switched off."""
         return word.lower() if self.departures.lower_case else word
 
     def occurrences(self, string: str) -> list[int]:
-        """The positions of the first token of every occurrence of a string of tokens."""
+        """The position of the first token of each occurrence of a string."""
         searched = self.departures.regular_expression
         key = (self.departures.lower_case, searched, string)
         if key not in self.found:
@@ -227,7 +227,7 @@ class Training(Struct, frozen=True, eq=False, dict=True):
     def _matches(self, string: str) -> Iterator[int]:
         try:
             pattern = re.compile(f" {string.translate(_DELETED)} ")
-        except re.error:  # such as a lone bracket: the program finds nothing
+        except re.error:  # for example a lone bracket: the program finds nothing
             return
         text, blanks = self.text
         for match in pattern.finditer(text):
@@ -243,7 +243,7 @@ class Training(Struct, frozen=True, eq=False, dict=True):
 
 
 class Attributes:
-    """The eight attributes of the mentions of one side of a file."""
+    """The eight attributes, for the mentions of gold or of a system."""
 
     def __init__(self, gold: Tagged, training: Training, vocabulary: Iterable[str] | None) -> None:
         self.gold, self.training, self.departures = gold, training, training.departures
@@ -255,9 +255,10 @@ class Attributes:
                 "the preset interpreteval needs a list of known words for its density of unknown ones.\n"
                 "Pass vocabulary=, or switch word_list off."
             )
-        known = set(vocabulary or ()) if listed else set(training.words)
+        known_words = set(vocabulary or ()) if listed else set(training.words)
         self.unknown = [
-            sum((word if listed else training.fold(word)) not in known for word in row) for row in gold.tokens
+            sum((word if listed else training.fold(word)) not in known_words for word in row)
+            for row in gold.tokens
         ]
         self.covered = Counter[int]()
         for start, end, _ in self.mentions:
@@ -265,12 +266,12 @@ class Attributes:
         counts = {string: len(training.occurrences(string)) for string in map(self._string, self.mentions)}
         self.highest_string = self._highest(counts.values())
         self.highest_token = self._highest(training.counts.values())
-        # The program's list: strings more frequent than the fifth are not on it.
+        # The program's list excludes strings more frequent than the fifth.
         most = self.highest_string if self.departures.fifth_highest else inf
         self.listed = {string for string, count in counts.items() if count <= most}
 
     def _highest(self, counts: Iterable[int]) -> int:
-        """What a count is divided by: the fifth highest, or the number of training tokens."""
+        """The divisor of frequencies: the fifth highest count, or the number of training tokens."""
         if not self.departures.fifth_highest:
             return len(self.training.words)
         ordered = sorted(counts, reverse=True)
@@ -280,12 +281,12 @@ class Attributes:
         return " ".join(self.words[mention[0] : mention[1]])
 
     def _share(self, count: int, whole: int) -> float:
-        """A share with the program's decimals; 0 of nothing is 0, as the first buckets ask."""
+        """A share, rounded as in the program; 0 if `whole` is 0, as the first bucket requires."""
         share = count / whole if whole else 0.0
         return float(f"{share:.3f}") if self.departures.three_decimals else share
 
     def of(self, name: str, mentions: Iterable[Mention]) -> dict[Unit, float]:
-        """The value of every unit of the mentions."""
+        """The value of an attribute for every unit of the mentions."""
         if name.startswith("token_"):
             return dict(self._tokens(name, mentions))
         value = self._of_mention[name]
@@ -293,7 +294,7 @@ class Attributes:
 
     @property
     def _of_mention(self) -> Mapping[str, Callable[[Mention], float]]:
-        """The attributes of mentions, by name."""
+        """The functions for attributes of mentions, by name."""
         return {
             "entity_label_consistency": self._entity_label_consistency,
             "entity_frequency": self._entity_frequency,
@@ -354,7 +355,7 @@ class Attributes:
         return self.unknown[self.gold.sentence_of[mention[0]]] / self._sentence_length(mention)
 
 
-M = 4  # buckets of an attribute
+M = 4  # buckets per attribute
 _SPECIAL = {
     "entity_label_consistency": (0.0, 1.0),
     "token_label_consistency": (0.0, 1.0),
@@ -366,7 +367,7 @@ _SPECIAL = {
 
 
 class ProgramBucket(NamedTuple):
-    """A bucket: the point `high`, or the values above `low` up to `high`."""
+    """A bucket: the single value `high`, or the values above `low` up to `high`."""
 
     low: float
     high: float
@@ -375,7 +376,7 @@ class ProgramBucket(NamedTuple):
 
 
 def cut(name: str, values: Iterable[float], departures: Departures) -> list[ProgramBucket]:
-    """The buckets of an attribute in ascending order, from the values of the gold units."""
+    """The buckets of an attribute in ascending order, computed from the values of the gold units."""
     if departures.fixed_edges and name.endswith("_consistency"):
         inner = ProgramBucket(0.0, 0.5, False), ProgramBucket(0.5, 0.999, False)
         return [ProgramBucket(0.0, 0.0, True, True), *inner, ProgramBucket(1.0, 1.0, True, True)]
@@ -397,21 +398,21 @@ def cut(name: str, values: Iterable[float], departures: Departures) -> list[Prog
 
 
 def _greedy(values: Sequence[tuple[float, int]], most: int) -> list[list[float]]:
-    """Groups of distinct values, each filled until it holds more than its share; the last takes the rest."""
+    """Groups of distinct values, each filled until it exceeds its share; the last one takes the rest."""
     share = ratio(sum(count for _, count in values), most)
     groups: list[list[float]] = [[]]
-    held = 0
+    size = 0
     for value, count in values:
-        if held > share and len(groups) < most:
+        if size > share and len(groups) < most:
             groups.append([])
-            held = 0
+            size = 0
         groups[-1].append(value)
-        held += count
+        size += count
     return [group for group in groups if group]
 
 
 def _balanced(values: Sequence[tuple[float, int]], most: int) -> list[list[float]]:
-    """Distinct values in groups, as the definition of balanced buckets cuts them."""
+    """Groups of distinct values, as defined by the balanced bucketing."""
     units = np.repeat([value for value, _ in values], [count for _, count in values])
     edges = BUCKETINGS.find("balanced").function(units, (most,)) if values else ()
     groups: dict[int, list[float]] = defaultdict(list)
@@ -423,7 +424,7 @@ def _balanced(values: Sequence[tuple[float, int]], most: int) -> list[list[float
 def members(
     units: Mapping[Unit, float], buckets: Sequence[ProgramBucket], departures: Departures, *, predicted: bool
 ) -> list[set[Unit]]:
-    """The units in each bucket; a gold unit may be on the lower end of the first one."""
+    """The units in each bucket; a gold unit may lie on the lower edge of the first bucket."""
     ranged = [number for number, bucket in enumerate(buckets) if not bucket.special]
 
     def place(value: float) -> int | None:
@@ -454,13 +455,13 @@ SHORT = {
 
 
 class Figures(Struct, frozen=True):
-    """The buckets of every attribute, in the form that attributes have in a result document."""
+    """The buckets of every attribute, in the form used in result documents."""
 
     attributes: Mapping[str, AttributeScores]
     departures: Departures
 
     def scores(self, name: str) -> list[float]:
-        """The F1 of each bucket of an attribute, NaN where it is undefined."""
+        """The F1 of each bucket of an attribute; NaN if undefined."""
         return [or_nan(bucket.f1) for bucket in self.attributes[name].buckets]
 
 
@@ -472,11 +473,11 @@ def evaluate(
     vocabulary: Iterable[str] | None = None,
     departures: Departures = Departures(),
 ) -> Figures:
-    """The F1 of every bucket of the eight attributes and of the labels, as the released program has it.
+    """The F1 of every bucket of the eight attributes and of the labels, as computed by the released program.
 
-    A bucket holds gold and predicted units (mentions, or positions with a label); correct are those of both
-    sides that are equal and in that bucket, and F1 is 2·correct / (gold + predicted).
-    `vocabulary` is the list of known words behind the density of unknown ones.
+    A bucket contains gold and predicted units (mentions, or positions with a label). Units that are in the
+    bucket on both sides are correct, and F1 is 2·correct / (gold + predicted).
+    `vocabulary` is the list of known words used for the density of unknown words.
 
     Examples:
         >>> tokens = [["Ann", "left", "Rome"]]
@@ -540,10 +541,10 @@ def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:
 
 
 def compare(first: Figures, second: Figures) -> dict[str, BucketLeads]:
-    """Comparative diagnosis of two systems on one file: best and worst lead, and relative differences.
+    """Comparative diagnosis of two systems on the same file: best and worst lead, and relative differences.
 
-    The program starts its search for the largest lead and the largest lag at 0 and the first bucket, so a
-    lead or a lag that does not exist is given as 0 there.
+    The program starts its search for the largest lead and lag from 0 and the first bucket, so a lead or lag
+    that does not exist is reported as 0 in that bucket.
     """
     result = {}
     for name, attribute in first.attributes.items():
@@ -564,7 +565,7 @@ PRESETS = ("interpreteval",)
 
 
 def check_preset(preset: str | None, switched_off: Sequence[str], train: object) -> Departures | None:
-    """The departures of the preset that hold, or None without a preset."""
+    """The departures that apply under a preset; None without a preset."""
     if preset is None:
         if switched_off:
             raise ChoiceError("only a preset has switches.\nAdd preset='interpreteval'.")
@@ -573,15 +574,15 @@ def check_preset(preset: str | None, switched_off: Sequence[str], train: object)
         raise unknown("preset", preset, PRESETS)
     if train is None:
         raise ChoiceError("the preset 'interpreteval' needs training data.\nPass train=.")
-    known = [switch.name for switch in fields(Departures)]
+    switches = [switch.name for switch in fields(Departures)]
     for name in switched_off:
-        if name not in known:
-            raise unknown("switch of the preset", name, known)
+        if name not in switches:
+            raise unknown("switch of the preset", name, switches)
     return replace(Departures(), **dict.fromkeys(switched_off, False))
 
 
 def with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departures: Departures) -> Evaluation:
-    """The document with the program's buckets in the place of the attributes, and its diagnoses."""
+    """The document with the program's buckets as its attributes, and with the program's diagnoses."""
     training = Training(_training(inputs, choices), departures)
     gold, *predicted = _preset_sides(inputs, choices)
     figures: dict[str, Figures] = {}
@@ -614,7 +615,7 @@ def _preset_attribute(table: AttributeScores) -> AttributeScores:
 
 
 def _labelled(bucket: BucketScores) -> BucketScores:
-    """The bucket with the text that it is shown by."""
+    """The bucket with its display label."""
     if bucket.is_category:
         return replace(bucket, label=str(bucket.value), special=False)
     low, high = (None if end is UNSET else end for end in (bucket.low, bucket.high))
@@ -622,28 +623,28 @@ def _labelled(bucket: BucketScores) -> BucketScores:
 
 
 def _training(inputs: Inputs, choices: Choices) -> Tagged:
-    sides = [_tagged(one, choices, -1) for one in inputs.train]
+    sides = [_tagged(annotation, choices, -1) for annotation in inputs.train]
     return Tagged(
         [row for side in sides for row in side.tokens], [row for side in sides for row in side.tags]
     )
 
 
 def _preset_sides(inputs: Inputs, choices: Choices) -> list[Any]:
-    """Gold tags for every system, then the systems' own."""
+    """Gold tags for every system, followed by the tags of each system."""
     if inputs.merged:
-        gold = {name: _tagged(one, choices, -2) for name, one in inputs.predicted.items()}
-        return [gold, *(_tagged(one, choices, -1) for one in inputs.predicted.values())]
+        gold = {name: _tagged(side, choices, -2) for name, side in inputs.predicted.items()}
+        return [gold, *(_tagged(side, choices, -1) for side in inputs.predicted.values())]
     tagged = _tagged(inputs.gold, choices, -1)
-    predicted = [_tagged(one, choices, -1) for one in inputs.predicted.values()]
-    # The program compares positions in the file; the gold tokens are those of all sides.
+    predicted = [_tagged(side, choices, -1) for side in inputs.predicted.values()]
+    # The program compares positions in the file, so all sides use the gold tokens.
     return [
         dict.fromkeys(inputs.predicted, tagged),
-        *(Tagged(tagged.tokens, one.tags) for one in predicted),
+        *(Tagged(tagged.tokens, side.tags) for side in predicted),
     ]
 
 
 def _tagged(annotation: Annotation, choices: Choices, column: int) -> Tagged:
-    """The tags as they are in a CoNLL file, since the program reads mentions across sentences."""
+    """The tags as written in a CoNLL file, since the program reads mentions across sentence boundaries."""
     path = annotation.reading.path
     if annotation.reading.format != "conll" or not Path(path).is_file():
         return Tagged.of(annotation)

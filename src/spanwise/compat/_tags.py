@@ -158,14 +158,14 @@ def bits(*, starts: bool, inside: bool, ends: bool) -> int:
 
 
 def chunk_ends(before: str, now: str, *, same: bool) -> bool:
-    """Whether a lenient mention ends between two tags, given their letters and whether their types agree."""
+    """Whether a lenient mention ends between two tags, given their letters and whether the types agree."""
     if before in ("E", "S") or (before in ("B", "I") and now in ("B", "S", "O")):
         return True
     return not same and before not in ("O", ".")
 
 
 def chunk_starts(before: str, now: str, *, same: bool) -> bool:
-    """Whether a lenient mention starts between two tags, given their letters and whether their types agree."""
+    """Whether a lenient mention starts between two tags, given their letters and whether the types agree."""
     if now in ("B", "S") or (before in ("E", "S", "O") and now in ("E", "I")):
         return True
     return not same and now not in ("O", ".")
