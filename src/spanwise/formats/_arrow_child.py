@@ -1,12 +1,12 @@
-"""Decode a Parquet or Arrow file in a process of its own, which a damaged file may end.
+"""Decode a Parquet or Arrow file in a process of its own, since a damaged file may crash pyarrow.
 
-Run as a program: the file on standard input, the checked table as an Arrow stream on standard
-output, or one line on standard error and exit status 3. With a path and a number of rows after the bounds
-it reads that file instead, and writes some rows at a time: a stream for each, after its length in eight
-bytes. Standard input then says how many rows belong together, a number on each line;
-where it is empty, at most as many as the argument says and about `BYTES` do. What is read from are
-files, and what is written to, standard output, is the only pipe: nothing waits but for its reader.
-It needs nothing but pyarrow.
+Run as a script, it reads the file from standard input, checks it, and writes the table as an Arrow stream to
+standard output; on failure it writes one line to standard error and exits with status 3. Its arguments are
+the largest number of values and of bytes of memory. With two more arguments, a path and a number of rows, it
+reads that file instead and writes its rows in batches, each an Arrow stream preceded by its length in eight
+bytes. Standard input then lists the sizes of the batches, one number per line; if it is empty, a batch has
+at most the given number of rows and about `BYTES` bytes. Standard output is the only pipe and everything
+else is a file, so the process only ever waits for its reader. It depends on pyarrow alone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-STEP = 1 << 12  # rows that are decoded together, at most
-BYTES = 1 << 22  # of rows that are decoded together, or written together where no number is given, about
+STEP = 1 << 12  # the largest number of rows to decode at a time
+BYTES = 1 << 22  # the approximate size of rows decoded, or written if no sizes are given, at a time
 
 
 def main() -> int:
-    """Decode standard input, or some rows of a file; the bounds are the most values and bytes of memory."""
+    """Decode standard input, or the rows of a file in batches, and return the exit status."""
     most, memory, *rows = sys.argv[1:]
     data = sys.stdin.buffer.read()
     _bound(int(memory))
@@ -39,7 +39,7 @@ def main() -> int:
         with arrow.ipc.new_stream(stream, table.schema) as writer:
             writer.write_table(table)
         sys.stdout.buffer.write(stream.getvalue())
-    except Exception as error:  # whatever pyarrow raises is about the file
+    except Exception as error:  # whatever pyarrow raises is due to the file
         sys.stderr.write(str(error).partition("\n")[0][:300] or type(error).__name__)
         return 3
     return 0
@@ -48,7 +48,7 @@ def main() -> int:
 def _bound(memory: int) -> None:
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # on Windows
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if soft == resource.RLIM_INFINITY or soft > memory:
@@ -70,20 +70,20 @@ def _table(arrow: Any, data: bytes, most: int) -> Any:
         return arrow.ipc.open_stream(stream).read_all()
 
 
-def _check_values(about: Any, most: int) -> None:
+def _check_values(metadata: Any, most: int) -> None:
     values = 0
-    for number in range(about.num_row_groups):
-        group = about.row_group(number)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
         values += sum(group.column(column).num_values for column in range(group.num_columns))
-    if values > most or about.num_rows > most:
-        sys.stderr.write(f"it holds {max(values, about.num_rows):,} values, more than {most:,}")
+    if values > most or metadata.num_rows > most:
+        sys.stderr.write(f"it holds {max(values, metadata.num_rows):,} values, more than {most:,}")
         sys.exit(3)
 
 
 def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int]) -> None:
-    """Write the rows of a file, as many together as the sizes say, or at most this many without sizes."""
+    """Write the rows of a file in batches of the given sizes, or of at most `together` rows without sizes."""
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # once the reader is gone, there is nothing to say
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # exit quietly once the reader is gone
     with arrow.memory_map(path) as stream:
         schema, batches = _batches(arrow, stream, most, min(max(sizes, default=together), STEP))
         waiting: list[Any] = []
@@ -93,7 +93,7 @@ def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int
             batch.validate(full=True)
             while batch.num_rows:
                 room = size - sum(part.num_rows for part in waiting)
-                if not sizes:  # long rows that repeat are few bytes in the file
+                if not sizes:  # a few bytes in the file can decode to long rows
                     room = min(room, max(1, BYTES * batch.num_rows // max(batch.nbytes, 1)))
                 waiting.append(batch.slice(0, room))
                 batch = batch.slice(room)
@@ -121,15 +121,15 @@ def _batches(arrow: Any, stream: Any, most: int, size: int) -> tuple[Any, Iterat
         import pyarrow.parquet as parquet
 
         file = parquet.ParquetFile(stream, buffer_size=1 << 16, pre_buffer=False)
-        about = file.metadata
-        _check_values(about, most)
-        held = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
-        fitting = BYTES * about.num_rows // max(held, 1)  # rows of the usual length
+        metadata = file.metadata
+        _check_values(metadata, most)
+        total = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        fitting = BYTES * metadata.num_rows // max(total, 1)  # rows of average length
         return file.schema_arrow, file.iter_batches(max(1, min(size, fitting)), use_threads=False)
     stream.seek(0)
     try:
         reader = arrow.ipc.open_file(stream)
-        return reader.schema, (reader.get_batch(at) for at in range(reader.num_record_batches))
+        return reader.schema, (reader.get_batch(index) for index in range(reader.num_record_batches))
     except arrow.ArrowInvalid:
         stream.seek(0)
         opened = arrow.ipc.open_stream(stream)
@@ -140,4 +140,4 @@ if __name__ == "__main__":
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # no thread of pyarrow is waited for
+    os._exit(status)  # does not wait for pyarrow's threads

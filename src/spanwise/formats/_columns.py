@@ -1,4 +1,4 @@
-"""A file of columns as rows of codes: its layout found, its lines parsed, its rows kept in narrow columns."""
+"""Parse files of columns into rows of integer codes: find the layout, parse the lines, and keep the rows."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _DOCSTART_TAIL = np.frombuffer(DOCSTART[-8:], dtype="<u8")[0]
 
 
 class Layout(Struct, frozen=True):
-    """How the lines of a file are cut: the separator, the number of columns, and which are wanted."""
+    """How to split the lines of a file: the separator, the number of columns, and which are wanted."""
 
     path: str
     separator: str  # "tab" or "blank"
     width: int
-    first_line: int  # where the width was seen
+    first_line: int  # the line from which the width was taken
     wanted: tuple[int, ...]
-    tags: tuple[int, ...] = ()  # those of `wanted` that hold tags: blanks around them are not part of them
+    tags: tuple[int, ...] = ()  # the wanted columns that hold tags, which are stripped of blanks
     comments: bytes | None = None
 
     @property
     def between(self) -> str:
-        """What separates the columns, in words."""
+        """The separator as a plural noun, for messages."""
         return BETWEEN[self.separator]
 
 
 class Rows(Struct, frozen=True, eq=False):
     """The token lines of a piece of a file.
 
-    `begins` are the rows before which a sentence ends (a blank line, a document mark or
-    the beginning of the file), `lines` the lines of those rows, `marks` the rows
-    before which there is a -DOCSTART-. `open` says whether the last sentence may go on in
-    the next piece, whose first line is `line`. `token_lines` is there when comments are left out.
+    `begins` are the rows at which a sentence begins (after a blank line, after a document mark or at
+    the beginning of the file), `lines` the line numbers of those rows, and `marks` the rows
+    preceded by a -DOCSTART-. `open` says whether the last sentence may continue in
+    the next piece, whose first line is `line`. `token_lines` is set if comments are left out.
     """
 
     columns: tuple[Codes, ...]
@@ -62,10 +62,10 @@ class Rows(Struct, frozen=True, eq=False):
 
 
 def split(line: bytes, layout: Layout) -> list[bytes]:
-    """The fields of a line without its line end; nothing but blanks gives no field.
+    """The fields of a line without its line ending; a line of blanks has no fields.
 
-    Blanks are spaces and tabs; every other byte, a no-break space or a vertical tab
-    among them, is part of a word. With tabs a field may hold spaces and may be empty.
+    Blanks are spaces and tabs; every other byte, including a no-break space or a vertical tab,
+    is part of a word. If tabs separate the fields, a field may contain spaces and may be empty.
     """
     line = line.rstrip(_BLANKS)
     if layout.separator == "tab":
@@ -76,7 +76,7 @@ def split(line: bytes, layout: Layout) -> list[bytes]:
 def parse_plain(
     data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
-    """The rows of whole lines, one line after the other. `line` is the number of the first."""
+    """The rows of whole lines, parsed line by line; `line` is the number of the first."""
     columns: list[list[bytes]] = [[] for _ in layout.wanted]
     begins: list[int] = []
     lines: list[int] = []
@@ -119,7 +119,7 @@ def _coded(words: list[bytes], interner: Interner) -> Codes:
 
 
 def wrong_width(layout: Layout, line: int, columns: int) -> str:
-    """The error text for a line with another number of columns."""
+    """The error message for a line with the wrong number of columns."""
     seen = f"{columns} column" + ("s" if columns != 1 else "")
     return at(
         layout.path,
@@ -140,11 +140,11 @@ def parse_fast(
     line: int,
     left_out: Ints | None = None,
 ) -> Rows | None:
-    """The same rows as `parse_plain`, without a loop over lines; None where the lines are not regular.
+    """The same rows as `parse_plain`, without a loop over lines; None if the lines are not regular.
 
-    Lines are regular when every one that is not empty has the same number of columns,
-    with no blank around them and, where tabs separate them, no empty one. Comments are left
-    out, or else the lines with the numbers `left_out`, from 0.
+    Lines are regular if all lines that are not empty have the same number of columns, with no
+    blanks around them and, if tabs separate them, no empty column. Comments are left
+    out, or else the lines whose indices, from 0, are `left_out`.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -163,12 +163,12 @@ def parse_fast(
         data = without_lines(data, begins[left_out].tolist(), ends[left_out].tolist())
     if layout.separator == "tab" and _has_loose_blanks(data):
         return None
-    found = field_places(data, layout.separator, layout.width)
-    if found is None:
+    fields = field_places(data, layout.separator, layout.width)
+    if fields is None:
         return None
     if left_out is None or not len(left_out):
-        return _rows(found, layout, interners, open=open, line=line)
-    rows = _rows(found, layout, interners, open=open, line=0)
+        return _rows(fields, layout, interners, open=open, line=line)
+    rows = _rows(fields, layout, interners, open=open, line=0)
     return replace(
         rows,
         lines=ints(line + kept[rows.lines]),
@@ -179,7 +179,7 @@ def parse_fast(
 
 
 def line_places(data: bytes) -> tuple[Ints, Ints]:
-    """Where each line begins, and where its end stands."""
+    """The positions at which each line begins and ends (without its line feed)."""
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
     if not data.endswith(b"\n"):
         ends = np.append(ends, len(data))
@@ -187,42 +187,42 @@ def line_places(data: bytes) -> tuple[Ints, Ints]:
 
 
 def lines_with(data: bytes, mark: bytes) -> Ints:
-    """The numbers, from 0, of the lines that begin with a mark."""
+    """The indices, from 0, of the lines that begin with a mark."""
     begins, _ = line_places(data)
-    found = np.flatnonzero(np.frombuffer(data + b"\n", dtype=np.uint8)[begins] == mark[0])
+    candidates = np.flatnonzero(np.frombuffer(data + b"\n", dtype=np.uint8)[begins] == mark[0])
     if len(mark) == 1:
-        return ints(found)
-    return ints([line for line in found.tolist() if data.startswith(mark, begins[line])])
+        return ints(candidates)
+    return ints([line for line in candidates.tolist() if data.startswith(mark, begins[line])])
 
 
 def without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
-    """The data without the lines that begin and end here."""
-    pieces, at = [], 0
+    """The data without the lines at these positions."""
+    pieces, position = [], 0
     for begin, end in zip(begins, ends, strict=True):
-        if begin > at:
-            pieces.append(data[at:begin])
-        at = end + 1
-    return b"".join([*pieces, data[at:]])
+        if begin > position:
+            pieces.append(data[position:begin])
+        position = end + 1
+    return b"".join([*pieces, data[position:]])
 
 
 class FieldPlaces(Struct, frozen=True, eq=False):
-    """Where the fields of regular lines begin and end, as many in each row as there are columns."""
+    """The positions at which the fields of regular lines begin and end, row by row."""
 
     buffer: bytes
     begin: Ints
     stop: Ints
-    blanks: Ints  # the blank lines before each row, and those after the last
+    blanks: Ints  # the number of blank lines before each row, and after the last
 
 
 def field_places(data: bytes, separator: str, width: int) -> FieldPlaces | None:
-    """The fields, each between two changes from separators to others; None where lines are not regular."""
-    # The byte before the first counts as a line end: chunks begin where a line does.
+    """The positions of the fields, found as runs between separators; None if the lines are not regular."""
+    # Prepend a line feed, since every chunk begins at the start of a line.
     bytes_ = np.frombuffer(b"\n" + data, dtype=np.uint8)
     at_newline = bytes_ == 10
     separating = at_newline | (bytes_ == 9)
     if separator == "blank":
         separating |= bytes_ == 32
-    edge = np.flatnonzero(separating[1:] != separating[:-1])  # beginnings and ends of fields, in turn
+    edge = np.flatnonzero(separating[1:] != separating[:-1])  # beginnings and ends of fields alternate
     begin, stop = edge[::2], edge[1::2]
     number, rest = divmod(len(stop), width)
     if rest:
@@ -231,19 +231,19 @@ def field_places(data: bytes, separator: str, width: int) -> FieldPlaces | None:
     blanks = np.empty(number + 1, dtype=np.int64)
     blanks[:-1] = begin[::width]
     blanks[-1] = len(data)
-    blanks[1:] -= last + 1  # what is between two rows beyond the end of the first
+    blanks[1:] -= last + 1  # the bytes between two rows, less the first row's line feed
     blank = np.count_nonzero(at_newline[1:] & at_newline[:-1])
     if np.count_nonzero(at_newline) - 1 != number + blank or not at_newline[1:][last].all():
         return None
     if blanks.sum() != blank:
-        return None  # a line that begins with a blank
+        return None  # a line begins with a blank
     if separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
-        return None  # an empty field
+        return None  # a field is empty
     return FieldPlaces(data + PADDING, begin, stop, blanks)
 
 
 def without(size: int, left_out: Ints) -> Ints:
-    """The numbers below `size`, except those left out."""
+    """The indices below `size`, except those left out."""
     kept = np.ones(size, dtype=bool)
     kept[left_out] = False
     return np.flatnonzero(kept)
@@ -252,7 +252,7 @@ def without(size: int, left_out: Ints) -> Ints:
 def _rows(
     places: FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
-    """The rows between separators that have been found to be regular."""
+    """The rows of regular lines, given the positions of their fields."""
     number, width = len(places.blanks) - 1, layout.width
     marks = _document_marks(places.buffer, places.begin[::width], places.stop[::width])
     breaks = places.blanks > 0  # breaks[i]: a sentence ends before row i
@@ -284,7 +284,7 @@ def _rows(
 
 
 def _tag_codes(interner: Interner, buffer: bytes, begin: Ints, stop: Ints) -> Codes:
-    """The codes of tags; most of them are O, whose code is 0."""
+    """The codes of tags; O, by far the most common, has code 0 and skips the lookup."""
     marked = np.flatnonzero((stop - begin > 1) | (np.frombuffer(buffer, dtype=np.uint8)[begin] != ord("O")))
     result = np.zeros(len(begin), dtype=np.int32)
     result[marked] = interner.codes(buffer, begin[marked], stop[marked])
@@ -304,37 +304,38 @@ def _has_comments(data: bytes, mark: bytes) -> bool:
 
 
 def _has_loose_blanks(data: bytes) -> bool:
-    """Whether a space is next to a tab or a line end, where it may not be part of a field."""
+    """Whether a space is next to a tab or a line feed, where it may not be part of a field."""
     return b" " in data and (b" \n" in data or b"\t " in data or b" \t" in data or b"\n " in data)
 
 
 def parse(data: bytes, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int) -> Rows:
-    """The rows of whole lines, by the fast way where they are regular."""
+    """The rows of whole lines, by the fast path if they are regular."""
     rows = parse_fast(data, layout, interners, open=open, line=line)
     return rows if rows is not None else parse_plain(data, layout, interners, open=open, line=line)
 
 
-_Chunk = tuple[Column | None, ...]  # the columns of one chunk; None: the tokens of the file it is `like`
+_Chunk = tuple[Column | None, ...]  # the columns of one chunk; None for tokens shared with `like`
 
 
 class KeptRows:
-    """Chunks of rows, added in their order, from which the rows between any two sentences can be had.
+    """Compact storage for chunks of rows, from which the rows of any range of sentences can be restored.
 
-    Tags are few and take a byte each. Tokens that are those of the file it is `like`, as predictions have
-    the tokens of gold, are not kept again. Rows that skip lines are not kept at all.
+    Columns use the narrowest integer type, one byte for most tags. Tokens that equal those of the file
+    given as `like`, as the tokens of predictions equal those of gold, are not stored again. Rows that skip
+    comment lines are not stored at all.
     """
 
     def __init__(self, room: int, like: KeptRows | None = None) -> None:
         self._like = like
         self._left = room
         self._chunks: list[_Chunk] = []
-        self._tokens = [0]  # how many there are before each chunk, and in all
+        self._tokens = [0]  # the number before each chunk, and the total
         self._sentences = [0]
-        self._firsts: list[Column] = []  # the first token of each sentence of a chunk
+        self._firsts: list[Column] = []  # for each chunk, the first token of each sentence
         self._lines: list[Column] = []
 
     def add(self, rows: Rows, strings: Sequence[int]) -> bool:
-        """Keep one more chunk, whose columns have these numbers of strings; False where there is no room."""
+        """Add a chunk, given the number of distinct strings in each column; False if there is no room."""
         if rows.token_lines is not None:
             return False
         begin, end = self._tokens[-1], self._tokens[-1] + len(rows.columns[0])
@@ -357,18 +358,18 @@ class KeptRows:
         return True
 
     def forget(self, token: int) -> None:
-        """Let go of the chunks before a token, when their rows are no longer needed."""
+        """Free the chunks before a token once their rows are no longer needed."""
         for number in range(bisect_right(self._tokens, token) - 1):
             self._chunks[number] = ()
             self._firsts[number] = self._lines[number] = np.zeros(0, dtype=np.uint32)
 
     @property
     def left(self) -> int:
-        """How many more bytes may be kept."""
+        """The number of bytes for which there is still room."""
         return self._left
 
     def column(self, index: int, begin: int, end: int) -> Column:
-        """A column from token `begin` up to token `end`, or up to the last one."""
+        """The values of a column from token `begin` up to token `end`, or up to the last token."""
         parts = [
             self._of_chunk(index, number)[max(begin - first, 0) : end - first]
             for number, first in self._among(self._tokens, begin, end)
@@ -383,7 +384,7 @@ class KeptRows:
         return self._like.column(index, self._tokens[number], self._tokens[number + 1])
 
     def rows(self, tokens: tuple[int, int], sentences: tuple[int, int], line: int) -> Rows:
-        """The rows of these tokens and sentences, as if a file that begins at `line` held them alone."""
+        """The rows of a range of tokens and sentences, as if a file began with them at `line`."""
         begin, end = tokens
         wide = len(self._chunks[-1])
         return Rows(
@@ -404,7 +405,7 @@ class KeptRows:
 
     @staticmethod
     def _among(starts: Sequence[int], begin: int, end: int) -> list[tuple[int, int]]:
-        """The chunks that hold something between two places, and the place of their first."""
+        """The chunks that overlap a range of tokens or sentences, each with its first token or sentence."""
         number = max(bisect_right(starts, begin) - 1, 0)
         chunks = []
         while number < len(starts) - 1 and starts[number] < end:
@@ -413,26 +414,26 @@ class KeptRows:
         return chunks
 
 
-FIRST_CHUNK, MOST_CHUNK = 1 << 16, 1 << 19  # chunks grow up to a size that stays in the processor's cache
+FIRST_CHUNK, MOST_CHUNK = 1 << 16, 1 << 19  # chunks grow to a size that still fits in the CPU cache
 _HEADER = b"# global.columns ="
 
 
 class CodedColumns(Struct, frozen=True, eq=False):
-    """A file, or a block of it, as columns of codes; each wanted column has its own list of strings."""
+    """A file, or a part of it, as columns of codes, with the strings of each wanted column."""
 
     layout: Layout
     rows: Rows
     strings: tuple[tuple[str, ...], ...]
 
     def offsets(self) -> Ints:
-        """Where each sentence begins, and where the last one ends."""
+        """The first token of each sentence, and the end of the last sentence."""
         return ints(np.append(self.rows.begins, len(self.rows.columns[0])))
 
 
 def whole(
     file: File, options: Options, tag_columns: tuple[int | str, ...], words: Interner | None = None
 ) -> CodedColumns:
-    """All rows of a file, put together from its chunks; `words` goes on numbering its tokens."""
+    """Parse all rows of a file, chunk by chunk; with `words`, its tokens are added to that interner."""
     layout: Layout | None = None
     interners: tuple[Interner, ...] = ()
     parts: list[Rows] = []
@@ -456,12 +457,12 @@ def whole(
 
 
 def no_token(path: str) -> str:
-    """The error text for a file without a token."""
+    """The error message for a file without tokens."""
     return at(path, None, "the file has no tokens.\nGive a file with a token and a tag in each line.")
 
 
 def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
-    """The columns of tags by layer: `only`, or of a merged file `gold` and, in the next one, `predicted`."""
+    """The tag columns by layer: `only`, or for a merged file `gold` and, in the next column, `predicted`."""
     column = options.tag_column
     if not merged:
         return {"only": -1 if column is None else column}
@@ -475,9 +476,9 @@ def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:
 
 
 def interners_of(layout: Layout, words: Interner | None = None) -> tuple[Interner, ...]:
-    """One list of strings per wanted column, that of the tokens first; tags begin with O, as `parse` expects.
+    """An interner for each wanted column, tokens first; in tag columns O has code 0, as `parse` expects.
 
-    `words` knows tokens already, those of other files.
+    `words` is an interner that already holds the tokens of other files.
     """
     first = Interner() if words is None else words
     result = (first, *(Interner() for _ in layout.wanted[1:]))
@@ -488,7 +489,7 @@ def interners_of(layout: Layout, words: Interner | None = None) -> tuple[Interne
 
 
 def chunks(file: File) -> Iterator[bytes]:
-    """Pieces of whole lines, small ones first."""
+    """The file in chunks of whole lines, which grow in size."""
     rest: list[bytes] = []
     size, wanted = 0, FIRST_CHUNK
     for piece in file.chunks(FIRST_CHUNK):
@@ -505,7 +506,7 @@ def chunks(file: File) -> Iterator[bytes]:
 
 
 def check_utf8(file: File, chunk: bytes, line: int) -> None:
-    """Raise where a chunk, whose first line is `line`, is not UTF-8."""
+    """Raise InputError if a chunk, whose first line is `line`, is not UTF-8."""
     if chunk.isascii():
         return
     try:
@@ -515,7 +516,7 @@ def check_utf8(file: File, chunk: bytes, line: int) -> None:
 
 
 def without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
-    """The chunk after its first `skipped` lines, and the line it begins with."""
+    """The chunk without its first `skipped` lines, and the number of the line it begins with."""
     *header, rest = chunk.split(b"\n", skipped)
     return rest if len(header) == skipped else b"", line + skipped
 
@@ -523,7 +524,7 @@ def without_header(chunk: bytes, line: int, skipped: int) -> tuple[bytes, int]:
 def layout_of(
     path: str, chunk: bytes, options: Options, tag_columns: tuple[int | str, ...], line: int
 ) -> tuple[Layout | None, int]:
-    """How the lines are cut, from the first ones, and how many lines the header takes."""
+    """The layout of a file, from its first lines, and the number of header lines."""
     if not chunk.strip(b" \t\r\n"):
         return None, 0
     if b"\n" not in chunk and b"\r" in chunk.rstrip(b"\r"):
@@ -541,8 +542,8 @@ def layout_of(
     if separator not in ("tab", "blank"):
         raise unknown("separator", separator, ("tab", "blank"))
     draft = Layout(path, separator, 0, 0, (), comments=mark)
-    asked = (options.token_column or 0, *tag_columns, *options.columns.values())
-    names, skipped = _header(chunk, draft) if any(not is_number(column) for column in asked) else ([], 0)
+    requested = (options.token_column or 0, *tag_columns, *options.columns.values())
+    names, skipped = _header(chunk, draft) if any(not is_number(column) for column in requested) else ([], 0)
     for number, text in filled_lines(chunk, line):
         if number < line + skipped or (mark is not None and text.startswith(mark)):
             continue
@@ -555,27 +556,27 @@ def layout_of(
                 at(path, number, "the line has 2 columns, but a file given alone must hold a token, a gold "
                    "tag and a predicted tag.\nGive the predictions as a second file.")
             )  # fmt: skip
-        places = [_place(column, len(fields), names, path, number) for column in asked]
+        indices = [_column_index(column, len(fields), names, path, number) for column in requested]
         if options.tag_column is None and "score" in options.columns:
-            score = places[1 + len(tag_columns) + list(options.columns).index("score")]
-            places[1 : 1 + len(tag_columns)] = _last_but(score, places[1 : 1 + len(tag_columns)])
-        tags = tuple(places[1 : 1 + len(tag_columns)])
-        if places[0] in tags:
+            score = indices[1 + len(tag_columns) + list(options.columns).index("score")]
+            indices[1 : 1 + len(tag_columns)] = _without_scores(score, indices[1 : 1 + len(tag_columns)])
+        tags = tuple(indices[1 : 1 + len(tag_columns)])
+        if indices[0] in tags:
             raise ChoiceError(
                 at(path, number, "the tokens and the tags would both be in column "
-                   f"{places[0]}.\nName another column.")
+                   f"{indices[0]}.\nName another column.")
             )  # fmt: skip
-        return Layout(path, separator, len(fields), number, tuple(places), tags, mark), skipped
+        return Layout(path, separator, len(fields), number, tuple(indices), tags, mark), skipped
     return None, 0
 
 
-def _last_but(score: int, tags: list[int]) -> list[int]:
-    """The columns of tags where none was named: the last ones, but for the column of scores."""
+def _without_scores(score: int, tags: list[int]) -> list[int]:
+    """The default tag columns, moved one to the left if they would include the column of scores."""
     return [column - 1 if column <= score else column for column in tags] if score in tags else tags
 
 
 def filled_lines(chunk: bytes, line: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not empty, with their numbers from `line` on; empty ones may be as many as bytes."""
+    """The lines that are not empty, numbered from `line`; long runs of empty lines are skipped cheaply."""
     before = 0
     for match in re.finditer(rb"[^\n]+", chunk):
         line += chunk.count(b"\n", before, match.start())
@@ -596,9 +597,9 @@ def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> N
 
 
 def _separator(chunk: bytes, mark: bytes | None) -> str:
-    """Tabs where every line that is not blank has one, else blanks (spaces or tabs, one or more)."""
+    """The separator: "tab" if every line that is not blank has a tab, else "blank" (spaces or tabs)."""
     seen = False
-    whole = chunk[: chunk.rfind(b"\n") + 1] or chunk  # the last line may go on
+    whole = chunk[: chunk.rfind(b"\n") + 1] or chunk  # the last line may be incomplete
     for _, text in filled_lines(whole, 1):
         if mark is not None and text.startswith(mark):
             continue
@@ -612,12 +613,12 @@ def _separator(chunk: bytes, mark: bytes | None) -> str:
 
 
 def is_number(column: int | str) -> bool:
-    """Whether a column is given by its number, be it as a string."""
+    """Whether a column is given by its number, possibly as a string."""
     return isinstance(column, int) or column.lstrip("-").isdecimal()
 
 
 def _header(chunk: bytes, layout: Layout) -> tuple[list[str], int]:
-    """The names of the columns, from a line `# global.columns = …` or from the first line, and its number."""
+    """The column names, from a line `# global.columns = …` or the first line, and the number of that line."""
     for number, text in filled_lines(chunk, 1):
         if text.startswith(_HEADER):
             return text[len(_HEADER) :].decode("utf-8", "replace").split(), number
@@ -626,8 +627,8 @@ def _header(chunk: bytes, layout: Layout) -> tuple[list[str], int]:
     return [], 0
 
 
-def _place(column: int | str, width: int, names: list[str], path: str, line: int) -> int:
-    """The number of a column, from 0, that was asked for by number or name."""
+def _column_index(column: int | str, width: int, names: list[str], path: str, line: int) -> int:
+    """The index, from 0, of a column given by number or name."""
     if not is_number(column):
         if column not in names:
             raise ChoiceError(
@@ -645,7 +646,7 @@ def _place(column: int | str, width: int, names: list[str], path: str, line: int
 
 
 def _joined(parts: list[Rows]) -> Rows:
-    """The rows of all parts, one after the other."""
+    """The rows of all parts, concatenated."""
     sizes = np.array([len(part.columns[0]) for part in parts])
     before = np.cumsum(sizes) - sizes
     return Rows(
@@ -668,7 +669,7 @@ def _joined_lines(parts: list[Rows]) -> Ints | None:
 
 
 def corpus_of(columns: CodedColumns, options: Options, file: File) -> Corpus:
-    """The corpus of the first wanted column, with the columns asked for by name."""
+    """The corpus with the tokens of the first wanted column, and the extra columns of `options.columns`."""
     rows = columns.rows
     sentences = columns.offsets()
     first_extra = len(columns.strings) - len(options.columns)
@@ -687,7 +688,7 @@ def corpus_of(columns: CodedColumns, options: Options, file: File) -> Corpus:
 
 
 def _documents(marks: Ints, sentences: Ints) -> Ints | None:
-    """Offsets of documents into the sentences; a document begins at each mark and has a sentence."""
+    """Offsets of documents into the sentences; a document begins at each mark, and empty ones are dropped."""
     if not len(marks):
         return None
     number = len(sentences) - 1

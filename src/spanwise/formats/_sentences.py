@@ -1,4 +1,4 @@
-"""Lists of sentences or texts with tags, spans or labeled pieces become annotations, and back to texts."""
+"""Convert sentences or texts with tags, spans or labeled pieces to annotations, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spanwise.schemes import Tags, encode
 
 
 class TaggedSentence(Struct, frozen=True):
-    """A sentence with its tags, as a file gives it; `lines` are those of its tokens."""
+    """A sentence with its tags, as read from a file; `lines` are the line numbers of its tokens."""
 
     tokens: Sequence[str]
     tags: Sequence[str]
@@ -31,7 +31,7 @@ class TaggedSentence(Struct, frozen=True):
 
 
 def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, options: Options) -> Annotation:
-    """The annotation of tagged sentences; neighbours with the same `document` make a document."""
+    """The annotation of tagged sentences; adjacent sentences with the same `document` form a document."""
     if not any(sentence.tokens for sentence in sentences):
         raise no_token(reading.path)
     lines = [line for sentence in sentences for line in sentence.lines]
@@ -44,13 +44,13 @@ def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, opt
 
 
 def no_token(path: str) -> InputError:
-    """The error for a file without a token."""
+    """The error for a file without tokens."""
     text = "the file has no tokens.\nGive a file with a token and a tag in each line."
     return InputError(at(path, None, text))
 
 
 def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options) -> Corpus:
-    """The corpus with the documents of its sentences, if any has one: neighbours of one name are one."""
+    """The corpus with documents, if any are named: adjacent sentences with the same name form a document."""
     if options.documents == "none" or all(name is None for name in names):
         return corpus
     begins = [i for i in range(len(names)) if i == 0 or names[i] != names[i - 1]]
@@ -59,7 +59,7 @@ def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options
 
 
 def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSentence]:
-    """The sentences of an annotation with tags in `scheme`, IOB2 unless named."""
+    """The sentences of an annotation with tags in `scheme`, by default IOB2."""
     corpus = annotation.corpus
     tags = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
     owner = corpus.document_of_sentence
@@ -75,43 +75,44 @@ def sentences_of(annotation: Annotation, scheme: str | None) -> list[TaggedSente
     return result
 
 
-SCORES = ("score", "confidence", "probability")  # the keys under which a span says how confident it is
+SCORES = ("score", "confidence", "probability")  # the keys under which a span holds its score
 LABELS = ("label", "type", "entity", "entity_group", "tag", "name")
 
 
 def score_of(span: Any, place: str) -> float:
-    """How confident the system is of a span, an object or a list of four; NaN where it does not say."""
-    given = None
+    """The score of a span, given as an object or a list of four; NaN if it has none."""
+    value = None
     if isinstance(span, Mapping):
-        given = next((span[key] for key in SCORES if span.get(key) is not None), None)
+        value = next((span[key] for key in SCORES if span.get(key) is not None), None)
     elif len(span) > 3:
-        given = span[3]
-    if given is None:
+        value = span[3]
+    if value is None:
         return nan
     try:
-        score = nan if isinstance(given, bool | str) else float(given)
+        score = nan if isinstance(value, bool | str) else float(value)
     except (TypeError, ValueError, OverflowError):
         score = nan
     if not isfinite(score):
         short = repr(span) if len(repr(span)) <= 60 else repr(span)[:60] + "…"
         raise InputError(
-            f"{place}: the score {given!r} of {short} is not a finite number.\n"
+            f"{place}: the score {value!r} of {short} is not a finite number.\n"
             "Give a number, or leave the score out."
         )
     return score
 
 
 def is_spans(record: object) -> bool:
-    """Whether a record is a list of spans alone, as pipelines of Hugging Face and GLiNER give it."""
+    """Whether a record is a bare list of spans, as returned by Hugging Face pipelines and GLiNER."""
     return isinstance(record, list | tuple) and all(
         isinstance(span, Mapping) and "end" in span and any(key in span for key in LABELS) for span in record
     )
 
 
 def is_records(given: object) -> bool:
-    """Whether a list holds records as lines of JSON do, or what a pipeline of Hugging Face gives.
+    """Whether a list holds records as in JSON lines, or the output of a Hugging Face pipeline.
 
-    Lists of spans alone count tokens, unless they are a pipeline's: those name the words they are.
+    Other bare lists of spans do not count: their positions are tokens, while a pipeline's are characters.
+    A pipeline's spans are recognised by keys such as "word" or "entity_group".
 
     Examples:
         >>> is_records([{"tokens": ["Rome"], "tags": ["B-LOC"]}]), is_records([[(0, 1, "LOC")]])
@@ -127,7 +128,7 @@ def is_records(given: object) -> bool:
 
 
 def _is_pair(item: object) -> bool:
-    """Whether this is spaCy's old form of a record: the text and {"entities": …}."""
+    """Whether this is a record in spaCy's old format: the text and {"entities": …}."""
     return (
         isinstance(item, list | tuple)
         and len(item) == 2
@@ -141,9 +142,9 @@ def _is_of_pipeline(span: Mapping[str, object]) -> bool:
 
 
 def whole_spans(listed: list[Any]) -> list[Any]:
-    """The spans, where those of a pipeline without aggregation, one per word piece, are joined to mentions.
+    """Join the word pieces that a pipeline without aggregation returns into mentions; keep other spans.
 
-    A piece `I-X` continues the piece before it of the same label; the score is the mean of the pieces.
+    A piece `I-X` continues the previous piece if that has the same label; scores are averaged over pieces.
     """
     if not all(
         isinstance(piece, Mapping) and {"index", "entity", "start", "end"} <= piece.keys() for piece in listed
@@ -177,7 +178,7 @@ def whole_spans(listed: list[Any]) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON would hold it: tuples and arrays as lists, NumPy's numbers as Python's."""
+    """The value in JSON types: tuples and arrays as lists, NumPy numbers as Python numbers."""
     if isinstance(value, str | int | float) or value is None:
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Mapping):
@@ -188,18 +189,18 @@ def plain(value: Any) -> Any:
 
 
 class Standoff(Struct, frozen=True):
-    """A sentence (a list of tokens) or a text (a string) with its mentions, as a file gives them."""
+    """A sentence (a list of tokens) or a text (a string) with its mentions, as read from a file."""
 
     body: Sequence[str] | str
     mentions: Sequence[tuple[Pieces, str]] = ()
     id: str = ""
     document: str | None = None
     line: int | None = None
-    scores: Sequence[float] = ()  # one for each mention, where the file has them
+    scores: Sequence[float] = ()  # one for each mention, if the file has scores
 
 
 class Origin(Struct, frozen=True):
-    """Where the sentences or texts came from, for the reading."""
+    """Where sentences or texts came from, for the `Reading` of their annotation."""
 
     path: str
     format: str
@@ -211,16 +212,16 @@ class Origin(Struct, frozen=True):
 def annotation(
     units: Sequence[Standoff], origin: Origin, options: Options, mentions: Mentions | None = None
 ) -> Annotation:
-    """The annotation of sentences or texts; all of `units` are of one kind.
+    """The annotation of sentences or of texts; `units` must not mix the two.
 
-    Neighbours with the same `document` make a document; a text without one is its own. `mentions` are
-    those of all units, where they were read as columns and found to be inside.
+    Adjacent units with the same `document` form a document; a text without one is a document of its own.
+    `mentions` are the mentions of all units, if they were read as columns and checked already.
     """
     if not units:
         raise no_text(origin.path)
     whole = isinstance(units[0].body, str)
     lines = None if any(unit.line is None for unit in units) else ints([unit.line for unit in units])
-    # A text is on one line of its file, so its characters have no lines of their own.
+    # The line of a text is of no use for its characters, so only sentences keep their lines.
     source = Source(origin.path, lines=None if whole else lines)
     corpus = _texts(units, source) if whole else Corpus.of([unit.body for unit in units], source=source)
     if options.documents != "none":
@@ -252,7 +253,7 @@ def no_text(path: str) -> InputError:
 
 
 def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
-    """Mentions of lists of (pieces, label), one list per sentence; pieces that touch are joined."""
+    """The mentions given as (pieces, label) in one list per sentence; adjacent pieces are joined."""
     labels = tuple(sorted({label for sentence in sentences for _, label in sentence}))
     code = {label: number for number, label in enumerate(labels)}
     rows = [
@@ -274,7 +275,7 @@ def mentions_of(sentences: Sequence[Sequence[tuple[Pieces, str]]]) -> Mentions:
 
 
 def by_sentence(annotation: Annotation) -> list[list[tuple[Pieces, str]]]:
-    """The mentions of each sentence as (pieces, label)."""
+    """For each sentence, its mentions as (pieces, label)."""
     result: list[list[tuple[Pieces, str]]] = [[] for _ in range(len(annotation.corpus))]
     mentions = annotation.mentions
     for sentence, pieces, label in zip(
@@ -329,7 +330,7 @@ def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -
 
 
 def check_inside(units: Sequence[Standoff], origin: Origin, first: int = 0) -> None:
-    """An InputError where a mention is outside its sentence or text; the first one has this number."""
+    """Raise InputError if a mention is outside its sentence or text; units are numbered from `first`."""
     for number, unit in enumerate(units, start=first):
         for pieces, label in unit.mentions:
             for start, end in pieces:
@@ -349,7 +350,7 @@ def _outside(unit: Standoff, number: int, span: tuple[int, int], label: str, ori
 
 
 def texts_of(annotation: Annotation) -> Iterator[Standoff]:
-    """A text for every document, with its mentions in characters; blanks join tokens, line ends sentences."""
+    """The text of each document, with mentions in characters; blanks join tokens, line feeds sentences."""
     corpus = annotation.corpus
     if corpus.without_text:
         raise InputError(
@@ -390,7 +391,7 @@ def _written_out(
 
 
 def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple[int, int]:
-    """The span of a mention in a format that has no discontinuous ones."""
+    """The span of a mention, for formats that cannot represent discontinuous mentions."""
     if len(pieces) > 1:
         raise InputError(
             f"the mention {label} of document {unit.id!r} has {len(pieces)} pieces, which {format} "
@@ -402,10 +403,10 @@ def only_piece(pieces: Pieces, label: str, unit: Standoff, format: str) -> tuple
 def tokens_for(
     annotation: Annotation, format: str, *, tokens: str = "", labels: str = "", empty: bool = True
 ) -> Annotation:
-    """The annotation with mentions on tokens, ready to be written in a format of tokens.
+    """The annotation with mentions in tokens, ready to be written in a token-based format.
 
-    What the format could not give back is an InputError: a text without tokens, a token or label with one
-    of the characters in `tokens` or `labels`, and unless `empty` an empty token or sentence.
+    Raises InputError for what the format could not restore: sentences without text, a token or label with
+    one of the characters in `tokens` or `labels`, and, unless `empty`, an empty token or sentence.
     """
     path = annotation.reading.path
     if annotation.corpus.without_text:
@@ -416,23 +417,23 @@ def tokens_for(
                 f"the sentences have no words to be written as {format}.\nGive their tokens.",
             )
         )
-    made = in_tokens(annotation)
-    check_characters(made.corpus.vocabulary, tokens, "token", path, format)
-    check_labels(made, labels, format)
-    if not empty and ("" in made.corpus.vocabulary or not made.corpus.lengths.all()):
+    result = in_tokens(annotation)
+    check_characters(result.corpus.vocabulary, tokens, "token", path, format)
+    check_labels(result, labels, format)
+    if not empty and ("" in result.corpus.vocabulary or not result.corpus.lengths.all()):
         raise InputError(
             at(path, None, f"an empty token or sentence cannot be written as {format}.\nWrite it as jsonl.")
         )
-    return made
+    return result
 
 
 def check_labels(annotation: Annotation, forbidden: str, format: str) -> None:
-    """An InputError where a label holds a character that would end it in the file."""
+    """Raise InputError if a label contains a character that the format cannot represent."""
     check_characters(annotation.mentions.labels, forbidden, "label", annotation.reading.path, format)
 
 
 def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: str, format: str) -> None:
-    """An InputError where a string holds a character that would end it in the file."""
+    """Raise InputError if a string contains a character that the format cannot represent."""
     for string in strings:
         offending = next((character for character in string if character in forbidden), None)
         if offending is not None:
@@ -443,7 +444,7 @@ def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: st
 
 
 def json_of(file: File) -> object:
-    """The JSON document in a file; anything else is an InputError with its line."""
+    """The parsed JSON document in a file; raises InputError with the line if it is not JSON."""
     import json
 
     try:

@@ -411,7 +411,7 @@ def survey_lines(
     *,
     kinds: Mapping[str, str] = {},
 ) -> RecordSurvey | None:
-    """Survey a line-based file some lines at a time; None if it has errors, which reading it whole reports.
+    """Survey a line-based file some lines at a time; None if it must be read whole, as when it has errors.
 
     `opened` returns a reader for the file, set up with what it needs to know about the file as a whole.
     `kinds` describes each layer of tags, for readers that return several.

@@ -1,4 +1,4 @@
-"""One look at a whole table on disk: where to cut it, and how to read one of its parts."""
+"""Survey a whole table on disk in one pass: where to cut it, and how to read one of its parts."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from spanwise.formats._sentences import TaggedSentence
 from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, must_be_whole
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 
-ROWS = 1 << 13  # rows of a table that are looked at together, at most
+ROWS = 1 << 13  # the largest number of rows to process at a time
 
 Columns = dict[str, list[Any]]
 
 
 def survey_table(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
-    """Look at a whole table; None where it must be read whole, for what it is or for what is wrong in it."""
+    """Survey a table; None if it must be read whole, because of its options or because it has errors."""
     if cutting.merged or must_be_whole(options):
         return None
-    look = _TableLook(file.path, options)
+    surveyor = _TableSurveyor(file.path, options)
     try:
-        if not look.through():
+        if not surveyor.through():
             return None
-        return look.survey(sha256_of(file.path), cutting)
+        return surveyor.survey(sha256_of(file.path), cutting)
     except InputError:
-        return None  # reading all of it says what is wrong
+        return None  # reading the table whole reports the error
 
 
-class _TableLook:
-    """One pass over a table that keeps sums and places."""
+class _TableSurveyor:
+    """A single pass over a table that collects counts and positions."""
 
     def __init__(self, path: str, options: Options) -> None:
         self._path, self._options = path, options
@@ -53,21 +53,21 @@ class _TableLook:
         self._number = self._row = 0
 
     def through(self) -> bool:
-        """Read the table, some rows at a time; False where it cannot be read in parts.
+        """Read the table, some rows at a time; False if it cannot be read in parts.
 
-        A sentence whose tokens are rows waits for its last one.
+        If rows are tokens, an incomplete sentence is carried over to the next batch.
         """
-        held: Columns = {}
+        carried: Columns = {}
         for data in tables.stored_batches(self._path, self._options.limits, ROWS):
             self._names, columns = tables.batch_of(data, self._path)
-            joined = {name: held.get(name, []) + column for name, column in columns.items()}
+            joined = {name: carried.get(name, []) + column for name, column in columns.items()}
             whole = tables.whole_rows(joined, self._options, self._path)
             if whole is None:
                 return False
             self._take({name: column[:whole] for name, column in joined.items()}, whole)
-            held = {name: column[whole:] for name, column in joined.items()}
-        rest = len(next(iter(held.values()), []))
-        self._take(held, rest)
+            carried = {name: column[whole:] for name, column in joined.items()}
+        remaining = len(next(iter(carried.values()), []))
+        self._take(carried, remaining)
         return True
 
     def _take(self, columns: Columns, rows: int) -> None:
@@ -98,7 +98,7 @@ class _TableLook:
         self._row += rows
 
     def survey(self, sha256: str, cutting: Cutting) -> RecordSurvey | None:
-        """What all of it says; None where a part would hold nothing, or an error waits in one."""
+        """The survey of the table; None if a part would be empty or contain an error."""
         if not self._number or len(self._labels) > self._options.limits.labels:
             return None
         recognised = self._recognised()
@@ -130,13 +130,13 @@ class _TableLook:
 
 
 def _table_pieces(survey: RecordSurvey) -> Iterator[bytes]:
-    """The rows of each part, decoded by one process in their order."""
+    """The rows of each part, decoded in order by a single subprocess."""
     sizes = [after.byte - before.byte for before, after in pairwise(survey.cuts)]
     return tables.stored_batches(survey.path, survey.options.limits, ROWS, sizes)
 
 
 def _table_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The sentences in the rows of one part."""
+    """The annotation of the rows of one part."""
     declared: Mapping[str, Any] = {}
     layer = survey.layers["only"]
     if layer.recognised is not None:
@@ -146,7 +146,7 @@ def _table_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Ann
     chosen = replace(survey.options, **declared)
     part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
     corpus = part.corpus
-    if survey.has_ids and corpus.ids is None:  # those of other parts have some
+    if survey.has_ids and corpus.ids is None:  # but those of other parts have ids
         ids = ("",) * len(corpus)
         named = corpus.documents is None or corpus.document_ids is not None
         corpus = replace(corpus, ids=ids, document_ids=corpus.document_ids if named else ids)

@@ -1,4 +1,4 @@
-"""Lines of WebAnno TSV 3: tokens and the mentions of one layer as columns, or line by line."""
+"""Read WebAnno TSV 3: tokens and the mentions of one layer, as whole columns or line by line."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from spanwise.formats._surveying import Before, LinesRead, after_blank_line, who
 
 _LAYER = re.compile(rb"^#T_[^\n]*", re.MULTILINE)
 _TOKEN = re.compile(r"\d+-\d+")
-_TOKENS = re.compile(rb"(?:\d+-\d+\n)+")  # all of them whole: none is a part of a token
+_TOKENS = re.compile(rb"(?:\d+-\d+\n)+")  # whole tokens only, no parts of tokens
 _ESCAPED = re.compile(r"\\(.)")
 _SPLIT = re.compile(r"(?<!\\)\|")
 _NUMBERED = re.compile(r"(.*?)(?<!\\)\[(\d+)\]$", re.DOTALL)
-# Where nothing is escaped: all up to a number in brackets that ends the line.
+# For text without escapes: a label, then optionally a number in brackets at the end of the line.
 _MARK = re.compile(r"^([^\[\n]*(?:\[(?!\d+\]$)[^\[\n]*)*)(?:\[(\d+)\])?$", re.MULTILINE)
 
 
 class SpanLayer(Struct, frozen=True):
-    """A span layer of the header, and the column of the feature that holds its labels."""
+    """A span layer from the header, with the feature that holds its labels and the feature's column."""
 
     name: str
     feature: str
@@ -52,16 +52,16 @@ class SpanLayer(Struct, frozen=True):
 
 
 class SentenceRows(Struct, frozen=True, eq=False):
-    """The sentences of some lines: tokens as codes, and mentions."""
+    """The sentences of some lines: their tokens as codes, and their mentions."""
 
     tokens: Codes
     begins: Ints  # the first token of each sentence
-    lines: Ints  # of these tokens
+    lines: Ints  # the line of each of these tokens
     mentions: Mentions
 
     @classmethod
     def joined(cls, parts: Sequence[SentenceRows]) -> SentenceRows:
-        """The sentences of lines that follow each other."""
+        """Concatenate the sentences of consecutive parts."""
         tokens = offsets([len(part.tokens) for part in parts])[:-1]
         sentences = offsets([len(part.begins) for part in parts])[:-1]
         return cls(
@@ -72,7 +72,7 @@ class SentenceRows(Struct, frozen=True, eq=False):
         )
 
     def between(self, first: int, last: int) -> SentenceRows:
-        """The sentences from number `first` up to number `last`."""
+        """The sentences with indices from `first` up to, but not including, `last`."""
         begins = np.append(self.begins, len(self.tokens))
         chosen = slice(*np.searchsorted(self.mentions.sentence, [first, last]).tolist())
         mentions = self.mentions.take(chosen)
@@ -84,23 +84,23 @@ class SentenceRows(Struct, frozen=True, eq=False):
         )
 
     def corpus(self, words: Interner, source: Source) -> Corpus:
-        """The corpus of the tokens."""
+        """The corpus of these sentences."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         return Corpus(self.tokens, tuple(words.strings), sentences, source=source)
 
 
 class WebannoReader(Struct, frozen=True):
-    """Reads sentences with the mentions of one layer: all of a file, or those of a part."""
+    """Reads sentences with the mentions of one layer, from a whole file or a part."""
 
     layer: SpanLayer
 
     @property
     def evidence(self) -> str:
-        """Which layer holds the mentions."""
+        """A description of the layer that holds the mentions."""
         return f"the layer {self.layer.name.rpartition('.')[2]}, feature {self.layer.feature}"
 
     def border(self, data: bytes) -> int:
-        """Where the last sentence ends that is whole."""
+        """The end of the last complete sentence."""
         return after_blank_line(data)
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
@@ -113,7 +113,7 @@ class WebannoReader(Struct, frozen=True):
         return LinesRead(part.corpus, rows.lines, mentions=part.mentions)
 
     def whole(self, file: File, words: Interner) -> SentenceRows:
-        """The sentences of a whole file, if any, which is read some lines at a time."""
+        """The sentences of a whole file, read some lines at a time."""
         parts: list[SentenceRows] = []
         line, sentences = 1, 0
         for chunk in whole_pieces(file, self.border):
@@ -127,21 +127,21 @@ class WebannoReader(Struct, frozen=True):
         return SentenceRows.joined(parts)
 
     def rows(self, file: File, words: Interner, first: int = 0) -> SentenceRows:
-        """The sentences of some lines, of which so many stand before them."""
-        found = self._regular_rows(file, words)
-        return found if found is not None else self._rows(file, words, first)
+        """The sentences of some lines; `first` sentences precede them in the file."""
+        rows = self._regular_rows(file, words)
+        return rows if rows is not None else self._rows(file, words, first)
 
     def _regular_rows(self, file: File, words: Interner) -> SentenceRows | None:
-        """The sentences of lines that all have the same columns; None where others are among them."""
+        """The sentences if all lines have the same columns, else None."""
         data = file.data.replace(b"\r\n", b"\n")
         if b"\r" in data or b"\n\t" in data or data.startswith(b"\t"):
             return None
         data = data if data.endswith(b"\n") else data + b"\n"
         begins, ends = line_places(data)
-        beside = lines_with(data, b"#")
-        kept = without(len(ends), beside)
-        data = without_lines(data, begins[beside].tolist(), ends[beside].tolist())
-        data = data.replace(b"\t\n", b"\n")  # a tab behind the last column, as the tools write it
+        comments = lines_with(data, b"#")
+        kept = without(len(ends), comments)
+        data = without_lines(data, begins[comments].tolist(), ends[comments].tolist())
+        data = data.replace(b"\t\n", b"\n")  # a tab after the last column, as the tools write
         width = data.lstrip(b"\n").partition(b"\n")[0].count(b"\t") + 1
         places = field_places(data, "tab", width) if 3 <= width > self.layer.column else None
         if places is None or not _are_tokens(places, width):
@@ -156,7 +156,7 @@ class WebannoReader(Struct, frozen=True):
         return SentenceRows(tokens, ints(firsts), ints(lines), mentions)
 
     def _rows(self, file: File, words: Interner, first: int) -> SentenceRows:
-        """The same sentences, line by line."""
+        """The sentences, read line by line."""
         units = sentences_of(file, self.layer)
         check_inside(units, Origin(file.path, "webanno"), first)
         return SentenceRows(
@@ -174,7 +174,7 @@ def annotation_of(
     options: Options,
     documents: Sequence[str | None] | None = None,
 ) -> Annotation:
-    """The annotation of sentences; those of many files have documents in place of lines."""
+    """The annotation of sentences; if they come from several files, with documents instead of lines."""
     lines = rows.lines if documents is None else None
     corpus = rows.corpus(words, Source(origin.path, lines=lines))
     if documents is not None:
@@ -201,7 +201,7 @@ def annotation_of(
 
 
 def _are_tokens(places: FieldPlaces, width: int) -> bool:
-    """Whether every row begins with the numbers of its sentence and its token, and of no part of one."""
+    """Whether every row begins with its sentence and token numbers, and none is a part of a token."""
     begin, stop = places.begin[::width], places.stop[::width]
     return len(begin) > 0 and (
         _TOKENS.fullmatch(in_lines(places.buffer, begin, stop - begin).tobytes()) is not None
@@ -218,7 +218,7 @@ def _token_codes(places: FieldPlaces, width: int, words: Interner) -> Codes:
 
 
 def _marks(places: FieldPlaces, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
-    """The rows with labels, those with several once for each, and their labels and numbers, if any."""
+    """The row, label and number of each mark; rows with several labels are repeated, numbers may be ""."""
     begin, stop = places.begin[column::width], places.stop[column::width]
     letters = np.frombuffer(places.buffer, dtype=np.uint8)
     rows = np.flatnonzero((stop - begin > 1) | (letters[begin] != ord("_")))
@@ -241,25 +241,27 @@ def _marks(places: FieldPlaces, width: int, column: int) -> tuple[Ints, Sequence
 
 
 def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firsts: Ints) -> Mentions:
-    """A mention for every number of a sentence and label, and one for every mark without a number.
+    """One mention per sentence, number and label, and one per mark without a number.
 
-    Mentions are in the order of their first marks; sentences begin with the rows `firsts`.
+    Mentions are in order of their first marks; sentences begin at the rows `firsts`.
     """
     if not len(rows):
         return Mentions.of([])
     names = tuple(sorted(set(labels)))
     code = {name: number for number, name in enumerate(names)}
     label = ints([code[name] for name in labels])
-    known: dict[str, int] = {}
-    number = ints([known.setdefault(name, len(known)) if name else -1 for name in numbers])
+    codes_of_numbers: dict[str, int] = {}
+    number = ints(
+        [codes_of_numbers.setdefault(name, len(codes_of_numbers)) if name else -1 for name in numbers]
+    )
     sentence = np.searchsorted(firsts, rows, side="right") - 1
-    key = (sentence * max(len(known), 1) + number) * len(names) + label
+    key = (sentence * max(len(codes_of_numbers), 1) + number) * len(names) + label
     key[number < 0] = -1 - np.flatnonzero(number < 0)
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
     group = np.argsort(order)[group]
     first = first[order]
-    # Every token of a mention once; a piece begins where the token before is not the mention's.
+    # Take each token of a mention once; a piece begins where the previous token is not in the mention.
     span = int(rows.max()) + 1
     owner, token = np.divmod(np.unique(group * span + rows), span)
     begins = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(token, prepend=-2) != 1))
@@ -284,7 +286,7 @@ def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firs
 
 
 def sentences_of(file: File, layer: SpanLayer) -> list[Standoff]:
-    """The sentences of a file, or of a part of it, with their mentions."""
+    """The sentences of a file or of a part, with their mentions."""
     units: list[Standoff] = []
     tokens: list[str] = []
     marks: list[tuple[int, str, str | None]] = []  # token, label, number
@@ -324,7 +326,7 @@ def sentences_of(file: File, layer: SpanLayer) -> list[Standoff]:
 
 
 def webanno_reader(file: File, options: Options) -> WebannoReader:
-    """The reader for the layer that the header names."""
+    """The reader for the chosen layer of those in the header."""
     marked = [line for chunk in file.line_chunks() if b"#T_" in chunk for line in _LAYER.findall(chunk)]
     lines = [line.rstrip(b"\r").decode("utf-8", "replace") for line in marked]
     return WebannoReader(_layer(file.path, lines, options))
@@ -340,18 +342,18 @@ def _layer(path: str, lines: Sequence[str], options: Options) -> SpanLayer:
     if wanted is None and layers:
         named = [layer for layer in layers if layer.name.endswith(".NamedEntity")]
         return next((layer for layer in named if layer.feature == "value"), (named or layers)[0])
-    known = ", ".join(f"{layer.name.rpartition('.')[2]}.{layer.feature}" for layer in layers) or "none"
+    available = ", ".join(f"{layer.name.rpartition('.')[2]}.{layer.feature}" for layer in layers) or "none"
     raise InputError(
         at(
             path,
             None,
-            f"there is no span layer {wanted or 'at all'} in the header.\nThe span layers are: {known}.",
+            f"there is no span layer {wanted or 'at all'} in the header.\nThe span layers are: {available}.",
         )
     )
 
 
 def _layers(lines: Sequence[str]) -> list[SpanLayer]:
-    """Every feature of every span layer, with its column; other layers take columns too."""
+    """Every feature of every span layer, with its column; columns of other layers are counted as well."""
     column = 3
     layers: list[SpanLayer] = []
     for line in lines:
@@ -366,7 +368,7 @@ def _layers(lines: Sequence[str]) -> list[SpanLayer]:
 
 
 def _values(field: str) -> list[tuple[str, str | None]]:
-    """The labels of a field with their numbers; `_` means none, `*` a mention without a label."""
+    """The labels in a field with their numbers; `_` means no mention, `*` a mention without a label."""
     if field == "_":
         return []
     result: list[tuple[str, str | None]] = []
@@ -378,7 +380,7 @@ def _values(field: str) -> list[tuple[str, str | None]]:
 
 
 def _mentions(marks: Sequence[tuple[int, str, str | None]]) -> list[tuple[Pieces, str]]:
-    """A mention for every number, and one for every mark without a number, in order of their first token."""
+    """One mention per number and label, and one per mark without a number, in order of their first tokens."""
     tokens: dict[tuple[str, str], list[int]] = {}
     for index, (token, label, identity) in enumerate(marks):
         key = identity if identity is not None else f"single {index}"

@@ -1,4 +1,4 @@
-"""What INCEpTION exports: WebAnno TSV 3, UIMA CAS in XMI, whole projects; and GATE's XML."""
+"""The export formats of INCEpTION: WebAnno TSV 3, UIMA CAS XMI and whole projects; also GATE's XML."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 
 
 def read_webanno(file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The mentions of the layer NamedEntity (or the first span layer) by its feature `value` (or its first).
+    """Read the mentions of the layer NamedEntity (or the first span layer).
 
-    `tag_column="Layer"` or `"Layer.feature"` names others. Mentions on parts of a token are on the token.
+    Labels are the values of the feature `value` (or the first feature). `tag_column="Layer"` or
+    `"Layer.feature"` selects others. A mention of a part of a token becomes a mention of the token.
     """
     reader, words = webanno_reader(file, options), words or Interner()
     rows = reader.whole(file, words)
@@ -48,7 +49,7 @@ def _escaped(text: str) -> str:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """TSV 3.3 with the layer NamedEntity; mentions of several tokens are numbered, discontinuous ones too."""
+    """The bytes of a TSV 3.3 file with the layer NamedEntity, in which multi-token mentions are numbered."""
     annotation = tokens_for(annotation, "webanno", tokens="\t\n\r", labels="\t\n\r", empty=False)
     out = ["#FORMAT=WebAnno TSV 3.3\n", f"#T_SP={_NAMED_ENTITY}|identifier|value\n", "\n"]
     position, identity = 0, 0
@@ -64,9 +65,9 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             for token in tokens:
                 labels[token].append(mark)
         out.append(f"\n#Text={' '.join(words)}\n")
-        for index, (word, here) in enumerate(zip(words, labels, strict=True), start=1):
-            value = "|".join(here) or "_"
-            empty = "|".join(re.sub(r"^.*?(\[\d+\])?$", r"*\1", mark) for mark in here) or "_"
+        for index, (word, marks) in enumerate(zip(words, labels, strict=True), start=1):
+            value = "|".join(marks) or "_"
+            empty = "|".join(re.sub(r"^.*?(\[\d+\])?$", r"*\1", mark) for mark in marks) or "_"
             out.append(
                 f"{number + 1}-{index}\t{position}-{position + len(word)}\t"
                 f"{_escaped(word)}\t{empty}\t{value}\t\n"
@@ -76,7 +77,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise_webanno(file: File) -> str | None:
-    """`#FORMAT=WebAnno TSV 3` in the first line."""
+    """Recognise `#FORMAT=WebAnno TSV 3` in the first line."""
     return "'#FORMAT=WebAnno TSV 3'" if file.head.startswith(b"#FORMAT=WebAnno TSV 3") else None
 
 
@@ -92,7 +93,7 @@ WEBANNO = Format(
 )
 
 
-# Annotations of the machinery and of syntax, which are mentions of nothing.
+# Types of technical and syntactic annotations, which are not mentions.
 _NO_MENTIONS = frozenset(
     (
         *("Sofa", "View", "DocumentAnnotation", "DocumentMetaData", "TagsetDescription", "TagDescription"),
@@ -104,17 +105,18 @@ _FEATURES = ("value", "label", "kind", "category", "identifier", "type")
 
 
 def read_xmi(file: File, options: Options) -> Annotation:
-    """The mentions of one document, in characters of its text.
+    """Read the mentions of one document, in characters of its text.
 
-    Of a CAS: annotations of the type NamedEntity by their feature `value`, of GATE: the types of annotations
-    as labels. `tag_column="Type"` or `"Type.feature"` names others. Offsets are UTF-16 in both and converted.
+    In a CAS, mentions are the annotations of the type NamedEntity, labeled by their feature `value`; in a
+    GATE document, all annotations, labeled by their types. `tag_column="Type"` or `"Type.feature"` selects
+    others. The UTF-16 offsets of both formats are converted to characters.
     """
     unit, evidence = _text_of(file, options)
     return annotation([unit], Origin(file.path, "xmi", evidence, file.sha256), options)
 
 
 def _text_of(file: File, options: Options) -> tuple[Standoff, str]:
-    """The text of a document with its mentions, and what kind of document it is."""
+    """The text of a document with its mentions, and a description of the kind of document."""
     xml = _ParsedXml(file)
     text = "".join(xml.text) if xml.gate else next(iter(xml.texts.values()), None)
     if text is None:
@@ -150,18 +152,18 @@ def _position(text: str) -> int:
 
 
 def _chosen(xml: _ParsedXml, options: Options, path: str) -> list[tuple[str, dict[str, str], int]]:
-    """The annotations that are mentions, with their label in place of the type."""
+    """The annotations that are mentions, as (label, attributes, line)."""
     kinds = Counter(kind for kind, _, _ in xml.annotations if kind not in _NO_MENTIONS)
     wanted, _, feature = str(options.tag_column or "").partition(".")
     if not wanted and not xml.gate:
         wanted = "NamedEntity" if "NamedEntity" in kinds or len(kinds) != 1 else next(iter(kinds))
     if wanted and wanted not in kinds:
-        known = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items())) or "none"
+        available = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items())) or "none"
         raise InputError(
             at(
                 path,
                 None,
-                f"no annotation has the type {wanted!r}.\nName one with tag_column; there are: {known}.",
+                f"no annotation has the type {wanted!r}.\nName one with tag_column; there are: {available}.",
             )
         )
     result = []
@@ -174,14 +176,14 @@ def _chosen(xml: _ParsedXml, options: Options, path: str) -> list[tuple[str, dic
 
 
 def _from_utf16(text: str) -> Any:
-    """From an offset in UTF-16 units, as Java counts, to one in characters."""
+    """A function that converts offsets in UTF-16 code units, as Java counts, to characters."""
     wide = [i for i, character in enumerate(text) if character > "\uffff"]
     units = [i + before for before, i in enumerate(wide)]
     return lambda offset: offset - bisect_left(units, offset)
 
 
 class _ParsedXml:
-    """What a parser meets in a file: texts, annotations as (type, attributes, line), and GATE's nodes."""
+    """The content of an XML file: texts, annotations as (type, attributes, line), and GATE's nodes."""
 
     def __init__(self, file: File) -> None:
         self.texts: dict[str, str] = {}
@@ -189,7 +191,7 @@ class _ParsedXml:
         self.nodes: dict[str, int] = {}
         self.text: list[str] = []  # of GATE
         self.gate = False
-        self._units = 0  # of UTF-16 in the text so far
+        self._units = 0  # UTF-16 code units in the text so far
         self._in_nodes, self._part, self._feature = False, "", ""
         self._path = file.path
         self._parser = expat.ParserCreate(None if file.encoding in UTF8 else "UTF-8", " ")
@@ -212,8 +214,8 @@ class _ParsedXml:
                 )
             ) from None  # fmt: skip
         except expat.ExpatError as error:
-            said = f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?"
-            raise InputError(at(self._path, error.lineno, said)) from None
+            message = f"this is not XML ({expat.ErrorString(error.code)}).\nIs the file complete?"
+            raise InputError(at(self._path, error.lineno, message)) from None
 
     def _refuse(self, *_: object) -> None:
         raise InputError(
@@ -250,12 +252,12 @@ class _ParsedXml:
         elif self._part == "Name":
             self._feature = data
         elif self._part == "Value" and self.annotations:
-            # GATE keeps the features of an annotation as elements after it.
+            # GATE writes the features of an annotation as child elements.
             self.annotations[-1][1].setdefault(self._feature, data)
 
 
 def recognise_xmi(file: File) -> str | None:
-    """XML that begins with an XMI or a GateDocument element."""
+    """Recognise XML that begins with an XMI or a GateDocument element."""
     if not file.head.lstrip().startswith(b"<"):
         return None
     if b":XMI" in file.head[:4096]:
@@ -273,21 +275,21 @@ XMI = Format(
 )
 
 
-# ---- projects: a folder or an archive with a file per document and person ----
+# ---- projects: a folder or an archive with one file per document and annotator ----
 
-_LAYERS = ("annotation", "curation")  # the folders of a project that hold a folder for each document
+_LAYERS = ("annotation", "curation")  # the folders of a project, with a subfolder for each document
 _CURATOR = "CURATION_USER"
-_NOBODY = "INITIAL_CAS"  # the document before anybody worked on it
+_NOBODY = "INITIAL_CAS"  # the document before anyone annotated it
 _SUFFIXES = (".tsv", ".xmi", ".zip")
 
-Work = dict[str, dict[str, str]]  # the names of files by person and document
-Document: TypeAlias = Standoff | SentenceRows  # of XMI, or of TSV
+Work = dict[str, dict[str, str]]  # file names by annotator and document
+Document: TypeAlias = Standoff | SentenceRows  # from XMI or from TSV
 
 
 def read_project(file: File, options: Options) -> Annotation:
-    """The documents of a project as one person, or the curator, left them.
+    """Read the documents of a project as annotated by one person or by the curator.
 
-    Where several people worked on a document, `options.annotator` says whose work is meant.
+    If several people annotated a document, `options.annotator` chooses one of them.
     """
     with _Project(file, options) as project:
         chosen, notes = _chosen_work(project, options)
@@ -295,14 +297,14 @@ def read_project(file: File, options: Options) -> Annotation:
 
 
 def by_annotator(file: File, options: Options) -> dict[str, Annotation]:
-    """The work of every annotator of a project; the curator, who decided between them, is not one of them."""
+    """The annotation of each annotator of a project, excluding the curator, who adjudicates between them."""
     with _Project(file, options) as project:
         people = {who: own for who, own in sorted(project.work().items()) if who != _CURATOR}
         return {who: _whole(project, own) for who, own in people.items()}
 
 
 def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], list[str]]:
-    """The files of the documents that are meant, and what to say of those that are not."""
+    """The file of each chosen document, and notes on the documents that are missing."""
     from spanwise.formats.annotators import check_annotator, refuse_shared
 
     work = project.work()
@@ -318,7 +320,7 @@ def _chosen_work(project: _Project, options: Options) -> tuple[dict[str, str], l
 
 
 def _whole(project: _Project, chosen: Mapping[str, str], notes: Sequence[str] = ()) -> Annotation:
-    """The annotation of all documents that were chosen."""
+    """The annotation of all chosen documents."""
     words = Interner()
     documents: dict[str, Document] = {}
     kinds: set[str] = set()
@@ -336,7 +338,7 @@ def _assembled(
     options: Options,
     borders: tuple[int, int] | None = None,
 ) -> Annotation:
-    """The annotation of documents by name, or of their sentences or texts between two numbers."""
+    """The annotation of documents by name, or only of their sentences or texts within `borders`."""
     texts = [own for own in documents.values() if isinstance(own, Standoff)]
     rows = {name: own for name, own in documents.items() if isinstance(own, SentenceRows)}
     names = [name for name, own in rows.items() for _ in range(len(own.begins))]
@@ -348,7 +350,7 @@ def _assembled(
     if not names:
         return annotation(texts[first:last], origin, options)
     sentences = SentenceRows.joined([*rows.values()]).between(first, last)
-    # Lines of many files would name no place: document and sentence do.
+    # Line numbers are ambiguous across files, so messages name the document and the sentence.
     return annotation_of(sentences, words, origin, options, names[first:last])
 
 
@@ -357,7 +359,7 @@ def _evidence(chosen: Mapping[str, str], kinds: Collection[str]) -> str:
 
 
 class _Project:
-    """The files of a folder or of an archive, opened one by one."""
+    """A project folder or archive, whose files are opened one at a time."""
 
     def __init__(self, file: File, options: Options) -> None:
         self._file, self.path, self.options = file, file.path, options
@@ -365,7 +367,7 @@ class _Project:
 
     @property
     def sha256(self) -> str | None:
-        """The hash of an archive; a folder has none."""
+        """The hash of an archive; None for a folder."""
         return None if self._archive is None else self._file.sha256 or sha256_in(self._file.seekable())
 
     def __enter__(self) -> _Project:
@@ -376,7 +378,7 @@ class _Project:
             self._archive.close()
 
     def work(self) -> Work:
-        """The files of documents that somebody worked on."""
+        """The files of annotated documents, by annotator and document."""
         work: Work = {}
         for name in self._names():
             *_, layer, document, person = PurePosixPath(name).parts
@@ -391,7 +393,7 @@ class _Project:
         return work
 
     def _names(self) -> list[str]:
-        """The files of documents, by their path in the project."""
+        """The paths of document files within the project, sorted."""
         if self._archive is not None:
             return sorted(filter(_is_work, self._archive.namelist()))
         paths = [path for path in Path(self.path).rglob("*") if path.is_file()]
@@ -403,7 +405,7 @@ class _Project:
         return root.parent if root.name in _LAYERS else root
 
     def read(self, document: str, name: str, words: Interner) -> tuple[Document, str]:
-        """The sentences or the text of a document, and what kind of file it is."""
+        """The sentences or the text of a document, and a description of the kind of file."""
         part = self._opened(name)
         if part.suffix == ".xmi":
             text, kind = _text_of(part, self.options)
@@ -412,7 +414,7 @@ class _Project:
         return reader.whole(part, words), reader.evidence
 
     def _opened(self, name: str) -> File:
-        """A file of the project; of an archive in its place, the document, beside which XMI has its types."""
+        """A file of the project; if it is a nested archive, as for XMI, the document inside it."""
         path = f"{self.path}/{name}"
         if self._archive is None:
             options = self.options
@@ -433,23 +435,23 @@ class _Project:
 
 
 def survey_project(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Look at all documents of a project, one by one; None where reading all of it says what is wrong."""
+    """Survey the documents of a project one by one; None if it must be read whole, as when it has errors."""
     if cutting.merged:
         return None
     try:
         with _Project(file, options) as project:
-            return _ProjectLook(project).survey(cutting)
+            return _ProjectSurveyor(project).survey(cutting)
     except InputError:
         return None
 
 
-class _ProjectLook:
-    """One pass over the documents of a project that keeps sizes."""
+class _ProjectSurveyor:
+    """A single pass over the documents of a project that collects their sizes."""
 
     def __init__(self, project: _Project) -> None:
         self._project = project
         self._sizes: list[Ints] = []
-        self._within: list[Ints] = []  # the number of each sentence in its document
+        self._within: list[Ints] = []  # the index of each sentence in its document
         self._document: list[Ints] = []
         self._starts: list[int] = []  # the first sentence of each document
         self._labels: set[str] = set()
@@ -457,7 +459,7 @@ class _ProjectLook:
         self._types: set[type[Document]] = set()
 
     def survey(self, cutting: Cutting) -> RecordSurvey | None:
-        """What all of them say."""
+        """The survey of the project; None if its documents mix kinds or have too many labels."""
         project, options, number = self._project, self._project.options, 0
         chosen, notes = _chosen_work(project, options)
         for index, (document, name) in enumerate(chosen.items()):
@@ -496,13 +498,13 @@ class _ProjectLook:
 
 
 def _project_pieces(chosen: Sequence[tuple[str, str]], survey: RecordSurvey) -> Iterator[bytes]:
-    """The documents of each part, the last of which may go on in the next, with their files."""
+    """The documents of each part with their files; the last one may continue in the next part."""
     for begin, end in pairwise(survey.cuts):
         yield json.dumps(chosen[begin.byte : end.byte + (end.line > 0)]).encode("utf-8")
 
 
 def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The sentences or texts of one part, which begins so many sentences into its first document."""
+    """The annotation of one part, which may begin in the middle of its first document."""
     begin, end = survey.cuts[number], survey.cuts[number + 1]
     words = Interner()
     documents: dict[str, Document] = {}
@@ -542,7 +544,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str, optio
 
 
 def recognise_project(file: File) -> str | None:
-    """A folder or an archive with files of documents in `annotation` or `curation`."""
+    """Recognise a folder or an archive with document files in `annotation` or `curation`."""
     if file.is_folder:
         names = (
             f"{layer.name}/{path.relative_to(layer).as_posix()}"
@@ -554,10 +556,10 @@ def recognise_project(file: File) -> str | None:
         return None
     try:
         with file.seekable() as stored, zipfile.ZipFile(stored) as archive:
-            known = any(map(_is_work, archive.namelist()))
+            is_project = any(map(_is_work, archive.namelist()))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return None
-    return "an archive of an exported project" if known else None
+    return "an archive of an exported project" if is_project else None
 
 
 def _folders(root: Path) -> list[Path]:

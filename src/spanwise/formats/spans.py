@@ -1,4 +1,4 @@
-"""Span files: label, first and last token (from 1, both included) and the tokens; one line per mention."""
+"""Span files: one line per mention, with its label, first and last token (from 1, inclusive) and tokens."""
 
 from __future__ import annotations
 
@@ -19,45 +19,47 @@ from spanwise.formats._surveying import Before, LinesRead, after_blank_line, sur
 from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
-_WORD = 8  # bytes that are compared at once
-_LOW = np.array([256**size - 1 for size in range(_WORD + 1)], dtype=np.uint64)  # the first bytes of a word
-_LABEL = 32  # bytes of the longest label that is read here
-_DIGITS = 5  # of the largest position that is: a text of all positions up to it is held to compare with
-_BLOCK = 1 << 18  # bytes that are read together: a large file needs hardly more memory than a small one
-_PADDING = b"\n" * (_LABEL + _WORD)  # after a block, so that words can be read from any place in it
+_WORD = 8  # bytes compared at once
+_LOW = np.array(
+    [256**size - 1 for size in range(_WORD + 1)], dtype=np.uint64
+)  # masks of a word's first bytes
+_LABEL = 32  # bytes of the longest label on a plain line
+_DIGITS = 5  # of the largest position on a plain line; a text of all positions up to it is kept in memory
+_BLOCK = 1 << 18  # bytes read at a time, so that a large file needs hardly more memory than a small one
+_PADDING = b"\n" * (_LABEL + _WORD)  # after a block, so that a word can be read at any byte
 
 _Bytes = npt.NDArray[np.uint8]
 
 
 class SpanLines(Struct, frozen=True, eq=False):
-    """Every line of a span file that is not empty, and what it says where that is plain.
+    """The lines of a span file that are not empty, with the content of those that are plain.
 
-    A line is plain where it is a label, two positions that are a span and, if there is one, the
-    list of all tokens of that span, as in `PER 3 5 3, 4, 5`; or where it has as many columns and a
-    label that stands for no mention. Nearly all lines are; the others must be read one by one.
+    A line is plain if it consists of a label, two positions that form a span and, optionally, the
+    list of all tokens of that span, as in `PER 3 5 3, 4, 5`; or if it has as many columns and a
+    label that stands for no mention. Nearly all lines are plain; the others must be read one by one.
     """
 
     number: Ints  # of the line, from 1
     plain: Bools
     start: Ints  # of the span, half-open from 0
     end: Ints
-    label: Ints  # its place in `labels`
+    label: Ints  # index into `labels`
     labels: list[str]
 
     @classmethod
     def of(cls, data: bytes, *, empty: Sequence[str]) -> SpanLines:
-        """The lines of valid UTF-8 without NUL; `empty`, the first labels, stand for no mention."""
+        """Parse valid UTF-8 without NUL; `empty` are the labels that stand for no mention, listed first."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
-        known = {label: number for number, label in enumerate(empty)}
+        codes = {label: number for number, label in enumerate(empty)}
         blocks: list[tuple[Column, ...]] = []
         before = 0
         for block in _blocks(data):
-            lines, number, *columns = _read(block, known, len(empty))
+            lines, number, *columns = _read(block, codes, len(empty))
             blocks.append((number + before, *columns))
             before += lines
         number, plain, start, end, label = map(_joined, zip(*blocks, strict=True))
-        return cls(number, plain, start, end, label, list(known))
+        return cls(number, plain, start, end, label, list(codes))
 
 
 def _joined(columns: Sequence[Column]) -> Column:
@@ -65,7 +67,7 @@ def _joined(columns: Sequence[Column]) -> Column:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    """The lines in blocks, with a line end before the first one, which makes it like the others."""
+    """The lines in blocks, each with a line feed in front, so that its first line is like the others."""
     view = memoryview(data)
     begin, stop = 0, -1
     while stop < len(data):
@@ -74,19 +76,19 @@ def _blocks(data: bytes) -> Iterator[bytes]:
         begin = stop
 
 
-def _read(data: bytes, known: dict[str, int], empty: int) -> tuple[int, Ints, Bools, Ints, Ints, Ints]:
-    """How many lines a block has, and the columns of those that are not empty."""
+def _read(data: bytes, codes: dict[str, int], empty: int) -> tuple[int, Ints, Bools, Ints, Ints, Ints]:
+    """The number of lines in a block, and the columns of those that are not empty."""
     content = np.frombuffer(data, np.uint8)
     border = np.flatnonzero((content == _TAB) | (content == _LINE_END))
     line_end = np.flatnonzero(content[border] == _LINE_END)
     stops = border[line_end]
     filled = np.flatnonzero(stops[1:] - stops[:-1] > 1)
     before, after = line_end[filled], line_end[1:][filled]
-    # Of a line without a list of tokens the third border is its end.
+    # In a line without a list of tokens, the third border is the end of the line.
     first, second, third = border[1:][before], border[2:][before], border[3:][before]
     columns = after - before
     plain = (columns == 3) | (columns == 4)
-    label = _labels(data, stops[filled] + 1, first, plain, known)
+    label = _labels(data, stops[filled] + 1, first, plain, codes)
     without = plain & (label < empty)
     plain &= ~without
     start, end = _spans(content, np.stack([first, second, third]), plain)
@@ -94,8 +96,8 @@ def _read(data: bytes, known: dict[str, int], empty: int) -> tuple[int, Ints, Bo
     return len(line_end) - 1 - len(_PADDING), filled + 1, plain | without, start, end, label
 
 
-def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str, int]) -> Ints:
-    """The number of each label in `known`, which new ones join; a line with a long one is not plain."""
+def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, codes: dict[str, int]) -> Ints:
+    """The code of each label; new labels are added to `codes`. A line with a long label is not plain."""
     size = stop - begin
     plain &= (size > 0) & (size <= _LABEL)
     size *= plain
@@ -106,18 +108,18 @@ def _labels(data: bytes, begin: Ints, stop: Ints, plain: Bools, known: dict[str,
     sample, number = numbered(words)
     borders = zip(begin[sample].tolist(), (begin + size)[sample].tolist(), strict=True)
     names = [data[first:last].decode("utf-8") for first, last in borders]
-    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)[number]
+    return np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.int64)[number]
 
 
 def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
-    """Starts and ends of plain lines, 0 of others; lines whose positions are not a span are not plain."""
+    """Starts and ends of plain lines, 0 for others; a line whose positions form no span is not plain."""
     stop = borders[1:]
     size = stop - borders[:-1] - 1
     size *= plain
     legible = (size > 0) & (size <= _DIGITS)
     position = np.zeros(size.shape, dtype=np.int64)
     for back in range(min(int(size.max(initial=0)), _DIGITS)):
-        digit = content[stop - 1 - back] - np.uint8(_ZERO)  # what comes before 0 wraps and is large
+        digit = content[stop - 1 - back] - np.uint8(_ZERO)  # characters before "0" wrap around
         digit *= size > back
         legible &= digit <= 9
         position += digit * np.int64(10**back)
@@ -129,22 +131,22 @@ def _spans(content: _Bytes, borders: Ints, plain: Bools) -> tuple[Ints, Ints]:
 
 
 class _Listing(Struct, frozen=True, eq=False):
-    """The text `1, 2, 3, …`, of which the list of all tokens of a span is a part."""
+    """The text `1, 2, 3, …`, in which the token list of every span is a substring."""
 
     words: Words
-    place: Ints  # of each token, and of one more
+    place: Ints  # the position of each token, and of one more
 
 
 @cache
 def _listing(size: int) -> _Listing:
     tokens = [b"%d" % token for token in range(1, size + 1)]
-    words = np.array(_words(b", ".join(tokens) + b" " * _WORD))  # copied, since aligned words are read faster
+    words = np.array(_words(b", ".join(tokens) + b" " * _WORD))  # copied: aligned words are faster
     return _Listing(words, offsets([len(token) + 2 for token in tokens]))
 
 
 def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, plain: Bools) -> None:
-    """Lines with another list of tokens than that of all tokens of their span are not plain."""
-    listing = _listing(1 << max(int(end.max(initial=0)).bit_length(), 7))  # powers of two: there are few
+    """Mark lines as not plain if their token list is not the list of all tokens of their span."""
+    listing = _listing(1 << max(int(end.max(initial=0)).bit_length(), 7))  # powers of two: few are cached
     size = stop - begin
     first = listing.place[start]
     same = size == listing.place[end] - 2 - first
@@ -160,7 +162,7 @@ def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, p
 
 
 def _same(words: Words, begin: Ints, others: Words, first: Ints, size: Ints) -> Bools:
-    """Which ranges of bytes, of the same size in two texts, are the same."""
+    """Whether each pair of byte ranges of the same size in two texts is equal."""
     number = -(-size // _WORD)
     at = offsets(number)
     inner = np.arange(at[-1]) * _WORD
@@ -172,34 +174,34 @@ def _same(words: Words, begin: Ints, others: Words, first: Ints, size: Ints) -> 
 
 
 def _low(size: Ints) -> Words:
-    """Masks of the first bytes of a word: none where the number is negative, at most all."""
+    """Masks of the first `size` bytes of a word, with sizes limited to the range 0 to 8."""
     return np.asarray(_LOW[np.minimum(np.maximum(size, 0), _WORD)])
 
 
 def _words(data: bytes) -> Words:
-    """The word that begins at each byte, its first byte lowest."""
+    """The little-endian word that begins at each byte."""
     return np.ndarray(len(data) - _WORD + 1, "<u8", data, strides=(1,))
 
 
-_FIRST_ROWS = 50  # by which a file is recognised
-_LISTED = 10_000  # tokens of the longest span whose tokens are listed: a row may name any two positions
+_FIRST_ROWS = 50  # from which a file is recognised
+_LISTED = 10_000  # tokens of the longest span whose tokens are written out; longer lists would bloat the file
 EVIDENCE = "rows of label, begin and end"
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
 class _SpanLines(Struct, frozen=True, eq=False):
-    """The lines that are not blank: their numbers from 1, and what they say."""
+    """The lines that are not blank: their numbers from 1, and their content."""
 
     line: Ints
     start: Ints
     end: Ints
     label: Ints  # the first labels are those of `_EMPTY`
     labels: list[str]
-    pieces: Mapping[int, list[tuple[int, int]]]  # by their line, of the rows that leave tokens out
+    pieces: Mapping[int, list[tuple[int, int]]]  # by line, for rows that skip tokens
 
 
 def read(file: File, options: Options) -> Annotation:
-    """The annotation of a span file; a blank line ends a sentence."""
+    """Read a span file, in which a blank line ends a sentence."""
     rows = _rows(file)
     if not len(rows.line):
         raise InputError(
@@ -235,7 +237,7 @@ def read(file: File, options: Options) -> Annotation:
 
 
 def _rows(file: File) -> _SpanLines:
-    """The rows of a file: those that are spelt plainly at once, others one by one, equal ones once."""
+    """The rows of a file: plain lines are parsed all at once, the others one by one, duplicates once."""
     lines = SpanLines.of(file.utf8, empty=_EMPTY)
     unread = np.flatnonzero(~lines.plain).tolist()
     if not unread:
@@ -243,29 +245,29 @@ def _rows(file: File) -> _SpanLines:
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
     number = {name: code for code, name in enumerate(lines.labels)}
     texts = file.text.split("\n")
-    said: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
+    parsed: dict[str, tuple[int, int, list[tuple[int, int]]]] = {}
     pieces = {}
     for row, line in zip(unread, lines.number[unread].tolist(), strict=True):
         fields = _fields(texts[line - 1])
         label[row] = -1 if fields == [""] else number.setdefault(fields[0], len(number))
         if label[row] >= len(_EMPTY):
             text = "\t".join(fields)
-            if text not in said:
-                said[text] = _span(file.path, line, fields)
-            start[row], end[row], found = said[text]
-            if len(found) > 1:
-                pieces[line] = found
+            if text not in parsed:
+                parsed[text] = _span(file.path, line, fields)
+            start[row], end[row], runs = parsed[text]
+            if len(runs) > 1:
+                pieces[line] = runs
     filled = label >= 0
     return _SpanLines(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
 
 
 def _fields(text: str) -> list[str]:
-    """The columns of a line, a single empty one of a blank line."""
+    """The columns of a line; a blank line has a single empty column."""
     return text.rstrip(" \t\r").split("\t")
 
 
 def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple[int, int]]]:
-    """Start, end and pieces of a row, half-open from 0."""
+    """Start, end and pieces of a row, half-open and counted from 0."""
     if len(fields) < 3:
         raise InputError(
             at(path, line, f"the row has {many(len(fields), 'column')}, but label, begin and end are needed, "
@@ -289,7 +291,7 @@ def _span(path: str, line: int, fields: list[str]) -> tuple[int, int, list[tuple
 
 
 def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The runs of neighbouring tokens among those listed; the whole span where none are."""
+    """The runs of consecutive tokens among those listed; the whole span if none are listed."""
     if not listed.strip():
         return [(start, end)]
     words = [word.strip() for word in listed.split(",")]
@@ -316,7 +318,7 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
 
 
 def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
-    """The mentions of the rows chosen, each in its sentence."""
+    """The mentions of the chosen rows, given their sentences."""
     number = rows.label[chosen]
     used = np.flatnonzero(np.bincount(number, minlength=len(rows.labels))).tolist()
     labels = sorted(rows.labels[index] for index in used)
@@ -331,7 +333,7 @@ def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
 
 
 def problems(file: File, options: Options) -> list[Problem]:
-    """Every row that is wrong."""
+    """List every invalid row."""
     listed: list[Problem] = []
     for line, text in enumerate(file.text.split("\n"), start=1):
         fields = _fields(text)
@@ -345,7 +347,7 @@ def problems(file: File, options: Options) -> list[Problem]:
 
 
 def recognise(file: File) -> str | None:
-    """Whether the first rows are a label and two numbers each; with our suffix the very first one tells."""
+    """Recognise rows of a label and two numbers; with the suffix .spans, the first row decides."""
     lines = file.head.split(b"\n", _FIRST_ROWS)
     rows = [line.rstrip(b" \t\r").split(b"\t") for line in lines[:-1] or lines if line.strip()]
     rows = rows[:1] if file.suffix in FORMAT.suffixes else rows
@@ -355,7 +357,7 @@ def recognise(file: File) -> str | None:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """The bytes of a span file: mentions as tokens from 1, both ends included."""
+    """The bytes of a span file, in which tokens count from 1 and both ends are inclusive."""
     annotation = in_tokens(annotation)
     mentions, corpus = annotation.mentions, annotation.corpus
     for label in mentions.labels:
@@ -380,16 +382,16 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 class _SpanReader(Struct, frozen=True):
-    """Reads the lines of a span file, of all or of a part."""
+    """Reads the lines of a whole span file or of a part."""
 
     evidence: str = EVIDENCE
 
     def border(self, data: bytes) -> int:
-        """Where the last sentence ends that is whole."""
+        """The end of the last complete sentence."""
         return after_blank_line(data)
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
-        """The sentences, with the lines that they have in the whole file."""
+        """The sentences, with their line numbers in the whole file."""
         if not file.data.strip():
             return None
         part = read(file, options)

@@ -1,4 +1,4 @@
-"""Tables in memory or on disk: pandas and polars frames, pyarrow tables, Parquet, Arrow files, datasets."""
+"""Tables in memory or on disk: pandas and polars frames, pyarrow tables, datasets, Parquet, Arrow files."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def table_annotation(
     *,
     names: Sequence[str] | None = None,
 ) -> Annotation:
-    """The annotation of columns by name.
+    """The annotation of a table, given as a mapping from column names to values.
 
-    A row is a sentence where its tokens are a list (tags as strings or numbers of `names`, or spans), a
-    text where it is a string with spans, and a token where a column numbers the sentences.
+    A row is a sentence if its tokens are a list (with tags as strings or as indices into `names`, or with
+    spans), a text if it is a string with spans, and a token if a column numbers the sentences.
     """
     return units_annotation(table_units(table, reading.path, options, names), reading, options)
 
@@ -76,9 +76,9 @@ def units_annotation(units: Units, reading: Reading, options: Options) -> Annota
 
 
 def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) -> int | None:
-    """How many of the first rows of a table are whole sentences, whatever rows come after them.
+    """The number of leading rows that are complete sentences, whatever rows may follow.
 
-    None where a token is missing: the kind of rows cannot be recognised from it.
+    None if a token is missing, as the kind of the rows cannot be recognised then.
     """
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
@@ -99,7 +99,7 @@ def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) 
 def table_units(
     table: Mapping[str, Sequence[Any]], path: str, options: Options, names: Sequence[str] | None
 ) -> Units:
-    """The sentences or texts of columns by name."""
+    """The sentences or texts of a table, given as a mapping from column names to values."""
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
     if not len(table[token]):
@@ -134,12 +134,12 @@ def table_units(
 
 
 def _column(
-    columns: Mapping[str, str], known: Sequence[str], wanted: int | str | None, path: str, what: str
+    columns: Mapping[str, str], candidates: Sequence[str], wanted: int | str | None, path: str, what: str
 ) -> str:
     names = list(columns.values())
     if isinstance(wanted, int):
         return names[numbered_column(wanted, len(names), path)]
-    looked = known if wanted is None else (wanted.lower(),)
+    looked = candidates if wanted is None else (wanted.lower(),)
     for name in looked:
         if name in columns:
             return columns[name]
@@ -153,14 +153,14 @@ def _column(
 
 
 def _of(
-    table: Mapping[str, Sequence[object]], columns: Mapping[str, str], known: Sequence[str]
+    table: Mapping[str, Sequence[object]], columns: Mapping[str, str], candidates: Sequence[str]
 ) -> list[str | None]:
-    name = next((columns[key] for key in known if key in columns), None)
+    name = next((columns[key] for key in candidates if key in columns), None)
     size = len(next(iter(table.values())))
     return [None] * size if name is None else [str(value) for value in table[name]]
 
 
-def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: str) -> list[str]:
+def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, location: str) -> list[str]:
     if all(isinstance(tag, str) for tag in tags):
         return list(tags)
     if names is None:
@@ -171,11 +171,13 @@ def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, place: s
     try:
         numbers = [whole(tag) for tag in tags]
     except ValueError as error:
-        raise InputError(at(path, None, f"{place}: the tag {error}.\nGive tags, or their numbers.")) from None
+        raise InputError(
+            at(path, None, f"{location}: the tag {error}.\nGive tags, or their numbers.")
+        ) from None
     for number in numbers:
         if not 0 <= number < len(names):
             raise InputError(
-                at(path, None, f"{place}: the tag {number} is outside the {len(names)} labels that were "
+                at(path, None, f"{location}: the tag {number} is outside the {len(names)} labels that were "
                    "given.\nGive all of them, in order.")
             )  # fmt: skip
     return [names[number] for number in numbers]
@@ -200,7 +202,7 @@ def _gathered(
     labels: Sequence[str] | None,
     path: str,
 ) -> list[TaggedSentence]:
-    """Rows of tokens with the same sentence, and the same document, put together; they must be adjacent."""
+    """Join adjacent token rows with the same sentence and the same document into sentences."""
     documents = _of(table, columns, _DOCUMENTS)
     tags = _named(list(table[tag]), labels, path, f"the column {tag!r}")
     result: list[tuple[list[str], list[str], str, str | None]] = []
@@ -226,11 +228,11 @@ def _of_spans(
     )
     units = []
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
-        found = [_mention(mention, path, number) for mention in mentions]
+        parsed = [_mention(mention, path, number) for mention in mentions]
         scores = [score_of(mention, f"{path}: row {number}") for mention in mentions]
         text: Any = body if isinstance(body, str) else [str(word) for word in body]
         units.append(
-            Standoff(text, found, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
+            Standoff(text, parsed, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
         )
     return units
 
@@ -256,13 +258,13 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
 
 
 def accepts_frame(source: object) -> bool:
-    """Whether the object is a frame of pandas or polars, without importing either."""
+    """Whether the object is a pandas or polars DataFrame, without importing either library."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in ("pandas", "polars")
 
 
 def read_frame(source: Any, options: Options) -> Annotation:
-    """The annotation of a frame; columns are found by name (tokens, tags, sentence, document) or named."""
+    """Read a frame; its columns are recognised by name (tokens, tags, sentence, document) or given."""
     if not accepts_frame(source):
         raise ChoiceError(
             "the format 'frame' reads a pandas or polars DataFrame, not a file.\nPass the frame itself."
@@ -275,7 +277,7 @@ def read_frame(source: Any, options: Options) -> Annotation:
 
 
 def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[Any]]:
-    """The annotation as columns of tokens, as both libraries take them: `pandas.DataFrame(rows(…))`."""
+    """The annotation as columns with one row per token, for pandas or polars: `pandas.DataFrame(rows(…))`."""
     table: dict[str, list[object]] = {"sentence": [], "token": [], "tag": []}
     documents: list[str | None] = []
     for number, sentence in enumerate(sentences_of(annotation, scheme)):
@@ -301,7 +303,7 @@ _SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
 def accepts_arrow(source: object) -> bool:
-    """Whether the object is a pyarrow Table or a Hugging Face Dataset, without importing either."""
+    """Whether the object is a pyarrow Table or a Hugging Face dataset, without importing either library."""
     kind = type(source)
     package = kind.__module__.partition(".")[0]
     return (package, kind.__name__) in {
@@ -312,7 +314,7 @@ def accepts_arrow(source: object) -> bool:
 
 
 def read_arrow(source: Any, options: Options) -> Annotation:
-    """The annotation of a file, table or dataset: a row is a sentence (tags or spans), or a token."""
+    """Read a file, table or dataset, in which a row is a sentence (with tags or spans) or a token."""
     if isinstance(source, File):
         table = _table_of(source, options.limits)
         reading = Reading(source.path, source.sha256, "arrow", evidence=EVIDENCE)
@@ -334,12 +336,12 @@ def _pyarrow() -> Any:
 
 
 def _table_of(file: File, limits: Limits) -> Table:
-    """The table of a file, decoded by another process: a damaged file can end pyarrow's."""
+    """The table in a file, decoded in a subprocess, since a damaged file can crash pyarrow."""
     import subprocess
 
     arrow = _pyarrow()
     stored = file.stored
-    if limits == UNBOUNDED:  # what this process has just written
+    if limits == UNBOUNDED:  # a file that this process has just written
         from pyarrow import parquet
 
         return parquet.ParquetFile(arrow.BufferReader(stored)).read(use_threads=False)
@@ -350,46 +352,46 @@ def _table_of(file: File, limits: Limits) -> Table:
 
 
 def _streamed(arrow: Any, data: bytes) -> Table:
-    """The table of a stream; no thread is started, as this process may be forked."""
+    """The table in an Arrow stream, read without threads, as this process may be forked."""
     alone = arrow.ipc.IpcReadOptions(use_threads=False)
     with arrow.ipc.open_stream(arrow.BufferReader(data), options=alone) as stream:
         return stream.read_all()
 
 
 def _child(limits: Limits, size: int) -> list[str]:
-    """The command that decodes a file of this many bytes."""
+    """The command line of the subprocess that decodes a file of `size` bytes."""
     most = max(limits.values, 50 * size)
-    memory = min((1 << 29) + 64 * most, 1 << 62)  # what pyarrow itself needs, and room for the values
+    memory = min((1 << 29) + 64 * most, 1 << 62)  # for pyarrow itself, and for the values
     return [sys.executable, str(Path(__file__).with_name("_arrow_child.py")), str(most), str(memory)]
 
 
-def _refuse_undecoded(path: str, status: int, said: bytes) -> NoReturn:
-    last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+def _refuse_undecoded(path: str, status: int, errors: bytes) -> NoReturn:
+    last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
     ended = f"pyarrow ended with signal {-status}" if status < 0 else last
     raise InputError(at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?"))
 
 
-Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the names of classes, and columns
+Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the class names, if any, and the columns
 
 
 def stored_batches(
     path: str, limits: Limits, rows: int, sizes: Sequence[int] = ()
 ) -> Generator[bytes, None, None]:
-    """The rows of a file, as many at a time as the sizes say, or at most `rows`: Arrow streams of their own.
+    """The rows of a file in batches of the given `sizes`, or of at most `rows`; each is an Arrow stream.
 
-    They are decoded by another process, which holds no more of them than we do. It waits for nothing but
-    for us to read: it is told everything in a file, and its errors go to another. It ends with its last
-    row, or with this iterator.
+    A subprocess decodes the rows and holds only one batch at a time. It cannot deadlock, as it only
+    ever waits for us to read: its input comes from a temporary file, and its errors go to another. It
+    ends after the last row, or when this generator is closed.
     """
     import subprocess
     import tempfile
 
     command = [*_child(limits, Path(path).stat().st_size), path, str(rows)]
-    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as said:
-        told.write("\n".join(map(str, sizes)).encode())
-        told.seek(0)
-        child = subprocess.Popen(command, stdin=told, stdout=subprocess.PIPE, stderr=said)
-        ours = os.getpid()
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
+        stdin.write("\n".join(map(str, sizes)).encode())
+        stdin.seek(0)
+        child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr)
+        pid = os.getpid()
         assert child.stdout is not None
         try:
             while len(head := child.stdout.read(8)) == 8:
@@ -399,17 +401,17 @@ def stored_batches(
                     break
                 yield data
             if child.wait() != 0:
-                said.seek(0)
-                _refuse_undecoded(path, child.returncode, said.read())
+                stderr.seek(0)
+                _refuse_undecoded(path, child.returncode, stderr.read())
         finally:
-            if os.getpid() == ours:  # a process that was forked meanwhile has a copy of this iterator
+            if os.getpid() == pid:  # not in a forked process, which has a copy of this generator
                 child.kill()
                 child.stdout.close()
                 child.wait()
 
 
 def batch_of(data: bytes, path: str) -> Batch:
-    """The rows of one stream."""
+    """The class names and columns of one Arrow stream."""
     table = _streamed(_pyarrow(), data)
     _refuse_twins(table.column_names, path)
     return class_names(table.schema), {name: table.column(name).to_pylist() for name in table.column_names}
@@ -421,17 +423,17 @@ def _refuse_twins(names: Sequence[str], path: str) -> None:
 
 
 def table_in(source: Any) -> Table:
-    """The Arrow table of a table or dataset."""
+    """The Arrow table behind a table or dataset."""
     if type(source).__name__ == "DatasetDict":
         raise ChoiceError(f"a DatasetDict holds several datasets.\nPass one of them: {', '.join(source)}.")
     if type(source).__name__ == "Dataset":
-        # A dataset that was selected or shuffled keeps its table and a list of rows.
+        # A filtered or shuffled dataset keeps the original table with a list of row numbers.
         return source.with_format("arrow")[:]
     return source
 
 
 def class_names(schema: Schema) -> list[str] | None:
-    """The names of a ClassLabel that datasets keeps in the schema's metadata."""
+    """The class names of a Hugging Face ClassLabel, from the schema's metadata; None if there are none."""
     raw = (schema.metadata or {}).get(b"huggingface")
     if raw is None:
         return None
@@ -439,7 +441,7 @@ def class_names(schema: Schema) -> list[str] | None:
         features = json.loads(raw)["info"]["features"]
         listed = [names for feature in features.values() if (names := _names_in(feature))]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None  # metadata of another program
+        return None  # metadata written by another program
     return listed[0] if listed else None
 
 
@@ -454,7 +456,7 @@ def _names_in(feature: object) -> list[str] | None:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """Parquet with `tokens` and `ner_tags`; mentions that overlap, or a text, are written as `spans`."""
+    """The bytes of a Parquet file: `tokens` and `ner_tags`, or `spans` for texts and overlapping mentions."""
     arrow = _pyarrow()
     import pyarrow.parquet as parquet
 
@@ -493,12 +495,12 @@ def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
 
 
 def recognise(file: File) -> str | None:
-    """The suffix .parquet, .arrow or .feather: the content is binary."""
+    """Recognise the suffixes .parquet, .arrow and .feather."""
     return f"the suffix {file.suffix}" if file.suffix in _SUFFIXES and not file.is_folder else None
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut a table on disk."""
+    """Scan a table on disk and decide where to cut it."""
     from spanwise.formats._table_surveys import survey_table
 
     return survey_table(file, options, cutting)

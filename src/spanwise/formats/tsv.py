@@ -1,4 +1,4 @@
-"""Tags in columns of other tools: the TSV of the HIPE shared tasks, CoNLL-U and CoNLL-U Plus."""
+"""Column formats other than CoNLL: the TSV of the HIPE shared tasks, CoNLL-U and CoNLL-U Plus."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from spanwise.schemes import Tags
 
 
 class TaggedRows(Struct, frozen=True, eq=False):
-    """Tokens and tags of some lines as codes, and the sentences and documents they are in."""
+    """The tokens and tags of some lines as codes, with their sentences and documents."""
 
     tokens: Codes
     tags: Codes
     lines: Ints  # of each token
     begins: Ints  # the first token of each sentence
-    ends: Ints  # the line behind each sentence
+    ends: Ints  # the line after each sentence
     ids: Sequence[str]  # of sentences
     documents: Sequence[str | None]  # of sentences
     marks: Sequence[int]  # the lines at which documents begin
@@ -49,7 +49,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         marks: Sequence[int],
         after: Before,
     ) -> TaggedRows:
-        """The rows of sentences that were read line by line."""
+        """Build rows from sentences that were read line by line."""
         return cls(
             known.words.codes_of([token.encode() for sentence in sentences for token in sentence.tokens]),
             known.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags]),
@@ -64,7 +64,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[TaggedRows]) -> TaggedRows:
-        """The rows of lines that follow each other."""
+        """Concatenate the rows of consecutive parts."""
         before = offsets([len(part.tokens) for part in parts])
         return cls(
             np.concatenate([part.tokens for part in parts]),
@@ -79,7 +79,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         )
 
     def corpus(self, known: MetStrings, path: str, options: Options) -> tuple[Corpus, Tags]:
-        """The corpus of the tokens, and their tags."""
+        """The corpus and its tags."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         corpus = Corpus(
             tokens=self.tokens,
@@ -93,83 +93,83 @@ class TaggedRows(Struct, frozen=True, eq=False):
 
 
 class MetStrings(Struct, frozen=True, eq=False):
-    """The words and tags that were met before."""
+    """Interners with the words and tags seen so far."""
 
     words: Interner
     tags: Interner
 
 
 class TaggedReader(Struct, frozen=True):
-    """Reads lines of tags in columns: at once where they are regular, else line by line."""
+    """Reads tagged lines of columns: all at once if they are regular, else line by line."""
 
     columns: tuple[str, ...]
     column: int  # of the tags
 
     @property
     def evidence(self) -> str:
-        """Where the tags are."""
+        """A description of where the tags are."""
         return f"the column {self.columns[self.column]}"
 
     def border(self, data: bytes) -> int:
-        """How many of these bytes are whole sentences."""
+        """The number of leading bytes that are complete sentences."""
         raise NotImplementedError
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead:
-        """The sentences of a part, as surveys want them: each from behind the one before."""
-        known = MetStrings(Interner(), Interner())
-        rows = self.rows(file, known, before)
-        corpus, tags = rows.corpus(known, file.path, options)
-        places = [file.first_line, *rows.ends.tolist()]
+        """The sentences of a part, for surveys: each begins where the previous one ends."""
+        interners = MetStrings(Interner(), Interner())
+        rows = self.rows(file, interners, before)
+        corpus, tags = rows.corpus(interners, file.path, options)
+        borders = [file.first_line, *rows.ends.tolist()]
         marks = ints(rows.marks)
-        return LinesRead(corpus, ints(places[:-1]), places[-1], {"only": tags}, None, marks, rows.after)
+        return LinesRead(corpus, ints(borders[:-1]), borders[-1], {"only": tags}, None, marks, rows.after)
 
     def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
-        """The sentences; a part goes on with the document before it."""
-        found = self._regular_rows(file, known, before)
-        return found if found is not None else self._rows(file, known, before)
+        """The sentences of a part; `before` names the document that it continues."""
+        rows = self._regular_rows(file, known, before)
+        return rows if rows is not None else self._rows(file, known, before)
 
-    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
         raise NotImplementedError
 
-    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
         raise NotImplementedError
 
 
 def read_tagged(
     name: str, reader: TaggedReader, file: File, options: Options, words: Interner | None
 ) -> Annotation:
-    """The annotation of all lines of a file, which are read some at a time."""
-    known, before, line = MetStrings(words or Interner(), Interner()), Before(), 1
+    """Read a whole file, some lines at a time."""
+    interners, before, line = MetStrings(words or Interner(), Interner()), Before(), 1
     parts: list[TaggedRows] = []
     for chunk in whole_pieces(file, reader.border):
         check_utf8(file, chunk, line)
-        rows = reader.rows(File.of_bytes(file.path, chunk, first_line=line), known, before)
+        rows = reader.rows(File.of_bytes(file.path, chunk, first_line=line), interners, before)
         parts.append(rows)
         before = rows.after
         line += chunk.count(b"\n")
     if not any(len(part.lines) for part in parts):
         raise no_token(file.path)
-    corpus, tags = TaggedRows.joined(parts).corpus(known, file.path, options)
+    corpus, tags = TaggedRows.joined(parts).corpus(interners, file.path, options)
     reading = Reading(file.path, file.sha256, name, evidence=reader.evidence)
     return annotated(corpus, tags, options, reading)
 
 
 def _numbered_lines(file: File) -> Iterator[tuple[int, str]]:
-    """The lines of a part of a file, with the numbers that they have in the whole."""
+    """The lines of a part of a file, with their line numbers in the whole file."""
     for number, line in enumerate(file.text.split("\n"), start=file.first_line):
         yield number, line.rstrip("\r")
 
 
-class _Beside(Struct, frozen=True, eq=False):
-    """The lines of a part that begin with `#`, and are no tokens."""
+class _CommentLines(Struct, frozen=True, eq=False):
+    """The comment lines of a part, which begin with `#`, and its blank lines."""
 
-    numbers: Ints  # of the lines, from 0
+    numbers: Ints  # of the comment lines, from 0
     texts: Sequence[bytes]
     blank: Ints  # the numbers of blank lines
 
     @classmethod
-    def of(cls, data: bytes, *, tabs: bool) -> _Beside:
-        """Those of some lines; without `tabs` a line that has one is a token."""
+    def of(cls, data: bytes, *, tabs: bool) -> _CommentLines:
+        """Find the comments and blank lines; without `tabs`, a line with a tab is a token, not a comment."""
         begins, ends = line_places(data)
         numbers = lines_with(data, b"#")
         borders = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
@@ -186,31 +186,31 @@ class _Beside(Struct, frozen=True, eq=False):
 
 
 def _regular(
-    file: File, width: int, wanted: tuple[int, ...], beside: _Beside, words: Interner
+    file: File, width: int, wanted: tuple[int, ...], comments: _CommentLines, words: Interner
 ) -> tuple[Rows, Ints, tuple[Interner, ...]] | None:
-    """The wanted columns of lines of so many, tokens second, and the lines of their rows.
+    """The rows of the wanted columns, of which tokens are the second, their line numbers, and the interners.
 
-    None where they must be read one by one.
+    None if the lines are not regular and must be read one by one.
     """
-    if b"-DOCSTART-" in file.data:  # a mark in other files, but a word in these
+    if b"-DOCSTART-" in file.data:  # a document mark in CoNLL files, but a word in these
         return None
     layout = Layout(file.path, "tab", width, file.first_line, wanted, comments=_NEVER)
     strings = (Interner(), words, *(Interner() for _ in wanted[2:]))
-    rows = parse_fast(file.data, layout, strings, open=False, line=file.first_line, left_out=beside.numbers)
+    rows = parse_fast(file.data, layout, strings, open=False, line=file.first_line, left_out=comments.numbers)
     return None if rows is None or rows.token_lines is None else (rows, rows.token_lines, strings)
 
 
-_NEVER = b"\0"  # no line begins with it
+_NEVER = b"\0"  # a comment mark with which no line begins
 
 
-def _coded(strings: Sequence[str], column: Codes, tag: Callable[[str], str], known: Interner) -> Codes:
-    """The codes of the tags that fields of a column mean."""
+def _coded(strings: Sequence[str], column: Codes, tag: Callable[[str], str], interner: Interner) -> Codes:
+    """The codes of the tags in a column, each converted from its field by `tag`."""
     used, which = np.unique(column, return_inverse=True)
-    return codes(known.codes_of([tag(strings[code]).encode() for code in used.tolist()])[which])
+    return codes(interner.codes_of([tag(strings[code]).encode() for code in used.tolist()])[which])
 
 
 def _per_sentence(events: Sequence[tuple[int, str]], number: int, before: str | None) -> list[str | None]:
-    """The document of each sentence, by the sentences before which documents begin."""
+    """The document of each sentence, given the sentences at which documents begin and their names."""
     names: list[str | None] = []
     for first, name in events:
         names += [before] * (min(first, number) - len(names))
@@ -223,48 +223,48 @@ HIPE_COLUMNS = ("TOKEN", "NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-F
 
 
 def read_hipe(file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The tags of NE-COARSE-LIT, or of the column that `tag_column` names.
+    """Read the tags of NE-COARSE-LIT, or of the column given as `tag_column`.
 
-    `# … document_id = …` begins a document. A sentence ends where MISC says EndOfSentence; a document
-    without such marks is one sentence, as in the task's scorer.
+    `# … document_id = …` begins a document. A sentence ends where MISC contains EndOfSentence; a document
+    without such marks is one sentence, as in the scorer of the shared task.
     """
     return read_tagged("hipe", hipe_reader(file, options), file, options, words)
 
 
 class HipeReader(TaggedReader, frozen=True):
-    """Reads the lines below a header that names these columns."""
+    """Reads the lines below the header, which names the columns."""
 
     def border(self, data: bytes) -> int:
-        """Where the last sentence ends that has a mark; else where the last document begins."""
+        """The end of the last sentence with an EndOfSentence mark, or else the start of the last document."""
         end = len(data)
         while (end := data.rfind(b"EndOfSentence", 0, end)) >= 0:
             line = data.find(b"\n", end) + 1
-            if line and b"\t" not in data[end:line]:  # in the last column
+            if line and b"\t" not in data[end:line]:  # the mark is in the last column
                 return line
         marked = list(_DOCUMENT.finditer(data))
         return marked[-1].start() if marked else 0
 
-    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
-        beside = _Beside.of(file.data, tabs=False)
+    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
+        comments = _CommentLines.of(file.data, tabs=False)
         wanted = (len(self.columns) - 1, 0, self.column)
-        regular = _regular(file, len(self.columns), wanted, beside, known.words)
+        regular = _regular(file, len(self.columns), wanted, comments, interners.words)
         if regular is None or len(regular[0].columns[0]) < 2:
             return None
         rows, lines, (misc, _, tags) = regular
-        header = int(file.first_line == 1)  # which is a row like the others
+        header = int(file.first_line == 1)  # which was parsed as a row
         misc_codes, tokens, tag_codes = (column[header:] for column in rows.columns)
         lines = lines[header:]
-        told = [_document(text.decode("utf-8")) for text in beside.texts]
-        names = [name for name in told if name is not None]
-        marks = ints(file.first_line + beside.numbers[[name is not None for name in told]])
-        first = np.searchsorted(lines, marks)  # the token behind each mark
+        parsed = [_document(text.decode("utf-8")) for text in comments.texts]
+        names = [name for name in parsed if name is not None]
+        marks = ints(file.first_line + comments.numbers[[name is not None for name in parsed]])
+        first = np.searchsorted(lines, marks)  # the token after each mark
         ending = np.array(["EndOfSentence" in string for string in misc.strings])[misc_codes]
         begins = np.union1d(np.flatnonzero(ending) + 1, first)
         begins = ints(np.concatenate([[0], begins[(begins > 0) & (begins < len(lines))]]))
         events = list(zip(np.searchsorted(begins, first).tolist(), names, strict=True))
         return TaggedRows(
             tokens=codes(tokens),
-            tags=_coded(tags.strings, tag_codes, _tag_of, known.tags),
+            tags=_coded(tags.strings, tag_codes, _tag_of, interners.tags),
             lines=ints(lines),
             begins=begins,
             ends=ints(lines[np.append(begins[1:], len(lines)) - 1] + 1),
@@ -274,7 +274,7 @@ class HipeReader(TaggedReader, frozen=True):
             after=Before(names[-1] if names else before.document),
         )
 
-    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         document = before.document
@@ -306,14 +306,14 @@ class HipeReader(TaggedReader, frozen=True):
                 close()
         close()
         ends = [sentence.lines[-1] + 1 for sentence in sentences]
-        return TaggedRows.of(sentences, ends, known, (), Before(document))
+        return TaggedRows.of(sentences, ends, interners, (), Before(document))
 
 
 _DOCUMENT = re.compile(rb"^#(?:[^\t\n=]*:| *)document_id *=[^\t\n]*\n", re.MULTILINE)
 
 
 def _document(line: str) -> str | None:
-    """The name of the document that begins with a line beside the tokens, if one does."""
+    """The name of the document that begins at a comment line, if any."""
     key, _, value = line[1:].partition("=")
     return value.strip() if key.strip().rpartition(":")[2] == "document_id" else None
 
@@ -323,7 +323,7 @@ def _tag_of(field: str) -> str:
 
 
 def hipe_reader(file: File, options: Options) -> HipeReader:
-    """The reader for the columns that the header names."""
+    """The reader for the columns named in the header."""
     columns = file.first_lines(1)[0].lstrip("\ufeff").split("\t")
     return HipeReader(tuple(columns), _column(file.path, columns, options))
 
@@ -338,7 +338,7 @@ def _column(path: str, columns: list[str], options: Options) -> int:
 
 
 def write_hipe(annotation: Annotation, scheme: str | None) -> bytes:
-    """The tags as NE-COARSE-LIT; the other columns of tags are O, those of links empty."""
+    """The bytes of a HIPE file with the tags in NE-COARSE-LIT, O in the other tag columns, and no links."""
     annotation = tokens_for(annotation, "hipe", tokens="\t\n\r", labels="\t\n\r", empty=False)
     out = ["\t".join(HIPE_COLUMNS) + "\n"]
     document: str | None = None
@@ -354,7 +354,7 @@ def write_hipe(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise_hipe(file: File) -> str | None:
-    """A header that begins with TOKEN and NE-COARSE-LIT."""
+    """Recognise a header that begins with TOKEN and NE-COARSE-LIT."""
     return "the header TOKEN, NE-COARSE-LIT" if file.head.startswith(b"TOKEN\tNE-COARSE") else None
 
 
@@ -370,41 +370,41 @@ HIPE = Format(
 )
 
 
-# ---- CoNLL-U and CoNLL-U Plus: tags in a key of the column MISC, or in a column of their own ----
+# ---- CoNLL-U and CoNLL-U Plus: tags under a key of the column MISC, or in a column of their own ----
 
 
 CONLLU_COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
-# Keys of MISC and names of columns under which entity tags are found, in this order.
+# Keys of MISC and names of columns that may hold entity tags, in order of preference.
 NAMES = ("NER", "NE", "Ner", "ner", "Entity", "NamedEntity", "BIO", "IOB")
 
 
 def read_conllu(file: File, options: Options, words: Interner | None = None) -> Annotation:
-    """The tags of a file; multiword ranges and empty nodes are no tokens of their own.
+    """Read the entity tags of a file; multiword ranges and empty nodes do not count as tokens.
 
-    `tag_column` names the column or the key of MISC; without it, the first of NER, NE, Entity …
+    `tag_column` names the column or the key of MISC; by default, the first of NER, NE, Entity …
     that occurs. A token without the key is O.
     """
     return read_tagged("conllu", conllu_reader(file, options), file, options, words)
 
 
 class ConlluReader(TaggedReader, frozen=True):
-    """Reads lines of these columns, whose tags are in one of them or under a key of it."""
+    """Reads CoNLL-U lines, with tags in a column or under a key of MISC."""
 
     form: int
     key: str | None
 
     @property
     def evidence(self) -> str:
-        """Where the tags are."""
+        """A description of where the tags are."""
         return f"the key of MISC {self.key}" if self.key else super().evidence
 
     def border(self, data: bytes) -> int:
-        """Where the last sentence ends that is whole."""
+        """The end of the last complete sentence."""
         return after_blank_line(data)
 
-    def _regular_rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows | None:
-        beside = _Beside.of(file.data, tabs=True)
-        regular = _regular(file, len(self.columns), (0, self.form, self.column), beside, known.words)
+    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
+        comments = _CommentLines.of(file.data, tabs=True)
+        regular = _regular(file, len(self.columns), (0, self.form, self.column), comments, interners.words)
         if regular is None:
             return None
         rows, lines, (numbers, _, tags) = regular
@@ -421,15 +421,15 @@ class ConlluReader(TaggedReader, frozen=True):
         marks: list[int] = []
         names: dict[int, str] = {}
         begun = before.begun
-        blank = beside.blank + file.first_line
-        places = beside.numbers + file.first_line
-        behind = np.searchsorted(lines, places)  # the token behind each comment
-        sentence = np.searchsorted(begins, behind)
-        blocks = np.searchsorted(blank, places)
-        inside = (behind > 0) & (np.searchsorted(blank, lines[behind - 1]) == blocks)
-        columns = (places, blocks, sentence, inside)
+        blank = comments.blank + file.first_line
+        comment_lines = comments.numbers + file.first_line
+        next_token = np.searchsorted(lines, comment_lines)  # the token after each comment
+        sentence = np.searchsorted(begins, next_token)
+        blocks = np.searchsorted(blank, comment_lines)
+        inside = (next_token > 0) & (np.searchsorted(blank, lines[next_token - 1]) == blocks)
+        columns = (comment_lines, blocks, sentence, inside)
         for text, line, block, begun_at, is_inside in zip(
-            beside.texts, *(column.tolist() for column in columns), strict=True
+            comments.texts, *(column.tolist() for column in columns), strict=True
         ):
             if b"sent_id" not in text and b"newdoc" not in text:
                 continue
@@ -437,7 +437,7 @@ class ConlluReader(TaggedReader, frozen=True):
             if key.strip() == "sent_id":
                 names[block] = value.strip()
             elif key.split()[:1] == ["newdoc"]:
-                if is_inside:  # it ends a sentence
+                if is_inside:  # a mark in the middle of a block ends a sentence
                     return None
                 begun += 1
                 marks.append(line)
@@ -447,7 +447,7 @@ class ConlluReader(TaggedReader, frozen=True):
         last = lines[np.append(begins[1:], len(lines)) - 1]
         return TaggedRows(
             tokens=codes(rows.columns[1][chosen]),
-            tags=_coded(tags.strings, rows.columns[2][chosen], self._tag, known.tags),
+            tags=_coded(tags.strings, rows.columns[2][chosen], self._tag, interners.tags),
             lines=lines,
             begins=begins,
             ends=ints(closing[np.searchsorted(closing[:-1], last)]),
@@ -457,7 +457,7 @@ class ConlluReader(TaggedReader, frozen=True):
             after=Before(events[-1][1] if events else before.document, begun),
         )
 
-    def _rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         marks: list[int] = []
@@ -497,7 +497,7 @@ class ConlluReader(TaggedReader, frozen=True):
                 if fields[0].isdigit() or "ID" not in self.columns:
                     rows.append((fields[self.form], self._tag(fields[self.column]), number))
         close(file.first_line + file.data.count(b"\n"))
-        return TaggedRows.of(sentences, ends, known, marks, Before(document, begun))
+        return TaggedRows.of(sentences, ends, interners, marks, Before(document, begun))
 
     def _tag(self, field: str) -> str:
         value = _keys(field).get(self.key, "O") if self.key else field
@@ -505,7 +505,7 @@ class ConlluReader(TaggedReader, frozen=True):
 
 
 def conllu_reader(file: File, options: Options) -> ConlluReader:
-    """The reader for the columns of a file, and for the first place that holds tags in it."""
+    """The reader for a file's columns and for the first column or key of MISC that holds tags."""
     columns = _columns(file.first_lines(5))
     form = columns.index("FORM") if "FORM" in columns else 1
     if form >= len(columns):
@@ -526,7 +526,7 @@ def _columns(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _where(file: File, columns: Sequence[str], options: Options) -> tuple[int, str | None]:
-    """The column that holds the tags, and the key of MISC that does."""
+    """The column that holds the tags and, if it is MISC, their key."""
     wanted = options.tag_column
     if isinstance(wanted, int):
         return numbered_column(wanted, len(columns), file.path), None
@@ -547,7 +547,7 @@ def _where(file: File, columns: Sequence[str], options: Options) -> tuple[int, s
 
 
 def _occurs(key: str, file: File, column: int, width: int) -> bool:
-    """Whether a line of so many columns has the key in one of them."""
+    """Whether the key occurs in a column of any line with `width` columns."""
     wanted = key.encode("utf-8")
     for chunk in file.line_chunks():
         for line in chunk.split(b"\n") if wanted in chunk else ():
@@ -563,7 +563,7 @@ def _keys(misc: str) -> dict[str, str]:
 
 
 def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
-    """CoNLL-U with `NER=` in MISC and nothing in the other columns."""
+    """The bytes of a CoNLL-U file with `NER=` in MISC and no other annotation."""
     annotation = tokens_for(annotation, "conllu", tokens="\t\n\r", labels="\t\n\r|", empty=False)
     out: list[str] = []
     document: str | None = None
@@ -579,7 +579,7 @@ def write_conllu(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise_conllu(file: File) -> str | None:
-    """The suffix, `# global.columns`, or lines of ten columns of which the first counts from 1."""
+    """Recognise the suffix, `# global.columns`, or ten columns of which the first counts from 1."""
     if file.suffix in (".conllu", ".conllup"):
         return f"the suffix {file.suffix}"
     lines = file.head.split(b"\n")
