@@ -1,4 +1,4 @@
-"""Inter-annotator agreement on labeled spans: measures, majority, and what is left to decide."""
+"""Inter-annotator agreement on labeled spans: measures, the majority, and disagreements to resolve."""
 
 from __future__ import annotations
 
@@ -76,29 +76,28 @@ def agree(
 ) -> Agreement:
     """Measure how well annotators agree.
 
-    Only documents that annotators share count: a pair is compared over those that both have, Fleiss' κ and
-    the concatenation for α_u use those that all have.
+    Only shared documents count: a pair of annotators is compared on the documents that both have; Fleiss' κ
+    and the concatenation for α_u use those that all have.
 
     Args:
-        source: a file, or an annotation that was read, for each annotator's name; a list of files, each
-            called by its stem or given as "name=file"; one file that holds several annotators; or a Spark
-            frame, as `evaluate` takes it.
-        annotators: the same by name; beside a frame, the column of tags or spans of each annotator.
-        systems: predictions to be scored against the same majorities as the annotators.
-        votes: how many annotators accept a mention; by default more than half.
-        tokens: what token measures compare: "label" or, for tags in IOB2, "iob2"; beside a frame, its column
+        source: a mapping from annotators to files, or to annotations already read; a list of files, each
+            named by its stem or as "name=file"; one file with several annotators; or a Spark frame, as in
+            `evaluate`.
+        annotators: the same as a keyword; with a frame, each annotator's column of tags or spans.
+        systems: predictions to score against the same majorities as the annotators.
+        votes: the number of annotators needed to accept a mention; by default, more than half.
+        tokens: what token measures compare: "label" or, for tags in IOB2, "iob2"; with a frame, its column
             of tokens.
-        units: what token measures compare, where `tokens` names a column.
-        gamma: also compute γ, which needs the extra `agreement` and takes time.
-        majority: where to write the mentions that most annotators marked; ties stay out.
+        units: what token measures compare, if `tokens` names a column.
+        gamma: also compute γ, which needs the extra `agreement` and is slow.
+        majority: where to write the mentions that most annotators marked, leaving out ties.
         worksheet: where to write the mentions on which annotators differ, as CSV for adjudication.
-        decisions: such a worksheet, filled in; its decisions overrule the votes in `majority`.
-        examples: the maximum number of sentences with disagreement in the document.
+        decisions: such a worksheet, filled in; its decisions override the votes in `majority`.
+        examples: the maximum number of sentences with disagreement to include in the document.
         redact: leave out all text.
-        engine: where blocks of documents are counted, in place of this process: a Spark session, or any
-            `Engine`. Spark reads files itself where each annotator has paths of their own.
-        reading: how to read the files, as `spanwise.read` takes it; beside a frame, also the columns
-            `document` and `sentence`.
+        engine: where blocks of documents are counted instead of in this process: a Spark session, or any
+            `Engine`. Spark reads the files itself if each annotator has their own paths.
+        reading: keywords of `spanwise.read`; with a frame, also the columns `document` and `sentence`.
 
     Raises:
         ChoiceError: there are fewer than two annotators.
@@ -113,16 +112,16 @@ def agree(
         0.4
     """
     compared = _compared(source, tokens, units)
-    where = engine_of(engine)
-    ground, inputs, where = (
-        _framed(source, annotators, systems, {**reading, "tokens": tokens}, where, whole=gamma)
+    runner = engine_of(engine)
+    ground, inputs, runner = (
+        _framed(source, annotators, systems, {**reading, "tokens": tokens}, runner, whole=gamma)
         if of_spark(source)
-        else _opened(_given(source, annotators), systems, reading, where, whole=gamma)
+        else _opened(_given(source, annotators), systems, reading, runner, whole=gamma)
     )
     try:
         presence = ground.presence.redacted() if redact else ground.presence
         check_votes(votes, len(presence.annotators))
-        asked = AgreementAsked(
+        request = AgreementAsked(
             source=ground,
             votes=votes,
             tokens=compared,
@@ -135,12 +134,12 @@ def agree(
             decisions=() if decisions is None else read_decisions(decisions, ground.sentences),
             text=not isinstance(ground, HeldGround),
         )
-        sums = _counted(asked, where)
+        sums = _counted(request, runner)
     finally:
-        if isinstance(where, FrameEngine):
-            where.packed.free()
+        if isinstance(runner, FrameEngine):
+            runner.packed.free()
     if majority is not None:
-        write(_majority(ground, sums, asked), majority)
+        write(_majority(ground, sums, request), majority)
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
     pair_scores = pairs(presence, sums.labels, sums.pairs)
@@ -157,7 +156,7 @@ def agree(
         mean=means(pair_scores, document_means(presence, sums.pairs)),
         disagreement=pooled(sums.pairs.outcomes),
         tokens=token_agreement(presence, sums.labels, sums.tokens, compared),
-        alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=asked.source.cut_document),
+        alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=request.source.cut_document),
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
         ceiling=top,
         ranking=_ranking(presence, sums, pair_scores, top.annotators),
@@ -171,17 +170,17 @@ def agree(
 
 
 def _compared(source: Any, tokens: str | None, units: str | None) -> TokenUnits:
-    """What token measures compare; beside a frame, `tokens` names a column."""
-    name, asked = ("units", units) if units is not None or of_spark(source) else ("tokens", tokens)
-    if asked is None or asked == "label":
+    """What token measures compare: `units` if given or for a frame, otherwise `tokens`."""
+    name, value = ("units", units) if units is not None or of_spark(source) else ("tokens", tokens)
+    if value is None or value == "label":
         return "label"
-    if asked == "iob2":
+    if value == "iob2":
         return "iob2"
-    raise ChoiceError(f"{name} is {asked!r}, but must be 'label' or 'iob2'.")
+    raise ChoiceError(f"{name} is {value!r}, but must be 'label' or 'iob2'.")
 
 
 def _given(source: Any, annotators: Any) -> Any:
-    """What annotators gave, first or by name."""
+    """The annotators' sources, given as the first argument or by keyword."""
     if source is not None and annotators is not None:
         raise ChoiceError(
             "annotators names columns of a Spark frame, but the first argument is not a frame.\n"
@@ -189,61 +188,61 @@ def _given(source: Any, annotators: Any) -> Any:
         )
     if source is None and annotators is None:
         raise ChoiceError("agreement needs at least two annotators.\nGive a file for each of them.")
-    given = annotators if source is None else source
-    named = given.items() if isinstance(given, Mapping) else ()
-    for name, own in named:
-        if of_spark(own):
+    sources = annotators if source is None else source
+    named = sources.items() if isinstance(sources, Mapping) else ()
+    for name, annotator_source in named:
+        if of_spark(annotator_source):
             raise ChoiceError(
                 f"the annotator {name!r} is a Spark frame, but frames follow one that holds tokens.\n"
                 'Write agree(frame, annotators={"first": "tags", "second": other}, sentence="id").'
             )
-    return given
+    return sources
 
 
 def _framed(
     frame: Any, annotators: Any, systems: Any, named: Mapping[str, Any], engine: Engine | None, *, whole: bool
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
-    """The same as `_opened`, of a frame."""
-    ground, readings, where = frame_ground(frame, annotators, systems, named, engine, whole=whole)
+    """Like `_opened`, but for a Spark frame."""
+    ground, readings, runner = frame_ground(frame, annotators, systems, named, engine, whole=whole)
     names = [*ground.presence.annotators, *ground.presence.systems]
-    return ground, _inputs(ground.presence, dict(zip(names, readings, strict=True))), where
+    return ground, _inputs(ground.presence, dict(zip(names, readings, strict=True))), runner
 
 
 def _opened(
     annotators: Any, systems: Any, reading: Mapping[str, Any], engine: Engine | None, *, whole: bool
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
-    """The ground, the `inputs` of the document, and the engine that counts its blocks.
+    """Return the ground, the `inputs` of the document, and the engine that counts its blocks.
 
-    Documents are in one block each where they are asked for as a `whole`, even the only one.
+    With `whole`, no document is split between blocks, even if there is only one.
     """
     if isinstance(engine, SparkEngine):
-        there = lake_ground(engine, annotators, systems, reading, whole=whole)
-        if there is not None:
-            lake, readings, where = there
+        opened_lake = lake_ground(engine, annotators, systems, reading, whole=whole)
+        if opened_lake is not None:
+            lake, readings, runner = opened_lake
             names = [*lake.presence.annotators, *lake.presence.systems]
-            return lake, _inputs(lake.presence, dict(zip(names, readings, strict=True))), where
+            return lake, _inputs(lake.presence, dict(zip(names, readings, strict=True))), runner
     parties = annotations_of(annotators, reading)
     others = annotations_of(systems, reading, "system")
     ground = shared(parties, others)
     if whole:
         ground = ground.whole()
-    told = {name: one.reading for name, one in (*parties.items(), *others.items())}
-    return ground, _inputs(ground.presence, told), engine or InProcess()
+    own_readings = {name: party.reading for name, party in (*parties.items(), *others.items())}
+    return ground, _inputs(ground.presence, own_readings), engine or InProcess()
 
 
-def _counted(asked: AgreementAsked, engine: Engine) -> AgreementSums:
-    """The sums over all blocks."""
-    total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=asked))
-    for sums in engine.map(block_sums, asked.source.references(), asked):
+def _counted(request: AgreementAsked, engine: Engine) -> AgreementSums:
+    """Count all blocks and add up their sums."""
+    total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=request))
+    for sums in engine.map(block_sums, request.source.references(), request):
         total.add(sums)
     return total.total()
 
 
-def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) -> Annotation:
-    """The mentions that most annotators marked, on the documents that two or more have."""
+def _majority(source: GroundSource, sums: AgreementSums, request: AgreementAsked) -> Annotation:
+    """The mentions accepted by majority or decision, in the documents that two or more annotators have."""
     parts = sums.majority
     begins = offsets([part.sentences for part in parts])
-    added = {decision.row[3] for decision in asked.decisions if decision.accepted}
+    added = {decision.row[3] for decision in request.decisions if decision.accepted}
     names = tuple(sorted({*sums.labels, *added}))
     mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
     reading = Reading(path="<majority>")
@@ -255,14 +254,14 @@ def _majority(source: GroundSource, sums: AgreementSums, asked: AgreementAsked) 
         Annotation(part.corpus, part.mentions) for part in parts if part.corpus is not None and part.sentences
     ]
     corpus = joined_files(texts).corpus if texts else Corpus.of([])
-    called = [text.corpus.document_ids for text in texts]
-    if called and all(own is not None for own in called):
-        corpus = replace(corpus, document_ids=tuple(name for own in called for name in own or ()))
+    names_by_text = [text.corpus.document_ids for text in texts]
+    if names_by_text and all(ids is not None for ids in names_by_text):
+        corpus = replace(corpus, document_ids=tuple(name for ids in names_by_text for name in ids or ()))
     return Annotation(corpus, mentions, reading)
 
 
 def _unit(presence: Presence) -> str:
-    """What intervals rest on: documents where the data mark at least two, else sentences."""
+    """The unit of intervals: documents if the data mark at least two, otherwise sentences."""
     return "document" if presence.marked and len(presence.documents) > 1 else "sentence"
 
 
@@ -298,7 +297,7 @@ def _ranking(
     pair_scores: Sequence[AgreementPair],
     others: Mapping[str, float | None],
 ) -> tuple[RankedAnnotator, ...]:
-    """The annotators, those nearest to the majority of the others first."""
+    """The annotators, sorted by their agreement with the majority of the others, highest first."""
     rows = []
     somewhere = presence.present.any(axis=0)
     for number, name in enumerate(presence.annotators):
@@ -338,11 +337,11 @@ def _notes(presence: Presence) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# ---- what one block of documents adds to all measures, and the sums of several blocks ----
+# ---- sums over blocks of documents, from which all measures are computed ----
 
 
 class AgreementAsked(Struct, frozen=True, eq=False):
-    """What `block_sums` needs beside a block; it can be pickled."""
+    """What `block_sums` needs in addition to a block; it can be pickled."""
 
     source: GroundSource
     votes: int | None
@@ -354,7 +353,7 @@ class AgreementAsked(Struct, frozen=True, eq=False):
     worksheet: bool
     majority: bool
     decisions: Sequence[Decision]
-    text: bool  # whether the text of the majority comes back with it
+    text: bool  # whether to return the text along with the majority
 
 
 class Example(Struct, frozen=True, eq=False):
@@ -366,7 +365,7 @@ class Example(Struct, frozen=True, eq=False):
 
 
 class AgreementSums(Struct, frozen=True, eq=False):
-    """What blocks add up to."""
+    """The sums over one or more blocks."""
 
     labels: tuple[str, ...]
     mentions: Ints  # of each annotator
@@ -375,26 +374,26 @@ class AgreementSums(Struct, frozen=True, eq=False):
     tokens: TokenSums
     units: UnitSums
     gamma: Mapping[int, float | None]
-    examples: tuple[Example, ...]  # the most disputed sentences, first those with most
+    examples: tuple[Example, ...]  # the most disputed sentences, in decreasing order
     rows: OpenRows
     majority: tuple[AcceptedMentions, ...]
 
     def relabeled(self, labels: tuple[str, ...], units: TokenUnits) -> AgreementSums:
-        """The same with codes from a list of labels that holds all of theirs."""
+        """The sums with label codes from `labels`, which must include all of their labels."""
         if labels == self.labels:
             return self
-        place = ints([labels.index(label) for label in self.labels])
+        new_code = ints([labels.index(label) for label in self.labels])
         return replace(
             self,
             labels=labels,
-            pairs=self.pairs.relabeled(place, len(labels)),
-            tokens=self.tokens.relabeled(place, units),
-            units=self.units.relabeled(place, len(labels)),
+            pairs=self.pairs.relabeled(new_code, len(labels)),
+            tokens=self.tokens.relabeled(new_code, units),
+            units=self.units.relabeled(new_code, len(labels)),
         )
 
 
 def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> AgreementSums:
-    """The sums of consecutive blocks."""
+    """Add up the sums of consecutive blocks."""
     labels = tuple(sorted({label for part in parts for label in part.labels}))
     parts = [part.relabeled(labels, asked.tokens) for part in parts]
     examples = [example for part in parts for example in part.examples]
@@ -406,14 +405,14 @@ def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> Agreem
         tokens=TokenSums.joined([part.tokens for part in parts]),
         units=UnitSums.joined([part.units for part in parts]),
         gamma={number: value for part in parts for number, value in part.gamma.items()},
-        examples=tuple(sorted(examples, key=lambda one: -one.disputed)[: asked.examples]),
+        examples=tuple(sorted(examples, key=lambda item: -item.disputed)[: asked.examples]),
         rows=OpenRows.joined([part.rows for part in parts]),
-        majority=tuple(one for part in parts for one in part.majority),
+        majority=tuple(item for part in parts for item in part.majority),
     )
 
 
 def block_sums(reference: Any, asked: AgreementAsked) -> AgreementSums:
-    """Count one block."""
+    """Compute the sums of one block."""
     ground = asked.source.open(reference)
     votes = count_votes(ground, asked.votes)
     decided = decided_here(ground, asked.decisions)
@@ -432,7 +431,7 @@ def block_sums(reference: Any, asked: AgreementAsked) -> AgreementSums:
 
 
 def _examples(ground: Shared, votes: Votes, most: int) -> tuple[Example, ...]:
-    """The sentences with the most mentions that not all of their annotators marked."""
+    """The sentences with the most mentions that some but not all of their annotators marked."""
     distinct, corpus = ground.distinct, ground.corpus
     if corpus.without_text:
         return ()

@@ -1,4 +1,4 @@
-"""Annotators whose tags or spans are columns of a Spark frame: everybody has all rows."""
+"""Annotators whose tags or spans are columns of a Spark frame; every annotator has all rows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from spanwise.evaluation._dataset import framed
 from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
 from spanwise.settings import unless_given
 
-ONLY = "the only document"  # a column of ours, which keeps all rows in one block
+ONLY = "the only document"  # name of an added column that keeps all rows in one block
 
 
 class FrameGround(Struct, frozen=True, eq=False):
     """A `GroundSource` whose documents are rows of a frame, in blocks of whole documents.
 
-    Without a column of documents all rows are one document, which is in several blocks.
+    Without a column of documents, all rows form a single document, which may span several blocks.
     """
 
     blocks: FrameBlocks
@@ -42,15 +42,15 @@ class FrameGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document is in several blocks."""
+        """Whether the only document is split between several blocks."""
         return self.stretched and self.blocks.blocks > 1
 
     def references(self) -> Iterator[FramePiece]:
-        """The numbers of the blocks."""
+        """References to all blocks, by number."""
         return map(FramePiece, range(self.blocks.blocks))
 
     def open(self, reference: FramePiece) -> Shared:
-        """The rows of a block."""
+        """Open a block."""
         block, at = self.blocks.open(reference), reference.number
         corpus = block.gold.corpus
         document, numbers = corpus.document_of_sentence, ints(np.arange(*self.documents[at : at + 2]))
@@ -66,7 +66,7 @@ class FrameGround(Struct, frozen=True, eq=False):
 
 
 class ColumnsLook(Struct, frozen=True, eq=False):
-    """What a block tells of its documents and of how its columns were read."""
+    """Facts about the documents of a block, and about how its columns were read."""
 
     names: tuple[str, ...]  # of documents
     tokens: int
@@ -83,15 +83,15 @@ def frame_ground(
     *,
     whole: bool,
 ) -> tuple[FrameGround, Sequence[Reading], FrameEngine]:
-    """A frame in blocks held by the executors, and how every column was read.
+    """Divide a frame into blocks held by the executors; also return how each column was read, and the engine.
 
     Args:
-        frame: a row for each sentence.
-        annotators: the column of each.
-        systems: the column of each.
-        named: the columns of tokens, documents and sentences, and keywords of reading.
-        engine: that of Spark, where one was given.
-        whole: whether the only document must be in one block.
+        frame: one row per sentence.
+        annotators: the column of each annotator.
+        systems: the column of each system.
+        named: the columns of tokens, documents and sentences, and keywords of `spanwise.read`.
+        engine: the engine given by the caller, if any.
+        whole: whether a single document must stay in one block.
     """
     first, columns = _columns(annotators, systems)
     check_parties(first, [], [])
@@ -105,11 +105,11 @@ def frame_ground(
         frame, named_columns = _one_document(frame, named_columns)
     partitions = engine.partitions if isinstance(engine, SparkEngine) else None
     choices = Choices.plain(attributes="none", reading=reading)
-    blocks, where = opened_frame(frame, named_columns, choices, name="frame", partitions=partitions)
+    blocks, runner = opened_frame(frame, named_columns, choices, name="frame", partitions=partitions)
     try:
-        looks = list(where.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
+        looks = list(runner.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
     except BaseException:
-        where.packed.free()
+        runner.packed.free()
         raise
     shown = [f"{PATH} {column}" for column in (named_columns.gold, *named_columns.systems.values())]
     names = ("1",) if stretched else tuple(name for look in looks for name in look.names)
@@ -128,36 +128,38 @@ def frame_ground(
     )  # fmt: skip
     repairs = np.sum([look.repairs for look in looks], axis=0).tolist()
     readings = [
-        _reading(blocks, layer, path, own)
-        for layer, path, own in zip(["", *named_columns.systems], shown, repairs, strict=True)
+        _reading(blocks, layer, path, own_repairs)
+        for layer, path, own_repairs in zip(["", *named_columns.systems], shown, repairs, strict=True)
     ]
-    return ground, readings, where
+    return ground, readings, runner
 
 
 def _columns(annotators: Any, systems: Any) -> tuple[list[str], dict[str, Any]]:
-    """The names of the annotators, and the column of each of them and of each system."""
-    given = {} if systems is None else systems
-    if not isinstance(annotators, Mapping) or not isinstance(given, Mapping) or not annotators:
+    """The names of the annotators, and the columns of all annotators and systems."""
+    predicted = {} if systems is None else systems
+    if not isinstance(annotators, Mapping) or not isinstance(predicted, Mapping) or not annotators:
         raise ChoiceError(
             "a Spark frame needs the column of every annotator.\n"
             'Write agree(frame, annotators={"first": "tags_1", "second": "tags_2"}, tokens="tokens").'
         )
-    first, own = next(iter(annotators.items()))
-    if not isinstance(own, str):
+    first, column = next(iter(annotators.items()))
+    if not isinstance(column, str):
         raise ChoiceError(
             f"the first annotator, {first!r}, is not a column of the frame.\n"
             "Name the column; others may be frames of their own, with a column of the same name."
         )
-    both = [name for name in given if name in annotators]
-    if both:
+    duplicates = [name for name in predicted if name in annotators]
+    if duplicates:
         raise ChoiceError(
-            f"an annotator and a system are both called {both[0]!r}.\nGive one of them another name."
+            f"an annotator and a system are both called {duplicates[0]!r}.\nGive one of them another name."
         )
-    return list(map(str, annotators)), {str(name): own for name, own in {**annotators, **given}.items()}
+    return list(map(str, annotators)), {
+        str(name): column for name, column in {**annotators, **predicted}.items()
+    }
 
 
 def _one_document(frame: Any, columns: FrameColumns) -> tuple[Any, FrameColumns]:
-    """The same rows as one document."""
+    """Mark all rows as one document."""
     from pyspark.sql import functions
 
     return frame.withColumn(ONLY, functions.lit("1")), replace(columns, document=ONLY)
@@ -170,18 +172,21 @@ def _look(reference: FramePiece, blocks: FrameBlocks) -> ColumnsLook:
         names=tuple(map(str, corpus.document_ids or ())),
         tokens=int(corpus.sentences[-1]),
         unit=corpus.unit,
-        repairs=(block.gold.reading.repairs, *(one.reading.repairs for one in block.predicted.values())),
+        repairs=(
+            block.gold.reading.repairs,
+            *(annotation.reading.repairs for annotation in block.predicted.values()),
+        ),
     )
 
 
 def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Reading:
     """How a column was read."""
-    known = blocks.recognised.get(layer)
+    recognised = blocks.recognised.get(layer)
     return Reading(
         path=path,
         sha256=f"{blocks.sums.digest:064x}",
         format="arrow",
-        scheme=None if known is None else known.scheme,
+        scheme=None if recognised is None else recognised.scheme,
         repair=blocks.reading.get("repair", unless_given("repair")),
         repairs=repairs,
     )

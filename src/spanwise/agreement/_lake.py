@@ -1,4 +1,4 @@
-"""Annotators' files that Spark reads: executors find documents, and bring those together that are one."""
+"""Annotators' files that Spark reads: executors index the documents and bring matching ones together."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ from spanwise.settings import unless_given
 if TYPE_CHECKING:
     from pyspark import RDD
 
-BLOCK_SENTENCES = 10_000  # of a block, unless a document is longer
-PRIME = (1 << 61) - 1  # texts are compared by polynomials of their sentences, which parts add up to
+BLOCK_SENTENCES = 10_000  # target size of a block; a longer document is a block of its own
+PRIME = (1 << 61) - 1  # modulus of the polynomial hash of a text, which can be computed part by part
 
 
 class FileIndex(Struct, frozen=True, eq=False):
-    """The documents of one file, or its sentences: what they are known by, and how long they are."""
+    """An index of the documents, or the sentences, of one file: their keys and lengths."""
 
     path: str
     unit: Unit
     without_text: bool
-    marked: bool  # whether it marks documents
+    marked: bool  # whether the file marks documents
     names: Sequence[str] | None  # of documents
-    ids: Sequence[str] | None  # of sentences, where they are asked for
+    ids: Sequence[str] | None  # of sentences, if requested
     has_ids: bool
-    sizes: Ints  # sentences of each document
-    lengths: Ints  # tokens or characters of each
-    texts: Sequence[int]  # the polynomial of the sentences of each
+    sizes: Ints  # number of sentences of each document
+    lengths: Ints  # number of tokens or characters of each
+    texts: Sequence[int]  # polynomial hash of the text of each
     sentences: int
     repairs: int
 
@@ -74,10 +74,10 @@ class FileIndex(Struct, frozen=True, eq=False):
 def lake_ground(
     engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords, *, whole: bool
 ) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
-    """Documents in blocks held by the executors, and how every source was read.
+    """Gather the documents in blocks held by the executors; also return how each source was read.
 
-    The only document is not cut where it is asked for as a `whole`.
-    None where some annotations are not paths of their own: then this machine reads them.
+    With `whole`, a single document is not split. Returns None if some annotators do not have their own
+    paths; then this machine reads the files.
     """
     sides = [_paths(annotators, "annotator"), _paths(systems, "system")]
     if sides[0] is None or sides[1] is None or len(sides[0]) < 2:
@@ -95,46 +95,46 @@ def lake_ground(
         _documents(files, lake, kind, borders) for files, (lake, _) in zip(indexed, lakes, strict=True)
     ]
     marked = kind in ("names", "contents") or (kind == "ids" and units[0] == "character")
-    where = placed(
+    placement = placed(
         list(sides[0]), list(sides[1]), [own.keys for own in documents], [own.names for own in documents],
         marked=marked, unit=units[0],
     )  # fmt: skip
     ground = _cut_ground(
-        where, documents, borders, given=lakes[0][0].given, stretched=kind == "whole", whole=whole
+        placement, documents, borders, given=lakes[0][0].given, stretched=kind == "whole", whole=whole
     )
     routes = [
         Routes(offsets(own.sizes), numbers, own.begins)
-        for own, numbers in zip(documents, where.documents, strict=True)
+        for own, numbers in zip(documents, placement.documents, strict=True)
     ]
     readings = [_reading(lake, files) for files, (lake, _) in zip(indexed, lakes, strict=True)]
     return ground, readings, _gathered(engine, ground, lakes, routes)
 
 
 def _paths(given: Any, what: str) -> dict[str, str] | None:
-    """A path for every name; None where anything else was given."""
+    """The path of every name; None if anything but separate paths was given."""
     if given is None:
         return {}
     sources = given if isinstance(given, Mapping) else None
     if sources is None:
         listed = [given] if is_source(given) else list(given)
-        if not all(isinstance(one, str | os.PathLike) for one in listed):
+        if not all(isinstance(source, str | os.PathLike) for source in listed):
             return None
         sources = named_annotators(listed, what)
     if not all(isinstance(source, str | os.PathLike) for source in sources.values()):
         return None
     paths = {str(name): os.fspath(path) for name, path in sources.items()}
-    apart = any(WHO in path or _of_several(path) for path in paths.values())
-    return None if apart else paths
+    combined = any(WHO in path or _of_several(path) for path in paths.values())
+    return None if combined else paths
 
 
 def _of_several(path: str) -> bool:
-    """Whether a path is a folder of brat's files, or of folders, which Spark does not tell apart."""
+    """Whether a path is a folder of brat files or of folders, which Spark cannot tell apart."""
     folder = Path(path)
-    return folder.is_dir() and any(one.is_dir() or one.suffix == ".ann" for one in folder.iterdir())
+    return folder.is_dir() and any(entry.is_dir() or entry.suffix == ".ann" for entry in folder.iterdir())
 
 
 def _indexed(engine: SparkEngine, lake: Lake, contents: RDD, *, by_sentence: bool) -> list[FileIndex]:
-    """What executors say of the documents of every file."""
+    """Have the executors index the documents of every file."""
     context = engine.session.sparkContext
     sent = context.broadcast(Sent.of((lake, by_sentence)))
     answers_by_file = answers(context, contents.mapPartitions(partial(_each, sent)).collect)
@@ -151,8 +151,8 @@ def _each(sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
 def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
     path, data = content
     lake, by_sentence = shared
-    one = lake.read(path, data)
-    corpus = one.corpus
+    annotation = lake.read(path, data)
+    corpus = annotation.corpus
     hashes = sentence_hashes(corpus)
     starts = offsets(np.ones(len(corpus), dtype=np.int64)) if by_sentence else document_starts(corpus)
     lengths = ints([len(text) for text in corpus.texts]) if corpus.texts is not None else corpus.lengths
@@ -171,7 +171,7 @@ def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
             for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         ],
         sentences=len(corpus),
-        repairs=one.reading.repairs,
+        repairs=annotation.reading.repairs,
     )
 
 
@@ -179,7 +179,7 @@ _BASE = 0x5DEECE66D_1 % PRIME
 
 
 def _polynomial(hashes: Words) -> int:
-    """The text of some sentences as a number."""
+    """The polynomial hash of the text of some sentences."""
     text = 0
     for high, low in hashes.tolist():
         text = (text * _BASE + (high << 64 | low)) % PRIME
@@ -187,12 +187,12 @@ def _polynomial(hashes: Words) -> int:
 
 
 def _behind(text: int, more: int, sentences: int) -> int:
-    """The text of sentences followed by this many others."""
+    """The hash of a text followed by another of this many sentences with the hash `more`."""
     return (text * pow(_BASE, sentences, PRIME) + more) % PRIME
 
 
 def sentence_hashes(corpus: Corpus) -> Words:
-    """The content of each sentence as 128 bits, in two columns."""
+    """A 128-bit hash of the content of each sentence, in two columns."""
     if corpus.texts is not None:
         return word_hashes(corpus.texts)
     words = word_hashes(corpus.vocabulary)
@@ -200,37 +200,36 @@ def sentence_hashes(corpus: Corpus) -> Words:
 
 
 def document_starts(corpus: Corpus) -> Ints:
-    """The first sentence of each document, and the end; all sentences are one where nothing marks them."""
+    """The first sentence of each document, and the end; one document if none are marked."""
     return ints([0, len(corpus)]) if corpus.documents is None else corpus.documents
 
 
 def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
-    """What documents are matched by: their names, their contents, the ids of sentences, or sentences
-    themselves.
+    """How to match documents: by "names", "contents", sentence "ids", or the text of "sentences".
 
-    "whole": nothing marks documents, and all hold the same sentences.
+    The result is "whole" if no documents are marked and all files hold the same sentences.
     """
-    every = [file for files in indexed for file in files]
-    if all(file.names and all(file.names) for file in every):
+    all_files = [file for files in indexed for file in files]
+    if all(file.names and all(file.names) for file in all_files):
         return "names"
     if all(any(file.marked for file in files) for files in indexed):
         return "contents"
-    ids = all(file.has_ids for file in every)
-    if ids and all(file.unit == "character" for file in every):
+    ids = all(file.has_ids for file in all_files)
+    if ids and all(file.unit == "character" for file in all_files):
         return "ids"
     if len({_text(files) for files in indexed}) == 1:
         return "whole"
-    if all(file.without_text for file in every):
-        wrong = InputError(
+    if all(file.without_text for file in all_files):
+        error = InputError(
             f"{indexed[-1][0].path}: the files hold no text and have different numbers of sentences.\n"
             "Give files with text, or with the same sentences."
         )
-        raise wrong
+        raise error
     return "ids" if ids else "sentences"
 
 
 def _text(files: Sequence[FileIndex]) -> tuple[int, int]:
-    """The number of sentences of all files, and the polynomial of their text."""
+    """The number of sentences of all files, and the polynomial hash of their text."""
     sentences = text = 0
     for file in files:
         for size, own in zip(file.sizes.tolist(), file.texts, strict=True):
@@ -240,28 +239,30 @@ def _text(files: Sequence[FileIndex]) -> tuple[int, int]:
 
 
 class PartyDocuments(Struct, frozen=True, eq=False):
-    """The documents of one party over all its files."""
+    """The documents of one party (an annotator or a system) over all its files."""
 
     keys: list[Key]
     names: list[str]
     sizes: Ints
     lengths: Ints
     begins: Mapping[str, int]  # by file: the number of its first sentence
-    called: Sequence[str] | None = None  # what the data call them
+    called: Sequence[str] | None = None  # their names in the data
 
 
 def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Sequence[int]) -> PartyDocuments:
-    """The documents of a party, or stretches of sentences that end at `borders` at the latest.
+    """The documents of a party or, for "whole", stretches of sentences that do not cross `borders`.
 
-    Rows of one Parquet file go on with the document of the rows before.
+    A document may continue across consecutive groups of rows of one Parquet file.
     """
     begins = [0, *accumulate(file.sentences for file in files)]
-    known = dict(zip([file.path for file in files], begins, strict=False))
+    first_sentence = dict(zip([file.path for file in files], begins, strict=False))
     if kind == "whole":
         edges = [edge for begin, end in pairwise(borders) for edge in range(begin, end, BLOCK_SENTENCES)]
         size = np.diff([*edges, borders[-1]])
         keys: list[Key] = [("whole", number) for number in range(len(edges))]
-        return PartyDocuments(keys, ["1"] * len(edges), ints(size), ints(np.zeros(len(edges))), known)
+        return PartyDocuments(
+            keys, ["1"] * len(edges), ints(size), ints(np.zeros(len(edges))), first_sentence
+        )
     goes_on: set[str] = set()
     if kind in ("names", "contents"):
         goes_on = {file.path for before, file in pairwise(lake.files) if file.goes_on(before)}
@@ -279,13 +280,13 @@ def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Seque
     sizes, lengths = (ints([own[column] for own in total]) for column in (0, 1))
     called = names if kind in ("names", "contents") and len(names) == len(total) else None
     if kind == "names":
-        return PartyDocuments(counted_keys(names), names, sizes, lengths, known, called)
+        return PartyDocuments(counted_keys(names), names, sizes, lengths, first_sentence, called)
     if kind == "ids":
         ids = [name for file in files for name in file.ids or ()]
-        return PartyDocuments(counted_keys(ids), ids, sizes, lengths, known)
+        return PartyDocuments(counted_keys(ids), ids, sizes, lengths, first_sentence)
     numbers = [str(number) for number in range(1, len(total) + 1)]
     contents = counted_keys([(size, text) for size, _, text in total])
-    return PartyDocuments(contents, numbers, sizes, lengths, known, called)
+    return PartyDocuments(contents, numbers, sizes, lengths, first_sentence, called)
 
 
 def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
@@ -303,29 +304,29 @@ def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
 
 
 class Routes(Struct, frozen=True, eq=False):
-    """Where the documents of one party go."""
+    """The destinations of the documents of one party."""
 
     starts: Ints  # the first sentence of each, and the end
-    numbers: Ints  # among all documents, -1 for nowhere
+    numbers: Ints  # index among all documents, -1 if not needed
     begins: Mapping[str, int]  # by file: the number of its first sentence
 
 
 class LakeGround(Struct, frozen=True, eq=False):
     """A `GroundSource` whose documents are held by the executors.
 
-    Where nothing marks documents and all hold the same sentences, stretches of sentences are brought together
-    as documents are, and belong to the only one.
+    If no documents are marked and all parties hold the same sentences, stretches of sentences take the role
+    of documents; all of them belong to the only document. Both are called pieces below.
     """
 
     given: str  # the path of the first party
     presence: Presence
-    stretched: bool  # whether what is brought together are stretches of the only document
-    present: Bools  # parties × what is brought together
-    first: Ints  # the first sentence of each of these, and the end
-    positions: Ints  # tokens or characters before each
-    cuts: Ints  # the first of these of each block, and the end
+    stretched: bool  # whether pieces are stretches of the only document
+    present: Bools  # parties × pieces
+    first: Ints  # the first sentence of each piece, and the end
+    positions: Ints  # number of tokens or characters before each piece
+    cuts: Ints  # the first piece of each block, and the end
     of_first: bool  # whether the first party has all documents
-    called: Sequence[str] | None  # what it calls them
+    called: Sequence[str] | None  # the first party's names of the documents
 
     @property
     def sentences(self) -> int:
@@ -334,31 +335,33 @@ class LakeGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document is in several blocks."""
+        """Whether the only document is split between several blocks."""
         return self.stretched and len(self.cuts) > 2
 
     def references(self) -> Iterator[FramePiece]:
-        """The numbers of the blocks."""
+        """References to all blocks, by number."""
         return map(FramePiece, range(len(self.cuts) - 1))
 
     def open(self, reference: FramePiece) -> Shared:
-        """Put everybody's parts of the documents of a block on one ground."""
+        """Combine all parties' annotations of the documents of a block on one shared text."""
         begin, end = self.cuts[reference.number : reference.number + 2].tolist()
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
-        held = [[unpacked(part) for part in parts.get(str(party), ())] for party in range(len(self.present))]
+        received = [
+            [unpacked(part) for part in parts.get(str(party), ())] for party in range(len(self.present))
+        ]
         annotations, starts, documents = [], [], []
-        for own, present in zip(held, self.present[:, begin:end], strict=True):
+        for own, present in zip(received, self.present[:, begin:end], strict=True):
             sizes = np.zeros(end - begin, dtype=np.int64)
             for numbers, lengths, _ in own:
                 np.add.at(sizes, numbers - begin, lengths)
-            annotations.append(joined_files([one for _, _, one in own]) if own else None)
+            annotations.append(joined_files([part for _, _, part in own]) if own else None)
             documents.append(ints(np.flatnonzero(present)))
             starts.append(offsets(sizes[present]))
         some = next(annotation for annotation in annotations if annotation is not None)
         empty = Annotation(Corpus.of([]), some.mentions.take(slice(0, 0)))
         empty = replace(empty, corpus=replace(empty.corpus, unit=some.corpus.unit))
         whole = [empty if annotation is None else annotation for annotation in annotations]
-        corpora = with_one_vocabulary([one.corpus for one in whole])
+        corpora = with_one_vocabulary([annotation.corpus for annotation in whole])
         n = len(self.presence.annotators)
         first_of = self.present[:n, begin:end].argmax(axis=0).tolist()
         holder = [
@@ -367,13 +370,13 @@ class LakeGround(Struct, frozen=True, eq=False):
         corpus, first, mentions = grounded(whole, corpora, starts, documents, holder)
         document = np.repeat(np.arange(end - begin), np.diff(first))
         numbers = ints(np.arange(begin, end))
-        if not self.of_first:  # what only one file can say is left behind, as of several
+        if not self.of_first:  # drop what is specific to one file
             corpus = replace(corpus, source=Source(), ids=None, document_ids=None, documents=first)
         elif self.called is not None:
             corpus = replace(corpus, documents=first, document_ids=tuple(self.called[begin:end]))
         if self.stretched:
             document, numbers = np.zeros(len(document)), ints([0])
-            if len({one.corpus.source.path for _, _, one in held[0]}) > 1:  # what only one file can say
+            if len({part.corpus.source.path for _, _, part in received[0]}) > 1:  # drop line numbers
                 corpus = replace(corpus, source=Source(self.given))
         return block_of(
             corpus, ints(document), mentions, self.presence, numbers,
@@ -382,7 +385,7 @@ class LakeGround(Struct, frozen=True, eq=False):
 
 
 def _cut_ground(
-    where: DocumentPlacement,
+    placement: DocumentPlacement,
     documents: Sequence[PartyDocuments],
     borders: Sequence[int],
     *,
@@ -390,22 +393,22 @@ def _cut_ground(
     stretched: bool,
     whole: bool,
 ) -> LakeGround:
-    """Cut the documents of all into blocks, also where the files of the first party end.
+    """Divide the documents into blocks, which also end where a file of the first party ends.
 
-    So the sentences of a block are from one file, and have their places in it. The only document stays in
-    one block where it is asked for as a `whole`.
+    This way the sentences of a block come from one file and keep their line numbers. With `whole`, a single
+    document stays in one block.
     """
-    sizes = [int(documents[party].sizes[place]) for party, place in where.holder]
-    lengths = [int(documents[party].lengths[place]) for party, place in where.holder]
-    first, known = offsets(sizes), set(borders)
-    of_first = all(party == 0 for party, _ in where.holder)
+    sizes = [int(documents[party].sizes[index]) for party, index in placement.holder]
+    lengths = [int(documents[party].lengths[index]) for party, index in placement.holder]
+    first, file_ends = offsets(sizes), set(borders)
+    of_first = all(party == 0 for party, _ in placement.holder)
     cuts = [0]
     for number in range(1, 1 if stretched and whole else len(sizes)):
         at = int(first[number])
-        enough = at - first[cuts[-1]] >= BLOCK_SENTENCES or (of_first and at in known)
+        enough = at - first[cuts[-1]] >= BLOCK_SENTENCES or (of_first and at in file_ends)
         if enough and first[cuts[-1]] < at < first[-1]:
             cuts.append(number)
-    presence = where.presence
+    presence = placement.presence
     present = np.concatenate([presence.present, presence.system_present])
     if stretched:
         presence = replace(
@@ -424,7 +427,7 @@ def _cut_ground(
 def _gathered(
     engine: SparkEngine, ground: LakeGround, lakes: Sequence[tuple[Lake, RDD]], routes: Sequence[Routes]
 ) -> FrameEngine:
-    """Bring what belongs to a block to one place."""
+    """Gather the parts of each block on one executor."""
     context, blocks = engine.session.sparkContext, len(ground.cuts) - 1
     number = min(engine.partitions or max(context.defaultParallelism, 1), blocks)
     sent = context.broadcast(Sent.of((ground.cuts, [lake for lake, _ in lakes], list(routes))))
@@ -441,9 +444,9 @@ def _gathered(
 
 
 def _cut(party: int, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
-    """The parts of files that belong to blocks: the block, the party, the order, and the data.
+    """Split files into the parts of blocks: yield the block, and the party, sort key and data of each part.
 
-    Documents that follow each other in a file and in a block stay together.
+    Documents that are consecutive both in a file and in a block stay together.
     """
     cuts, lakes, routes = sent.value
     lake, own = lakes[party], routes[party]

@@ -1,4 +1,4 @@
-"""The majority of annotators, how close each comes to that of the others, and the resulting gold."""
+"""The majority of annotators, each annotator's agreement with the others' majority, and adjudicated gold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spanwise.spreadsheet import to_csv
 
 
 class Votes(Struct, frozen=True, eq=False):
-    """The votes for each distinct mention, and how many annotators have its document."""
+    """The number of votes for each distinct mention, and of annotators who have its document."""
 
     votes: Ints
     voters: Ints
@@ -31,15 +31,15 @@ class Votes(Struct, frozen=True, eq=False):
 
 
 def check_votes(least: int | None, annotators: int) -> None:
-    """Refuse more votes than there are annotators."""
+    """Refuse a number of votes below 1 or above the number of annotators."""
     if least is not None and not 1 <= least <= annotators:
         raise ChoiceError(f"votes is {least}, but must be from 1 to {annotators}, the number of annotators.")
 
 
 def count_votes(ground: Shared, least: int | None) -> Votes:
-    """More than half of the votes accept a mention, or at least `least` where it is given.
+    """Count the votes; a mention is accepted by more than half of them, or by at least `least` if given.
 
-    Only documents that two annotators or more have count. Ties are not accepted.
+    Only documents that two or more annotators have count. Ties are not accepted.
     """
     n = len(ground.annotators)
     distinct = ground.distinct
@@ -55,10 +55,10 @@ def count_votes(ground: Shared, least: int | None) -> Votes:
 
 
 class VoteSums(Struct, frozen=True, eq=False):
-    """What a block adds: the fates of mentions, and how annotators and systems meet majorities in each unit.
+    """Sums over a block: the fates of mentions, and the agreement with majorities in each unit.
 
-    Tables are (annotators × [both, own, majority] × units that hold a mention), for the annotators against
-    the majority of the others, and for each system against the same majorities.
+    Tables are (annotators × [both, own, majority] × units with a mention), for the annotators against the
+    majority of the others, and for each system against the same majorities.
     """
 
     fates: Ints  # accepted, unanimous, tied, rejected
@@ -82,12 +82,12 @@ class VoteSums(Struct, frozen=True, eq=False):
         own = distinct.by[:n] & target.counts[:, document]
         tables, overlaps = [], []
         for number in range(len(ground.systems)):
-            here = ground.system_present[number][document]
+            in_document = ground.system_present[number][document]
             predicted = distinct.by[n + number]
             mine = predicted & (votes.voters >= 2)
-            gold = votes.accepted & here
-            scored = predicted[None, :] & target.counts[:, document] & here[None, :]
-            tables.append(_table(scored, target.majority & here[None, :], target))
+            gold = votes.accepted & in_document
+            scored = predicted[None, :] & target.counts[:, document] & in_document[None, :]
+            tables.append(_table(scored, target.majority & in_document[None, :], target))
             overlaps.append([(mine & gold).sum(), mine.sum(), gold.sum()])
         return cls(
             ints([mask.sum() for mask in fates]),
@@ -98,7 +98,7 @@ class VoteSums(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[VoteSums]) -> VoteSums:
-        """The sums of several blocks."""
+        """Combine the sums of several blocks."""
         return cls(
             ints(sum(part.fates for part in parts)),
             ints(np.concatenate([part.annotators for part in parts], axis=2)),
@@ -111,7 +111,7 @@ class VoteSums(Struct, frozen=True, eq=False):
 
 
 def majority_counts(presence: Presence, sums: VoteSums, least: int | None) -> MajorityCounts:
-    """How many mentions each fate has, over the documents that two annotators or more have."""
+    """The number of mentions by fate, over the documents that two or more annotators have."""
     accepted, unanimous, tied, rejected = sums.fates.tolist()
     return MajorityCounts(
         rule="more than half" if least is None else f"at least {least}",
@@ -124,16 +124,16 @@ def majority_counts(presence: Presence, sums: VoteSums, least: int | None) -> Ma
 
 
 class _Targets(Struct, frozen=True, eq=False):
-    """For each annotator the majority of the others, and the units that intervals rest on."""
+    """For each annotator the majority of the others, and the units of intervals."""
 
     majority: Bools  # annotators × distinct mentions
-    counts: Bools  # annotators × documents: those an annotator shares with another
+    counts: Bools  # annotators × documents: whether the annotator shares the document with another
     unit: Ints  # of each distinct mention
     units: int
 
 
 def _targets(ground: Shared, votes: Votes, *, by_document: bool) -> _Targets:
-    """The majority of the other annotators, for each annotator, in the documents shared with another."""
+    """For each annotator, the majority of the others in the documents shared with another."""
     n = len(ground.annotators)
     distinct = ground.distinct
     document = ground.document[distinct.sentence]
@@ -146,7 +146,7 @@ def _targets(ground: Shared, votes: Votes, *, by_document: bool) -> _Targets:
 
 
 def ceiling(presence: Presence, sums: VoteSums) -> HumanCeiling:
-    """F1 of each annotator against the majority of the others, and the mean with its interval."""
+    """The F1 of each annotator against the majority of the others, and the mean with its interval."""
     table = sums.annotators.astype(np.float64)
     values = _f1(table.sum(axis=2))
     mean, interval, why = _with_interval(table)
@@ -159,7 +159,7 @@ def ceiling(presence: Presence, sums: VoteSums) -> HumanCeiling:
 
 
 def beside(presence: Presence, sums: VoteSums) -> dict[str, SystemBesideCeiling]:
-    """Each system against the same majorities, in the documents that it has."""
+    """The scores of each system against the same majorities, in the documents that it has."""
     result = {}
     for number, name in enumerate(presence.systems):
         table = sums.systems[number].astype(np.float64)
@@ -176,7 +176,7 @@ def beside(presence: Presence, sums: VoteSums) -> dict[str, SystemBesideCeiling]
 
 
 def _table(own: Bools, majority: Bools, target: _Targets) -> Ints:
-    """(annotators × [both, own, majority] × units that hold a mention)."""
+    """Count mentions: a table of annotators × [both, own, majority] × units with a mention."""
     table = np.zeros((len(own), 3, target.units), dtype=np.int64)
     for row, (mine, theirs) in enumerate(zip(own, majority, strict=True)):
         for index, mask in enumerate((mine & theirs, mine, theirs)):
@@ -189,13 +189,16 @@ def _f1(totals: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """The mean over annotators (the first axis) where F1 is defined."""
+    """The mean over the annotators (first axis) whose F1 is defined."""
     defined = ~np.isnan(values)
     return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
 
 
 def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | None]:
-    """The mean F1 over annotators and its logit-t interval: a delete-one jackknife over units."""
+    """The mean F1 over annotators and its logit-t interval, by a delete-one jackknife over units.
+
+    The third value is the reason for a missing mean or interval.
+    """
     whole = table.sum(axis=2)
     mean = plain(_mean(_f1(whole)))
     if mean is None:
@@ -209,13 +212,15 @@ def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | 
 
 
 def _interval(score: float, left_out: Floats, size: float) -> Interval | None:
-    """The logit-t interval of a score from its values with one unit left out each."""
+    """The logit-t interval of a score, from its values with each unit left out in turn."""
     units = len(left_out)
     if units < 2:
         return None
     error = np.sqrt((units - 1) / units * ((left_out - left_out.mean()) ** 2).sum())
-    known = Jackknife(floats([score]), floats([size]), ints([units]), floats([error]), floats([units - 1]))
-    low, high = known.interval()[0].tolist()
+    jackknife = Jackknife(
+        floats([score]), floats([size]), ints([units]), floats([error]), floats([units - 1])
+    )
+    low, high = jackknife.interval()[0].tolist()
     return low, high
 
 
@@ -229,7 +234,7 @@ Row = tuple[int, int, int, str]  # sentence, start, end, label
 
 
 class OpenRows(Struct, frozen=True, eq=False):
-    """The rows of a worksheet, each with the number of its document in place of the name."""
+    """The rows of a worksheet, with the numbers of documents instead of their names."""
 
     tied: tuple[tuple[object, ...], ...] = ()
     others: tuple[tuple[object, ...], ...] = ()
@@ -264,20 +269,20 @@ class OpenRows(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[OpenRows]) -> OpenRows:
-        """The rows of several blocks."""
+        """Concatenate the rows of several blocks."""
         return cls(
             tuple(row for part in parts for row in part.tied),
             tuple(row for part in parts for row in part.others),
         )
 
     def sheet(self, presence: Presence) -> str:
-        """The worksheet: `decision` is left empty; ties come first, since votes cannot settle them."""
+        """Format the worksheet as CSV: ties first, since votes cannot settle them, and no decisions."""
         rows = [(presence.documents[int(str(row[0]))], *row[1:]) for row in (*self.tied, *self.others)]
         return to_csv([COLUMNS, *rows])
 
 
 def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
-    """The words or characters of a stretch of a sentence."""
+    """The text of part of a sentence; empty if there is no text."""
     corpus = ground.corpus
     if corpus.without_text:
         return ""
@@ -287,7 +292,7 @@ def text_of(ground: Shared, sentence: int, start: int, end: int | None) -> str:
 
 
 class Decision(Struct, frozen=True):
-    """What was decided of one mention, and where that is written."""
+    """The decision on one mention, and where in the worksheet it is."""
 
     where: str
     row: Row
@@ -295,9 +300,9 @@ class Decision(Struct, frozen=True):
 
 
 def read_decisions(path: str | Path, sentences: int) -> list[Decision]:
-    """The decided rows of a worksheet that was filled in; rows without a decision are left out.
+    """Read the decisions in a completed worksheet, skipping rows without one.
 
-    A row that people added needs sentence, start, end, label and decision.
+    Added rows need a sentence, start, end, label and decision.
     """
     decided = []
     advice = "Give a worksheet that --worksheet wrote, with the column 'decision' filled in."
@@ -328,8 +333,8 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
 
 
 def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, bool]:
-    """The decisions about the sentences of a block, each of which must be inside its sentence."""
-    corpus, here = ground.corpus, {}
+    """The decisions on mentions in a block, with sentences numbered within the block."""
+    corpus, accepted_here = ground.corpus, {}
     for decision in decisions:
         sentence, start, end, label = decision.row
         own = sentence - ground.sentence
@@ -341,27 +346,27 @@ def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, boo
                 f"{decision.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
                 "Positions are half-open and count from 0."
             )
-        here[own, start, end, label] = decision.accepted
-    return here
+        accepted_here[own, start, end, label] = decision.accepted
+    return accepted_here
 
 
 class AcceptedMentions(Struct, frozen=True, eq=False):
-    """The accepted mentions of the documents of a block that two annotators or more have."""
+    """The accepted mentions in the documents of a block that two or more annotators have."""
 
     mentions: Mentions
     sentences: int  # of these documents
-    corpus: Corpus | None  # their text, where the caller does not have it
+    corpus: Corpus | None  # their text, if requested
 
 
 def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, text: bool) -> AcceptedMentions:
-    """The accepted mentions of a block, decisions applied."""
+    """The accepted mentions of a block, with decisions applied."""
     distinct = ground.distinct
     taken = votes.accepted.copy()
     added: list[Row] = []
-    known = _by_row(ground) if decisions else {}
+    row_index = _by_row(ground) if decisions else {}
     for row, answer in decisions.items():
-        if row in known:
-            taken[known[row]] = answer
+        if row in row_index:
+            taken[row_index[row]] = answer
         elif answer:
             added.append(row)
     kept = ground.present.sum(axis=0) >= 2
@@ -373,8 +378,8 @@ def accepted(ground: Shared, votes: Votes, decisions: Mapping[Row, bool], *, tex
         for row in rows.tolist()
     ] + [(*row, ()) for row in added if sentence_kept[row[0]]]  # fmt: skip
     listed.sort()
-    place = np.cumsum(sentence_kept) - 1
-    mentions = Mentions.of([(int(place[row[0]]), *row[1:4]) for row in listed])
+    new_sentence = np.cumsum(sentence_kept) - 1
+    mentions = Mentions.of([(int(new_sentence[row[0]]), *row[1:4]) for row in listed])
     if any(row[4] for row in listed):
         mentions = replace(mentions, parts=Parts.of([row[4] or ((row[1], row[2]),) for row in listed]))
     size = int(sentence_kept.sum())
@@ -395,7 +400,7 @@ def _by_row(ground: Shared) -> dict[Row, int]:
 
 
 def kept_text(corpus: Corpus, document: Ints, documents: Bools) -> Corpus:
-    """The corpus without the documents that only one annotator has."""
+    """Keep only the documents for which `documents` is true."""
     sentences = documents[document]
     if sentences.all():
         return corpus

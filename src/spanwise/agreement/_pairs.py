@@ -1,4 +1,4 @@
-"""Pairs of annotators: mentions, spans and labels that they have in common, and how they differ."""
+"""Compare pairs of annotators: the mentions, spans and labels they have in common, and how they differ."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from spanwise.credits import credit_of
 from spanwise.document.dataset import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
 from spanwise.matching import OUTCOMES, match
 
-MOST_CELLS = 200_000  # pairs × documents that the document lists one by one
-_STACKED = 2_000_000  # mentions that are matched at once
+MOST_CELLS = 200_000  # pairs × documents up to which the result lists each document
+_STACKED = 2_000_000  # number of mentions to match at once
 
 
 def overlap(both: float, first: float, second: float) -> Overlap:
-    """Counts of two annotators with their F1."""
+    """The counts of two annotators, with their F1."""
     return Overlap(
         both=int(both), first=int(first), second=int(second), f1=plain(ratio(2 * both, first + second))
     )
 
 
 def kappa(table: Floats) -> float | None:
-    """Cohen's κ of a square table of counts; None where chance alone would agree always, or it is empty.
+    """Cohen's κ of a square table of counts; None if the table is empty or expected agreement is 1.
 
     Examples:
         >>> kappa(np.array([[2.0, 0.0], [1.0, 1.0]]))
@@ -43,9 +43,9 @@ def kappa(table: Floats) -> float | None:
 
 
 class PairSums(Struct, frozen=True, eq=False):
-    """What a block adds to the counts of pairs, which are numbered (0, 1), (0, 2) … (1, 2) …
+    """Sums over a block for pairs of annotators, in the order (0, 1), (0, 2) … (1, 2) …
 
-    `theirs[i, j]` are mentions of i in documents that j has.
+    Fields named `…_theirs[i, j]` count the mentions of i in documents that j has.
     """
 
     document: Ints  # the number of each document of the block
@@ -55,7 +55,7 @@ class PairSums(Struct, frozen=True, eq=False):
     label_theirs: Ints  # labels × annotators × annotators
     span_both: Ints  # pairs
     span_theirs: Ints  # annotators × annotators
-    on_spans: Cells  # pair, label of one, label of the other, of spans that both marked once
+    on_spans: Cells  # pair, first label, second label, for spans that both marked exactly once
     outcomes: Ints  # ordered pairs × outcomes
 
     @classmethod
@@ -76,7 +76,7 @@ class PairSums(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[PairSums]) -> PairSums:
-        """The sums of several blocks with the same labels; a document may go on in the next block."""
+        """Add up the sums of blocks with the same labels; a document may continue in the next block."""
         number = np.concatenate([part.document for part in parts])
         new = np.ones(len(number), dtype=bool)
         new[1:] = number[1:] != number[:-1]
@@ -94,7 +94,7 @@ class PairSums(Struct, frozen=True, eq=False):
         )
 
     def relabeled(self, place: Ints, labels: int) -> PairSums:
-        """The same with the label codes `place[code]`, out of `labels`."""
+        """Replace each label code by `place[code]`, out of `labels` codes."""
         grown = []
         for column in (self.label_both, self.label_theirs):
             whole = np.zeros((labels, *column.shape[1:]), dtype=np.int64)
@@ -105,12 +105,12 @@ class PairSums(Struct, frozen=True, eq=False):
 
 
 def _added(rows: Ints, first: Ints) -> Ints:
-    """Sums of consecutive rows, each from one of `first` on."""
+    """Add up consecutive rows in groups, each beginning at an index in `first`."""
     return ints(np.add.reduceat(rows, first, axis=0) if len(first) else rows)
 
 
 def _by_document(by: Bools, document: Ints, documents: int) -> tuple[Ints, Ints]:
-    """By document: mentions that pairs have in common, and everybody's own."""
+    """By document: the mentions that each pair has in common, and those of each annotator."""
     n = len(by)
     columns = [
         np.bincount(document[by[i] & by[j]], minlength=documents) for i, j in combinations(range(n), 2)
@@ -120,7 +120,7 @@ def _by_document(by: Bools, document: Ints, documents: int) -> tuple[Ints, Ints]
 
 
 def _by_label(by: Bools, document: Ints, label: Ints, ground: Shared) -> tuple[Ints, Ints]:
-    """By label: mentions that pairs have in common, and everybody's own in each document."""
+    """By label: the mentions that each pair has in common, and those of each annotator by document."""
     n, labels, documents = len(by), len(ground.labels), len(ground.numbers)
     both = [np.bincount(label[by[i] & by[j]], minlength=labels) for i, j in combinations(range(n), 2)]
     cell = label * documents + document
@@ -129,7 +129,7 @@ def _by_label(by: Bools, document: Ints, label: Ints, ground: Shared) -> tuple[I
 
 
 def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[AgreementPair, ...]:
-    """Every pair of annotators, in the order in which they were given."""
+    """The agreement of every pair of annotators, in the order given."""
     n = len(presence.annotators)
     present = presence.present
     theirs = sums.sizes.T @ present.T.astype(np.int64)
@@ -168,7 +168,7 @@ def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[Ag
 
 
 def document_means(presence: Presence, sums: PairSums) -> dict[str, PairMean]:
-    """Mean F1 over the pairs that have each document."""
+    """For each document, the mean F1 over the pairs that have it."""
     first, second = np.triu_indices(len(presence.annotators), 1)
     result = {}
     for number, name in enumerate(presence.documents):
@@ -197,7 +197,7 @@ def mean_of(values: Floats | Sequence[float | None]) -> PairMean:
 
 
 def means(pairs: Sequence[AgreementPair], documents: Mapping[str, PairMean]) -> AgreementMeans:
-    """Means over pairs: over all mentions, over spans, for each label and document."""
+    """Means over pairs: for all mentions, for spans, and for each label and document."""
     labels = pairs[0].labels
     return AgreementMeans(
         overall=mean_of([pair.overall.f1 for pair in pairs]),
@@ -209,7 +209,7 @@ def means(pairs: Sequence[AgreementPair], documents: Mapping[str, PairMean]) -> 
 
 
 def _spans(ground: Shared) -> tuple[Bools, Ints, Ints]:
-    """Who marked each span with any label, its document, and everyone's label (-1: none, -2: several)."""
+    """For each span: who marked it, its document, and each annotator's label (-1: none, -2: several)."""
     distinct, n = ground.distinct, len(ground.annotators)
     columns = (distinct.sentence, distinct.start, distinct.end, distinct.shape)
     new = np.ones(len(distinct), dtype=bool)
@@ -229,7 +229,7 @@ def _spans(ground: Shared) -> tuple[Bools, Ints, Ints]:
 
 
 def _on_spans(labelled: Ints) -> Cells:
-    """The labels of spans that both annotators of a pair marked once."""
+    """The pairs of labels of the spans that both annotators of a pair marked exactly once."""
     parts = []
     for number, (i, j) in enumerate(combinations(range(len(labelled)), 2)):
         here = (labelled[i] >= 0) & (labelled[j] >= 0)
@@ -244,14 +244,14 @@ def _on_equal_spans(table: Floats) -> LabelAgreement:
 
 
 def _outcomes(ground: Shared) -> Ints:
-    """Fair outcomes of each ordered pair.
+    """The fair outcomes of each ordered pair.
 
-    Equal mentions are TP whatever else there is, so that only the others are matched; sentences share no
-    position, so that many pairs are matched at once, each with sentences of its own.
+    Equal mentions are always TP, so only the others need to be matched. Sentences are independent, so many
+    pairs can be matched at once by giving each pair its own sentence numbers.
     """
     n = len(ground.annotators)
-    place = {pair: number for number, pair in enumerate(_ordered(n))}
-    counts = np.zeros((len(place), len(OUTCOMES)), dtype=np.int64)
+    pair_number = {pair: number for number, pair in enumerate(_ordered(n))}
+    counts = np.zeros((len(pair_number), len(OUTCOMES)), dtype=np.int64)
     numbers = _rows_of_distinct(ground)
     batch: list[tuple[int, Mentions, Mentions]] = []
     size = 0
@@ -262,14 +262,14 @@ def _outcomes(ground: Shared) -> Ints:
             mentions = ground.mentions[own]
             here = both[ground.document[mentions.sentence]]
             common = ground.distinct.by[other, numbers[own]]
-            counts[place[own, other], 0] = (here & common).sum()
+            counts[pair_number[own, other], 0] = (here & common).sum()
             sides.append(mentions.take(np.flatnonzero(here & ~common)))
-        batch += [(place[i, j], sides[0], sides[1]), (place[j, i], sides[1], sides[0])]
+        batch += [(pair_number[i, j], sides[0], sides[1]), (pair_number[j, i], sides[1], sides[0])]
         size += 2 * (len(sides[0]) + len(sides[1]))
         if size > _STACKED:
-            counts += _matched(batch, len(ground.corpus), len(place))
+            counts += _matched(batch, len(ground.corpus), len(pair_number))
             batch, size = [], 0
-    return ints(counts + _matched(batch, len(ground.corpus), len(place)))
+    return ints(counts + _matched(batch, len(ground.corpus), len(pair_number)))
 
 
 def _ordered(n: int) -> list[tuple[int, int]]:
@@ -277,31 +277,34 @@ def _ordered(n: int) -> list[tuple[int, int]]:
 
 
 def _fair(n: int, outcomes: Ints) -> dict[tuple[int, int], float | None]:
-    """Fair F1 of each pair, the mean of both directions."""
-    place = {pair: number for number, pair in enumerate(_ordered(n))}
+    """The fair F1 of each pair: the mean of both directions."""
+    pair_number = {pair: number for number, pair in enumerate(_ordered(n))}
     right, false, missed = credit_of("fair").apply(outcomes.astype(np.float64))
     f1 = ratio(2 * right, 2 * right + false + missed)
-    return {(i, j): plain((f1[place[i, j]] + f1[place[j, i]]) / 2) for i, j in combinations(range(n), 2)}
+    return {
+        (i, j): plain((f1[pair_number[i, j]] + f1[pair_number[j, i]]) / 2)
+        for i, j in combinations(range(n), 2)
+    }
 
 
 def pooled(outcomes: Ints) -> dict[str, int]:
-    """Fair outcomes over all ordered pairs."""
+    """The fair outcomes of all ordered pairs together."""
     counts = dict(zip(OUTCOMES, outcomes.sum(axis=0).tolist(), strict=True))
     counts["BE"] = counts["BEs"] + counts["BEl"] + counts["BEo"]
     return counts
 
 
 def _rows_of_distinct(ground: Shared) -> list[Ints]:
-    """By annotator: the number among the distinct mentions of each of their mentions."""
+    """For each annotator, the index of each of their mentions among the distinct mentions."""
     distinct = ground.distinct
     result = []
     for party, mentions in enumerate(ground.mentions):
         rows = np.flatnonzero(distinct.by[party])
-        # Distinct mentions are ordered by sentence, start, end, shape and label; so are ours ranked here.
+        # Distinct mentions are sorted by sentence, start, end, shape and label, so sort these alike.
         shape = np.zeros(len(mentions), dtype=np.int64)
         if mentions.parts is not None:
-            known = {pieces: number for number, pieces in enumerate(distinct.pieces, start=1)}
-            shape = ints([known.get(joined_pieces(own), 0) for own in mentions.pieces()])
+            shapes = {pieces: number for number, pieces in enumerate(distinct.pieces, start=1)}
+            shape = ints([shapes.get(joined_pieces(own), 0) for own in mentions.pieces()])
         order = np.lexsort((mentions.label, shape, mentions.end, mentions.start, mentions.sentence))
         number = np.empty(len(mentions), dtype=np.int64)
         number[order] = rows
@@ -310,12 +313,12 @@ def _rows_of_distinct(ground: Shared) -> list[Ints]:
 
 
 def _matched(batch: Sequence[tuple[int, Mentions, Mentions]], sentences: int, pairs: int) -> Ints:
-    """Outcomes of several ordered pairs, matched as if each had sentences of its own."""
+    """Match several ordered pairs at once, each with its own sentence numbers, and count outcomes."""
     result = np.zeros((pairs, len(OUTCOMES)), dtype=np.int64)
     if not batch:
         return ints(result)
-    first = _stacked([one for _, one, _ in batch], sentences)
-    second = _stacked([other for _, _, other in batch], sentences)
+    first = _stacked([mentions for _, mentions, _ in batch], sentences)
+    second = _stacked([mentions for _, _, mentions in batch], sentences)
     events = match(first, second).events()
     sentence = np.where(
         events.gold >= 0,

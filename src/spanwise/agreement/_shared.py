@@ -1,4 +1,4 @@
-"""The ground that annotators share, whole or in blocks of documents, and counts that add up over them."""
+"""The text that annotators share (the ground), whole or in blocks, and counts that add up over blocks."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from spanwise.corpus import (
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.matching import DistinctMentions, distinct_mentions
 
-BLOCK_TOKENS = 1 << 20  # of a block, unless a document is longer; without text, sentences
+BLOCK_TOKENS = 1 << 20  # target size of a block; in sentences if there is no text
 
 
 class Presence(Struct, frozen=True, eq=False):
-    """Who has which documents.
+    """Which annotators and systems have which documents.
 
-    `present[i, d]` says whether annotator `i` has document `d`; systems are kept apart.
+    `present[i, d]` tells whether annotator `i` has document `d`; `system_present` is the same for systems.
     """
 
     annotators: tuple[str, ...]
@@ -42,26 +42,26 @@ class Presence(Struct, frozen=True, eq=False):
 
     @property
     def shared(self) -> Bools:
-        """The documents that two annotators or more have."""
+        """The documents that two or more annotators have."""
         return np.asarray(self.present.sum(axis=0) >= 2)
 
     @property
     def by_document(self) -> bool:
-        """Whether intervals rest on documents: where the data mark at least two that are shared."""
+        """Whether intervals are over documents: if the data mark at least two that are shared."""
         return self.marked and int(self.shared.sum()) >= 2
 
     def redacted(self) -> Presence:
-        """The same with numbers for the names of documents."""
+        """A copy with numbers instead of the names of documents."""
         names = tuple(f"document {number}" for number in range(1, len(self.documents) + 1))
         return replace(self, documents=names)
 
 
 class Shared(Struct, frozen=True, eq=False):
-    """Everybody's mentions on the documents of a block.
+    """The mentions of all annotators and systems on the documents of a block.
 
-    All mentions have their label codes from one list. Columns of `present` are the documents of the block,
-    which have the `numbers` among all; `sentence` is the number of its first sentence, and `position` how
-    many tokens, or characters, come before it.
+    All label codes refer to one list. The columns of `present` are the documents of the block; `numbers` are
+    their indices among all documents. `sentence` is the index of the first sentence of the block, and
+    `position` the number of tokens or characters before it.
     """
 
     corpus: Corpus
@@ -79,12 +79,12 @@ class Shared(Struct, frozen=True, eq=False):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names behind label codes."""
+        """The names of the label codes."""
         return tuple(self.mentions[0].labels)
 
 
 class GroundSource(Protocol):
-    """Documents in blocks; both it and what it yields can be pickled."""
+    """Documents in blocks; a source and its references can be pickled."""
 
     @property
     def presence(self) -> Presence: ...
@@ -100,10 +100,10 @@ Key = tuple[object, int]
 
 
 class DocumentPlacement(Struct, frozen=True, eq=False):
-    """Which document of which party is which of all."""
+    """How the documents of each party (annotator or system) map to the list of all documents."""
 
-    holder: tuple[tuple[int, int], ...]  # of each document: the first party that has it, the place there
-    documents: tuple[Ints, ...]  # by party: the number of each of its documents, -1 where it is nowhere
+    holder: tuple[tuple[int, int], ...]  # of each document: the first party that has it, its index there
+    documents: tuple[Ints, ...]  # by party: the number of each of its documents, -1 if no annotator has it
     presence: Presence
 
 
@@ -116,20 +116,20 @@ def placed(
     marked: bool,
     unit: Unit,
 ) -> DocumentPlacement:
-    """Find the documents that parties share, by what they are known by.
+    """Match the documents of all parties by their keys.
 
     Raises:
         InputError: no two annotators share a document.
     """
-    known: dict[Key, int] = {}
+    numbers: dict[Key, int] = {}
     holder: list[tuple[int, int]] = []
     for party in range(len(annotators)):
         for index, key in enumerate(keys[party]):
-            if key not in known:
-                known[key] = len(known)
+            if key not in numbers:
+                numbers[key] = len(numbers)
                 holder.append((party, index))
-    documents = tuple(ints([known.get(key, -1) for key in own]) for own in keys)
-    present = np.zeros((len(keys), len(known)), dtype=bool)
+    documents = tuple(ints([numbers.get(key, -1) for key in own]) for own in keys)
+    present = np.zeros((len(keys), len(numbers)), dtype=bool)
     for party, own in enumerate(documents):
         present[party, own[own >= 0]] = True
     n = len(annotators)
@@ -138,7 +138,7 @@ def placed(
             f"no two of the {many(n, 'annotator')} have a document in common.\n"
             "Give files over the same texts; documents are matched by name, or else by text."
         )
-    called = _told_apart([names[party][place] for party, place in holder])
+    called = _distinguished([names[party][index] for party, index in holder])
     presence = Presence(
         tuple(annotators), tuple(systems), called, present[:n], present[n:], marked=marked, unit=unit
     )
@@ -146,7 +146,7 @@ def placed(
 
 
 def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Sequence[str]) -> None:
-    """Refuse fewer than two annotators, and positions that count different things."""
+    """Refuse fewer than two annotators, and a mix of token and character positions."""
     if len(annotators) < 2:
         raise ChoiceError("agreement needs at least two annotators.\nGive a file for each of them.")
     if len(set(units)) > 1:
@@ -159,11 +159,11 @@ def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Seque
 
 
 def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> HeldGround:
-    """Put all annotations on one ground.
+    """Combine all annotations on one shared text.
 
-    Documents are matched by name where all files name them, else by text. Without marks of documents a
-    file is one document where all files hold the same sentences; otherwise each sentence is one, known by
-    its id or its text.
+    Documents are matched by name if all files name them, otherwise by text. If no documents are marked, each
+    file is one document if all files hold the same sentences; otherwise each sentence is a document of its
+    own, matched by its id or its text.
 
     Raises:
         ChoiceError: there are fewer than two annotators.
@@ -177,10 +177,12 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
     )
     corpora = with_one_vocabulary([party.corpus for party in parties.values()])
     keys, names, marked = _keys(corpora)
-    where = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
+    placement = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
     starts = [_starts(corpus, len(own)) for corpus, own in zip(corpora, keys, strict=True)]
-    corpus, first, mentions = grounded(list(parties.values()), corpora, starts, where.documents, where.holder)
-    return HeldGround.of(corpus, first, mentions, where.presence)
+    corpus, first, mentions = grounded(
+        list(parties.values()), corpora, starts, placement.documents, placement.holder
+    )
+    return HeldGround.of(corpus, first, mentions, placement.presence)
 
 
 def grounded(
@@ -190,12 +192,12 @@ def grounded(
     documents: Sequence[Ints],
     holder: Sequence[tuple[int, int]],
 ) -> tuple[Corpus, Ints, tuple[Mentions, ...]]:
-    """One corpus of the documents, their first sentences, and everybody's mentions on it.
+    """Build one corpus of all documents; return it, their first sentences, and all parties' mentions on it.
 
-    All corpora have one vocabulary. The text of every party is compared with that of the corpus.
+    All corpora must share one vocabulary. The text of every party is checked against the corpus.
     """
     corpus = _ground(corpora, starts, holder)
-    sizes = [int(starts[party][place + 1] - starts[party][place]) for party, place in holder]
+    sizes = [int(starts[party][index + 1] - starts[party][index]) for party, index in holder]
     first = offsets(sizes)
     on_ground = [
         _on_ground(annotation, own, begins, numbers, first, corpus)
@@ -214,7 +216,7 @@ def block_of(
     sentence: int,
     position: int,
 ) -> Shared:
-    """A block of some documents: everybody's mentions with one labelling of its own."""
+    """Build a block from some documents, with its own list of labels for all mentions."""
     own = with_one_labelling(mentions)
     n = len(presence.annotators)
     return Shared(
@@ -234,7 +236,7 @@ def block_of(
 
 
 class HeldGround(Struct, frozen=True, eq=False):
-    """The ground in memory, cut into blocks between documents, and inside of the only one."""
+    """The ground in memory, divided into blocks between documents, or within a single document."""
 
     corpus: Corpus
     first: Ints  # the first sentence of each document, and the end
@@ -246,7 +248,7 @@ class HeldGround(Struct, frozen=True, eq=False):
     def of(
         cls, corpus: Corpus, first: Ints, mentions: tuple[Mentions, ...], presence: Presence
     ) -> HeldGround:
-        """Cut the ground into blocks of about this many tokens."""
+        """Divide the ground into blocks of about `BLOCK_TOKENS` tokens."""
         return cls(corpus, first, mentions, presence, tuple(_cuts(corpus, first)))
 
     @property
@@ -256,11 +258,11 @@ class HeldGround(Struct, frozen=True, eq=False):
 
     @property
     def cut_document(self) -> bool:
-        """Whether the only document is in several blocks."""
+        """Whether the only document is split between several blocks."""
         return len(self.first) == 2 and len(self.cuts) > 2
 
     def whole(self) -> HeldGround:
-        """The same as one block."""
+        """A copy with everything in one block."""
         return replace(self, cuts=(0, len(self.corpus)))
 
     def references(self) -> Iterator[int]:
@@ -268,13 +270,13 @@ class HeldGround(Struct, frozen=True, eq=False):
         return iter(range(len(self.cuts) - 1))
 
     def open(self, reference: int) -> Shared:
-        """The documents between two cuts."""
+        """Open a block."""
         begin, end = self.cuts[reference], self.cuts[reference + 1]
         if self.cut_document:
             numbers, document = ints([0]), ints(np.zeros(end - begin))
         else:
             low, high = np.searchsorted(self.first[:-1], [begin, end])
-            # Empty documents can be between two cuts as well.
+            # Empty documents at the end belong to the last block.
             low, high = (int(low), int(high) if end < len(self.corpus) else len(self.first) - 1)
             numbers = ints(np.arange(low, high))
             sizes = np.diff(self.first)[low:high]
@@ -291,7 +293,7 @@ class HeldGround(Struct, frozen=True, eq=False):
 
 
 def _cuts(corpus: Corpus, first: Ints) -> list[int]:
-    """Before which sentences to cut; a sentence that could be named no more is not cut off its document."""
+    """The first sentence of each block, and the end; a marked document is never split."""
     inside = corpus.documents[:-1] if corpus.documents is not None else np.arange(len(corpus))
     allowed = inside if len(first) == 2 else first[:-1]
     sizes = corpus.sentences if corpus.sentences[-1] else np.arange(len(corpus) + 1)
@@ -305,14 +307,14 @@ def _cuts(corpus: Corpus, first: Ints) -> list[int]:
 
 
 def _size_before(corpus: Corpus, sentence: int) -> int:
-    """How many tokens, or characters, come before a sentence."""
+    """The number of tokens or characters before a sentence."""
     if corpus.texts is not None:
         return sum(map(len, corpus.texts[:sentence]))
     return int(corpus.sentences[sentence])
 
 
 def _between(corpus: Corpus, begin: int, end: int) -> Corpus:
-    """Some sentences of a corpus, with the places that they have in the whole."""
+    """Some sentences of a corpus, which keep their line numbers."""
     some = slice(begin, end)
     inside = slice(int(corpus.sentences[begin]), int(corpus.sentences[end]))
     documents, names = corpus.documents, corpus.document_ids
@@ -341,14 +343,14 @@ def _between(corpus: Corpus, begin: int, end: int) -> Corpus:
 
 
 def _rows(mentions: Mentions, begin: int, end: int) -> Mentions:
-    """The mentions of some sentences, counted from the first of these."""
+    """The mentions of the sentences from `begin` to `end`, renumbered from 0."""
     low, high = np.searchsorted(mentions.sentence, [begin, end]).tolist()
     taken = mentions.take(slice(low, high))
     return replace(taken, sentence=ints(taken.sentence - begin))
 
 
 def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], bool]:
-    """By party: what its documents are known by, and what they are called; and whether data mark them."""
+    """The keys and the names of each party's documents, and whether the data mark documents."""
     if all(corpus.document_ids and all(corpus.document_ids) for corpus in corpora):
         ids = [list(map(str, corpus.document_ids or ())) for corpus in corpora]
         return [counted_keys(own) for own in ids], ids, True
@@ -375,7 +377,7 @@ def _keys(corpora: Sequence[Corpus]) -> tuple[list[list[Key]], list[list[str]], 
 
 
 def counted_keys(values: Sequence[object]) -> list[Key]:
-    """Each value with how often it occurred before, so that repeated texts stay apart."""
+    """Pair each value with the number of its previous occurrences, so that repeated texts stay distinct."""
     seen: Counter[object] = Counter()
     result = []
     for value in values:
@@ -385,14 +387,14 @@ def counted_keys(values: Sequence[object]) -> list[Key]:
 
 
 def _starts(corpus: Corpus, documents: int | None) -> Ints:
-    """The first sentence of each document, and the end; where nothing marks them, as many as were found."""
+    """The first sentence of each document, and the end; without marks, of the whole or of each sentence."""
     if corpus.documents is not None and documents in (None, len(corpus.documents) - 1):
         return corpus.documents
     return ints([0, len(corpus)]) if documents == 1 else ints(np.arange(len(corpus) + 1))
 
 
 def _contents(corpus: Corpus, starts: Ints) -> list[Key]:
-    """The text of each document as bytes of codes of the common vocabulary, sentences kept apart."""
+    """The keys of documents by their text: token codes and sentence lengths as bytes, or the texts."""
     texts: list[object] = []
     for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
         if corpus.texts is not None:
@@ -403,21 +405,21 @@ def _contents(corpus: Corpus, starts: Ints) -> list[Key]:
     return counted_keys(texts)
 
 
-def _same_text(one: Corpus, other: Corpus) -> bool:
-    if one.texts is not None and other.texts is not None:
-        return tuple(one.texts) == tuple(other.texts)
-    return np.array_equal(one.sentences, other.sentences) and np.array_equal(one.tokens, other.tokens)
+def _same_text(first: Corpus, second: Corpus) -> bool:
+    if first.texts is not None and second.texts is not None:
+        return tuple(first.texts) == tuple(second.texts)
+    return np.array_equal(first.sentences, second.sentences) and np.array_equal(first.tokens, second.tokens)
 
 
 def _ground(corpora: Sequence[Corpus], starts: Sequence[Ints], holder: Sequence[tuple[int, int]]) -> Corpus:
-    """One corpus with every document of `holder`, (party, place) each."""
+    """One corpus of the documents in `holder`, each a pair of party and index."""
     parties = {party for party, _ in holder}
     whole = corpora[0]
-    sizes = [starts[party][place + 1] - starts[party][place] for party, place in holder]
+    sizes = [starts[party][index + 1] - starts[party][index] for party, index in holder]
     if parties == {0} and len(holder) == len(starts[0]) - 1:
         return replace(whole, documents=starts[0] if len(holder) > 1 else whole.documents)
-    # Pieces of several files: what only one file can say (lines, columns) is left behind.
-    sentences = [range(int(starts[party][place]), int(starts[party][place + 1])) for party, place in holder]
+    # With pieces of several files, drop what is specific to one file (lines, columns).
+    sentences = [range(int(starts[party][index]), int(starts[party][index + 1])) for party, index in holder]
     pairs = [(party, sentence) for (party, _), own in zip(holder, sentences, strict=True) for sentence in own]
     spans = [
         slice(int(corpora[party].sentences[sentence]), int(corpora[party].sentences[sentence + 1]))
@@ -451,23 +453,23 @@ def _joined(columns: Sequence[Ints]) -> Ints:
 
 
 def _on_ground(
-    one: Annotation, own: Corpus, starts: Ints, documents: Ints, first: Ints, corpus: Corpus
+    annotation: Annotation, own: Corpus, starts: Ints, documents: Ints, first: Ints, corpus: Corpus
 ) -> Mentions:
-    """The mentions of one party on the ground, after its text was compared with it."""
+    """The mentions of one party on the shared text, after checking that its own text is the same."""
     sizes = np.diff(starts)
     kept = documents >= 0
-    there = np.full(len(own), -1, dtype=np.int64)
-    mine = run_positions(starts[:-1][kept], sizes[kept])
-    wanted = np.diff(first)[documents[kept]]
-    differs = sizes[kept] != wanted
+    ground_sentence = np.full(len(own), -1, dtype=np.int64)
+    own_sentence = run_positions(starts[:-1][kept], sizes[kept])
+    expected = np.diff(first)[documents[kept]]
+    differs = sizes[kept] != expected
     if differs.any():
         raise InputError(_differs(own, int(starts[:-1][kept][differs.argmax()]), corpus, None))
-    there[mine] = run_positions(first[:-1][documents[kept]], sizes[kept])
-    _check_text(own, mine, corpus, there[mine])
-    sentence = there[one.mentions.sentence]
+    ground_sentence[own_sentence] = run_positions(first[:-1][documents[kept]], sizes[kept])
+    _check_text(own, own_sentence, corpus, ground_sentence[own_sentence])
+    sentence = ground_sentence[annotation.mentions.sentence]
     chosen = np.flatnonzero(sentence >= 0)
     chosen = chosen[np.argsort(sentence[chosen], kind="stable")]
-    taken = _taken(one.mentions, chosen)
+    taken = _taken(annotation.mentions, chosen)
     return replace(taken, sentence=sentence[chosen])
 
 
@@ -475,50 +477,51 @@ def _taken(mentions: Mentions, rows: Ints) -> Mentions:
     return mentions if np.array_equal(rows, np.arange(len(mentions))) else mentions.take(rows)
 
 
-def _check_text(own: Corpus, mine: Ints, corpus: Corpus, there: Ints) -> None:
+def _check_text(own: Corpus, own_sentence: Ints, corpus: Corpus, on_ground: Ints) -> None:
     if own.texts is not None and corpus.texts is not None:
-        for here, other in zip(mine.tolist(), there.tolist(), strict=True):
-            if own.texts[here] != corpus.texts[other]:
-                raise InputError(_differs(own, here, corpus, other))
+        for sentence, ground_sentence in zip(own_sentence.tolist(), on_ground.tolist(), strict=True):
+            if own.texts[sentence] != corpus.texts[ground_sentence]:
+                raise InputError(_differs(own, sentence, corpus, ground_sentence))
         return
-    unequal = own.lengths[mine] != corpus.lengths[there]
+    unequal = own.lengths[own_sentence] != corpus.lengths[on_ground]
     if not unequal.any():
-        sizes = own.lengths[mine]
-        tokens = own.tokens[run_positions(own.sentences[:-1][mine], sizes)]
-        others = corpus.tokens[run_positions(corpus.sentences[:-1][there], sizes)]
+        sizes = own.lengths[own_sentence]
+        tokens = own.tokens[run_positions(own.sentences[:-1][own_sentence], sizes)]
+        others = corpus.tokens[run_positions(corpus.sentences[:-1][on_ground], sizes)]
         wrong = tokens != others
         if not wrong.any():
             return
         at = int(np.searchsorted(offsets(sizes), wrong.argmax(), "right")) - 1
     else:
         at = int(unequal.argmax())
-    raise InputError(_differs(own, int(mine[at]), corpus, int(there[at])))
+    raise InputError(_differs(own, int(own_sentence[at]), corpus, int(on_ground[at])))
 
 
-def _differs(own: Corpus, here: int, corpus: Corpus, there: int | None) -> str:
-    beside = "" if there is None else f" ({corpus.place(there)})"
+def _differs(own: Corpus, sentence: int, corpus: Corpus, on_ground: int | None) -> str:
+    other_place = "" if on_ground is None else f" ({corpus.place(on_ground)})"
     return (
-        f"{own.place(here)}: the text of this document differs from that of another annotator{beside}.\n"
+        f"{own.place(sentence)}: the text of this document differs from that of another annotator"
+        f"{other_place}.\n"
         "Agreement needs the same text, tokenised in the same way."
     )
 
 
-def _told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of documents, numbered where two of different texts are called the same."""
+def _distinguished(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of documents, numbered where different documents have the same name."""
     return tuple(
         str(name) if again == 0 else f"{name} ({again + 1})" for name, again in counted_keys(list(names))
     )
 
 
 class Cells(Struct, frozen=True, eq=False):
-    """How often each distinct row of whole numbers was counted."""
+    """The counts of distinct rows of integers."""
 
-    rows: Ints  # distinct, in order
+    rows: Ints  # distinct and sorted
     count: Ints
 
     @classmethod
     def of(cls, *columns: Column, count: Column | None = None) -> Cells:
-        """Count equal rows, each of them once or as often as `count` says.
+        """Count equal rows, each with weight 1 or as given by `count`.
 
         Examples:
             >>> cells = Cells.of(ints([1, 0, 1]), ints([2, 2, 2]))
@@ -537,24 +540,24 @@ class Cells(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """The cells of several blocks."""
+        """Add up the cells of several blocks."""
         rows = np.concatenate([part.rows for part in parts])
         return cls.of(*rows.T, count=np.concatenate([part.count for part in parts]))
 
     def renamed(self, columns: Sequence[int], name: Callable[[Ints], Ints]) -> Cells:
-        """The same cells with other numbers in some columns."""
+        """Replace the numbers in some columns."""
         rows = self.rows.copy()
         for column in columns:
             rows[:, column] = name(self.rows[:, column])
         return Cells.of(*rows.T, count=self.count)
 
     def where(self, first: int) -> Cells:
-        """The other columns of the rows that begin with a number."""
+        """The remaining columns of the rows that begin with `first`."""
         low, high = np.searchsorted(self.rows[:, 0], [first, first + 1])
         return Cells(ints(self.rows[low:high, 1:]), ints(self.count[low:high]))
 
     def square(self, size: int) -> Floats:
-        """A table of rows of two numbers."""
+        """The counts of rows of two numbers, as a square table."""
         table = np.zeros((size, size))
         table[self.rows[:, 0], self.rows[:, 1]] = self.count
         return table

@@ -1,4 +1,4 @@
-"""What annotators give: files, patterns with {annotator}, folders, and files that hold several of them."""
+"""Read annotators' sources: files, patterns with {annotator}, folders, and files with several annotators."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ WHO = "{annotator}"
 
 
 def annotations_of(given: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
-    """What was given, read, by the names of the annotators.
+    """Read the given sources; return the annotations by the names of the annotators.
 
-    One path alone may hold several: a pattern with {annotator}, a folder with a folder for each of them, or a
-    file in which records or columns belong to different annotators.
+    A single path may stand for several annotators: a pattern with {annotator}, a folder with one subfolder
+    for each of them, or a file in which records or columns belong to different annotators.
     """
     if given is None:
         return {}
@@ -54,13 +54,13 @@ def _several(path: str, reading: ReadKeywords) -> dict[str, Annotation] | None:
         project = read_annotators(path, **reading)
         if project is not None:
             return project
-        folders = [one for one in Path(path).iterdir() if one.is_dir()]
+        folders = [entry for entry in Path(path).iterdir() if entry.is_dir()]
         return _by_pattern(str(Path(path) / WHO), reading) if folders else None
     return read_annotators(path, **reading) if Path(path).is_file() else None
 
 
 def _by_pattern(pattern: str, reading: Mapping[str, object]) -> dict[str, Annotation]:
-    """The files that fit a pattern, by annotator; `*` stands for the document, or for part of its name."""
+    """Read the files that match a pattern, by annotator; `*` matches (part of) the name of the document."""
     shape = re.compile(
         "".join(
             "(?P<who>[^/]+)" if part == WHO else "([^/]*)" if part == "*" else re.escape(part)
@@ -90,18 +90,18 @@ def _once(pattern: str) -> str:
 
 
 def _of_files(files: Sequence[tuple[str, Path]], reading: ReadKeywords) -> Annotation:
-    """The files of one annotator, each a document; brat's folders and single files are read as they are."""
+    """Read the files of one annotator, each as a document; brat folders and single files are read as is."""
     name, path = files[0]
     if len(files) == 1 and path.is_dir() and not any(path.rglob("*.ann")):
-        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not inside:
             raise InputError(
                 f"{path}: there is no file in the folder.\nGive each annotator's files a folder."
             )
-        files = [(_stem(one), one) for one in inside]
+        files = [(_stem(file), file) for file in inside]
     elif not name:
         return read(path, **reading)
-    return concatenated([read(one, **reading) for _, one in files], [own for own, _ in files])
+    return concatenated([read(file, **reading) for _, file in files], [document for document, _ in files])
 
 
 def _stem(path: Path) -> str:
@@ -109,7 +109,7 @@ def _stem(path: Path) -> str:
 
 
 def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotation:
-    """Several annotations one after the other, each of them a document, or with documents of its own."""
+    """Concatenate annotations; each becomes one document, unless it has documents of its own."""
     corpora = with_one_vocabulary([part.corpus for part in parts])
     mentions = with_one_labelling([part.mentions for part in parts])
     first = offsets([len(corpus) for corpus in corpora])
@@ -119,8 +119,8 @@ def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotatio
         inner = corpus.documents if corpus.documents is not None and len(corpus.documents) > 2 else None
         own = [len(corpus)] if inner is None else np.diff(inner).tolist()
         sizes += own
-        known = corpus.document_ids or [str(number) for number in range(1, len(own) + 1)]
-        ids += [name] if inner is None else [f"{name}/{one}" for one in known]
+        inner_ids = corpus.document_ids or [str(number) for number in range(1, len(own) + 1)]
+        ids += [name] if inner is None else [f"{name}/{inner_id}" for inner_id in inner_ids]
     texts = [corpus.texts for corpus in corpora]
     begins, ends = ([getattr(corpus, side) for corpus in corpora] for side in ("token_start", "token_end"))
     corpus = Corpus(
@@ -150,15 +150,15 @@ def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotatio
 
 
 def named_annotators(sources: Sequence[Any], what: str) -> dict[str, Any]:
-    """`NAME=FILE`, or a file called by its stem, or by its folder where stems are the same."""
+    """Name each source: by `NAME=FILE`, else by its stem, or by its folder if stems are not unique."""
     pairs: list[tuple[str | None, Any]] = []
     for number, source in enumerate(sources, start=1):
         if not isinstance(source, str | os.PathLike):
             pairs.append((f"{what} {number}", source))
             continue
         name, equals, path = os.fspath(source).partition("=")
-        given = bool(equals and name) and not Path(source).exists()
-        pairs.append((name, path) if given else (None, os.fspath(source)))
+        is_named = bool(equals and name) and not Path(source).exists()
+        pairs.append((name, path) if is_named else (None, os.fspath(source)))
     stems = [stem_of(path) for name, path in pairs if name is None]
     result: dict[str, object] = {}
     for name, path in pairs:

@@ -1,4 +1,4 @@
-"""Coefficients of agreement over tokens, corrected for chance: alpha, Fleiss' kappa and Cohen's kappa."""
+"""Chance-corrected coefficients of agreement over tokens: alpha, Fleiss' kappa and Cohen's kappa."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ MISSING = -1
 
 
 class TokenSums(Struct, frozen=True, eq=False):
-    """What a block adds to token measures; a category is O, 0, or a label, as one or as two for IOB2."""
+    """Sums over a block for token measures.
 
-    size: int  # tokens, of any document
+    Category 0 is O; each label has one category, or two (B and I) for IOB2.
+    """
+
+    size: int  # tokens of all documents
     overlapping: Bools  # by annotator: whether some of their mentions share a token
-    pairable: int  # tokens of documents that two annotators or more have
-    given: int  # categories given to these
-    outside: int  # of them O
-    coincident: Cells  # annotators of a token, two of its categories: ordered pairs of equal and other values
+    pairable: int  # tokens of documents that two or more annotators have
+    given: int  # categories assigned to these
+    outside: int  # how many of them are O
+    coincident: Cells  # number of annotators of a token, first category, second category (ordered pairs)
     unmarked: int  # annotators of tokens that nobody marked
-    rated: Ints  # of documents that all have: tokens, those that nobody marked, Σ counts, Σ counts²
-    totals: Cells  # categories of tokens of documents that all have, where somebody marked them
-    cohen: Cells  # pair, category of one, category of the other
+    rated: Ints  # in documents that all have: tokens, tokens that nobody marked, Σ counts, Σ counts²
+    totals: Cells  # categories of the marked tokens of documents that all have
+    cohen: Cells  # pair of annotators, category of the first, category of the second
 
     @classmethod
     def of(cls, ground: Shared, units: TokenUnits) -> TokenSums:
-        """Count a block; where mentions overlap, nothing is counted."""
+        """Count a block; nothing is counted if mentions overlap."""
         corpus, n = ground.corpus, len(ground.annotators)
         size = 0 if corpus.without_text else len(corpus.tokens)
         matrix = np.zeros((n, size), dtype=np.int32)
@@ -72,7 +75,7 @@ class TokenSums(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[TokenSums]) -> TokenSums:
-        """The sums of several blocks with the same labels."""
+        """Add up the sums of several blocks with the same labels."""
         return cls(
             size=sum(part.size for part in parts),
             overlapping=np.any([part.overlapping for part in parts], axis=0),
@@ -87,7 +90,7 @@ class TokenSums(Struct, frozen=True, eq=False):
         )
 
     def relabeled(self, place: Ints, units: TokenUnits) -> TokenSums:
-        """The same with the label codes `place[code]`."""
+        """Replace each label code by `place[code]`."""
         width = 2 if units == "iob2" else 1
 
         def category(own: Ints) -> Ints:
@@ -105,7 +108,7 @@ class TokenSums(Struct, frozen=True, eq=False):
 def token_agreement(
     presence: Presence, labels: Sequence[str], sums: TokenSums, units: TokenUnits
 ) -> TokenAgreement:
-    """All token measures; undefined, with the reason, where there are no tokens or mentions overlap."""
+    """All token measures; without tokens or if mentions overlap, they are undefined, with the reason."""
     if not sums.size:
         return TokenAgreement(units=units, why="the files hold no tokens")
     if sums.overlapping.any():
@@ -128,7 +131,7 @@ def token_agreement(
 
 
 def _label_tokens(row: Codes, corpus: Corpus, mentions: Mentions, units: TokenUnits) -> bool:
-    """Write the code of each marked token, from 1, into `row`; False where mentions share a token."""
+    """Write the category of each marked token into `row`; return False if mentions share a token."""
     begin, end, owner = _token_ranges(corpus, mentions)
     sizes = np.maximum(end - begin, 0)
     tokens = run_positions(begin, sizes)
@@ -147,7 +150,7 @@ def _label_tokens(row: Codes, corpus: Corpus, mentions: Mentions, units: TokenUn
 
 
 def _token_ranges(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints, Ints]:
-    """First and last token, over the whole corpus, of each piece of a mention, and the mention's row."""
+    """The begin and end of each piece of a mention in tokens of the whole corpus, and the mention's row."""
     owner, start, end = np.arange(len(mentions)), mentions.start, mentions.end
     if mentions.parts is not None:
         owner = np.repeat(owner, np.diff(mentions.parts.at))
@@ -156,7 +159,7 @@ def _token_ranges(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints, Ints]
     if corpus.unit == "token":
         origin = corpus.sentences[:-1][sentence]
         return ints(origin + start), ints(origin + end), ints(owner)
-    # A mention has the tokens it touches; sentences are laid end to end, so that one search serves all.
+    # A mention covers the tokens it touches. Laying sentences end to end allows a single search.
     if corpus.token_start is None or corpus.token_end is None:
         return ints([]), ints([]), ints([])
     stride = max(int(corpus.token_end.max(initial=0)), int(end.max(initial=0))) + 1
@@ -167,21 +170,21 @@ def _token_ranges(corpus: Corpus, mentions: Mentions) -> tuple[Ints, Ints, Ints]
 
 
 def counted(values: Codes, categories: int) -> Floats:
-    """How many annotators gave each token each category (tokens × categories)."""
+    """The number of annotators who gave each token each category (tokens × categories)."""
     tokens = values.shape[1]
     counts = np.zeros(tokens * categories)
-    place = np.arange(tokens) * categories
+    offset = np.arange(tokens) * categories
     for row in values:
-        there = row != MISSING
-        counts[place[there] + row[there]] += 1
+        rated = row != MISSING
+        counts[offset[rated] + row[rated]] += 1
     return counts.reshape(tokens, categories)
 
 
 def coincidences(values: Codes, categories: int) -> tuple[Cells, int]:
-    """Ordered pairs of values that different annotators gave to one token, by how many annotators it has.
+    """Ordered pairs of values given to one token by different annotators, by its number of annotators.
 
-    Of tokens that somebody marked; the others, which pair O with O as often as they have annotators, are
-    the second result. A value is -1 where an annotator is missing.
+    Only tokens that somebody marked are counted. The second result is the total number of annotators of the
+    other tokens, which all pair O with O. A value of -1 means that an annotator is missing.
     """
     present = (values != MISSING).sum(axis=0)
     values, present = values[:, present >= 2], present[present >= 2]
@@ -189,7 +192,7 @@ def coincidences(values: Codes, categories: int) -> tuple[Cells, int]:
     counts = counted(values[:, marked], categories)
     size = counts.sum(axis=1)
     parts = [Cells.of(ints([]), ints([]), ints([]))]
-    for annotators in np.unique(size):  # products of whole numbers are exact, whoever multiplies them
+    for annotators in np.unique(size):  # products of integers are exact on any machine
         those = counts[size == annotators]
         table = those.T @ those - np.diag(those.sum(axis=0))
         first, second = np.nonzero(table)
@@ -201,7 +204,7 @@ def alpha(coincident: Cells, unmarked: int, categories: int) -> float | None:
     """Krippendorff's nominal α of coincidences.
 
     `1 - D_o / D_e` from the coincidences of values given to one token by different annotators, each
-    weighted by 1 / (annotators of the token - 1). None where all values are equal, or nothing is paired.
+    weighted by 1 / (annotators of the token - 1). None if all values are equal, or nothing is paired.
 
     Examples:
         >>> alpha(*coincidences(np.array([[0, 1, 1, 0], [0, 1, 0, -1]], dtype=np.int32), 2), 2)
@@ -224,7 +227,7 @@ def alpha(coincident: Cells, unmarked: int, categories: int) -> float | None:
 
 
 def _fleiss(raters: int, sums: TokenSums, categories: int) -> float | None:
-    """Fleiss' κ over the tokens that all annotators have; None where all values are equal.
+    """Fleiss' κ over the tokens that all annotators have; None if all values are equal.
 
     References:
         Fleiss (1971), Measuring nominal scale agreement among many raters.
@@ -245,12 +248,12 @@ def _fleiss(raters: int, sums: TokenSums, categories: int) -> float | None:
 
 
 def _cohen_cells(matrix: Codes) -> Cells:
-    """The categories that both annotators of each pair gave."""
+    """The pairs of categories that each pair of annotators gave to the same tokens."""
     parts = [Cells.of(ints([]), ints([]), ints([]))]
     width = int(matrix.max(initial=0)) + 1
     for number, (i, j) in enumerate(combinations(range(len(matrix)), 2)):
-        there = (matrix[i] != MISSING) & (matrix[j] != MISSING)
-        cell = np.bincount(matrix[i][there].astype(np.int64) * width + matrix[j][there])
+        shared = (matrix[i] != MISSING) & (matrix[j] != MISSING)
+        cell = np.bincount(matrix[i][shared].astype(np.int64) * width + matrix[j][shared])
         used = np.flatnonzero(cell)
         parts.append(Cells.of(np.full(len(used), number), used // width, used % width, count=cell[used]))
     return Cells.joined(parts)

@@ -1,4 +1,4 @@
-"""Coefficients of agreement over units on a continuum: Krippendorff's alpha, and gamma."""
+"""Coefficients of agreement for units on a continuum: Krippendorff's alpha_u, and gamma."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_posi
 from spanwise.document.dataset import UnitizingAgreement
 from spanwise.errors import MissingExtra
 
-NOWHERE = -1  # no unit of an annotator and a label
+NOWHERE = -1  # the annotator has no unit with the label
 
 
 class Continua(Struct, frozen=True, eq=False):
-    """Units on continua: whose they are, on which continuum, their label, begin and end."""
+    """Units on continua, in columns."""
 
     annotator: Ints
     continuum: Ints
@@ -29,21 +29,22 @@ class Continua(Struct, frozen=True, eq=False):
 
 
 class UnitSums(Struct, frozen=True, eq=False):
-    """What a block adds to α_u: that of its documents, and the units of those that all have, end to end.
+    """Sums over a block for α_u: its value for each document, and counts over the concatenation.
 
-    Of these, `before` and `behind` are the gaps before the first and after the last unit of each annotator
-    and label, NOWHERE where there is none; gaps between blocks follow from them.
+    The concatenation joins the documents that all annotators have. `before` and `behind` are the gaps before
+    the first and after the last unit of each annotator and label, NOWHERE if there is none; the gaps between
+    blocks follow from them.
     """
 
     text: bool
-    documents: Mapping[int, float | None]  # by number, of those that two annotators have
-    used: Bools  # by label
+    documents: Mapping[int, float | None]  # α_u by number, for documents that two or more annotators have
+    used: Bools  # by label: whether any unit has it
     common: int  # documents that all have
-    length: int  # of these
-    unusable: bool  # whether α_u is undefined in one of them
+    length: int  # of these documents
+    unusable: bool  # whether α_u is undefined in any of them
     observed: Ints  # by label
     units: Cells  # label and length
-    gaps: Cells  # label and length, between units of one annotator
+    gaps: Cells  # label and length, between units of the same annotator
     before: Ints  # annotators × labels
     behind: Ints
 
@@ -95,7 +96,7 @@ class UnitSums(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[UnitSums]) -> UnitSums:
-        """The sums of consecutive blocks with the same labels."""
+        """Combine the sums of consecutive blocks with the same labels."""
         before, behind, length = parts[0].before, parts[0].behind, parts[0].length
         gaps = [part.gaps for part in parts]
         for part in parts[1:]:
@@ -122,7 +123,7 @@ class UnitSums(Struct, frozen=True, eq=False):
         )
 
     def relabeled(self, place: Ints, labels: int) -> UnitSums:
-        """The same with the label codes `place[code]`, out of `labels`."""
+        """Replace each label code by `place[code]`, out of `labels` codes."""
         used, observed = np.zeros(labels, dtype=bool), np.zeros(labels, dtype=np.int64)
         used[place], observed[place] = self.used, self.observed
         before, behind = (np.full((len(self.before), labels), NOWHERE) for _ in range(2))
@@ -141,10 +142,10 @@ class UnitSums(Struct, frozen=True, eq=False):
 def unitizing(
     presence: Presence, labels: Sequence[str], sums: UnitSums, *, cut_document: bool
 ) -> UnitizingAgreement:
-    """α_u of each document that two annotators have, and of the concatenation of those that all have.
+    """α_u of each document that two or more annotators have, and of the concatenation of those that all have.
 
-    `1 - ΣD_o / ΣD_e` over labels; undefined where D_e is 0, and where an annotator's mentions of one label
-    overlap or are discontinuous. Where the only document is in several blocks, it is the concatenation.
+    `1 - ΣD_o / ΣD_e` over labels; undefined if D_e is 0, or if an annotator's mentions of one label overlap
+    or are discontinuous. If the only document is split between blocks, it equals the concatenation.
 
     References:
         Krippendorff (1995), On the reliability of unitizing continuous data.
@@ -184,9 +185,9 @@ def unitizing(
 
 
 def _expected(sums: UnitSums, labels: int) -> tuple[Floats, Floats]:
-    """What `expected_sums` is of the concatenation, from how many units and gaps have each length.
+    """The `expected_sums` of the concatenation, from the numbers of units and gaps of each length.
 
-    In whole numbers, so that no order of units changes a digit.
+    Computed with integers, so that the result does not depend on the order of units.
     """
     above, below = np.zeros((1, labels)), np.zeros((1, labels))
     for label in range(labels):
@@ -202,12 +203,12 @@ def _expected(sums: UnitSums, labels: int) -> tuple[Floats, Floats]:
                     gaps[gap] = gaps.get(gap, 0) + 1
         number = sum(units.values())
         longest = sorted(gaps, reverse=True)
-        chance = place = fitting = room = 0
+        chance = index = fitting = room = 0
         for length in sorted(units, reverse=True):
-            while place < len(longest) and longest[place] >= length:
-                fitting += gaps[longest[place]]
-                room += gaps[longest[place]] * longest[place]
-                place += 1
+            while index < len(longest) and longest[index] >= length:
+                fitting += gaps[longest[index]]
+                room += gaps[longest[index]] * longest[index]
+                index += 1
             sections = (number - 1) * (length * (length - 1) * (2 * length - 1) // 3)
             chance += units[length] * (sections + length**2 * (room - fitting * (length - 1)))
         above[0, label] = chance
@@ -235,7 +236,7 @@ def _sentence_lengths(ground: Shared) -> Ints | None:
 
 
 def _on_documents(ground: Shared, lengths: Ints) -> tuple[Continua, Ints]:
-    """Everybody's mentions as units of their documents, and the length of each document."""
+    """The mentions of all annotators as units on their documents, and the length of each document."""
     number = len(ground.numbers)
     whole = ints(np.bincount(ground.document, weights=lengths, minlength=number))
     origin = offsets(lengths)[:-1] - offsets(whole)[:-1][ground.document]
@@ -264,7 +265,7 @@ def _chosen(units: Continua, rows: Ints | Bools) -> Continua:
 
 
 def _unusable(ground: Shared, units: Continua) -> Bools:
-    """Which documents hold mentions of one annotator and label that overlap or are discontinuous."""
+    """Which documents have mentions by one annotator, with one label, that overlap or are discontinuous."""
     bad = np.zeros(len(ground.numbers), dtype=bool)
     same = _same_run(units)
     bad[units.continuum[1:][same & (units.begin[1:] < units.end[:-1])]] = True
@@ -276,21 +277,21 @@ def _unusable(ground: Shared, units: Continua) -> Bools:
 
 
 def _same_run(units: Continua) -> Bools:
-    """Whether each unit but the first has the annotator, label and continuum of the one before it."""
+    """Whether each unit but the first has the same annotator, label and continuum as the one before."""
     columns = (units.annotator, units.label, units.continuum)
     return np.asarray(np.all([column[1:] == column[:-1] for column in columns], axis=0))
 
 
 def observed_sums(units: Continua, present: Bools, labels: int) -> Floats:
-    """Squared distances over unordered pairs of annotators (continua × labels).
+    """Sums of squared distances over unordered pairs of annotators (continua × labels).
 
-    Two units that overlap differ by the squared distances of their begins and of their ends; a unit that
-    lies in a gap of the other annotator, by its squared length.
+    Two overlapping units contribute the squared distances of their begins and of their ends; a unit in a gap
+    of the other annotator contributes its squared length.
     """
     continua = present.shape[1]
     sums = np.zeros(continua * labels)
     stride = int(units.end.max(initial=0)) + 1
-    # Continua and labels are laid end to end, so that one search finds all overlaps of two annotators.
+    # Laying continua and labels end to end lets one search find all overlaps of two annotators.
     cell = units.continuum * labels + units.label
     begin, end = cell * stride + units.begin, cell * stride + units.end
     rows = []
@@ -321,10 +322,10 @@ def _add(sums: Floats, cell: Ints, values: Ints) -> None:
 
 
 def expected_sums(units: Continua, present: Bools, whole: Ints, labels: int) -> tuple[Floats, Floats]:
-    """Numerator (continua × labels) and the part Σ ℓ(ℓ-1) of the denominator of the expected disagreement.
+    """The numerator, and the term Σ ℓ(ℓ-1) of the denominator, of expected disagreement (continua × labels).
 
-    The numerator adds up, over units of length ℓ, `(N - 1)/3 · ℓ(ℓ-1)(2ℓ-1) + ℓ² Σ (gap - ℓ + 1)`, the
-    last sum over all gaps at least as long; N is the number of units of the label.
+    The numerator is the sum over units of length ℓ of `(N - 1)/3 · ℓ(ℓ-1)(2ℓ-1) + ℓ² Σ (gap - ℓ + 1)`, where
+    the inner sum is over all gaps of at least this length; N is the number of units with the label.
     """
     continua = present.shape[1]
     above, below = np.zeros((continua, labels)), np.zeros((continua, labels))
@@ -342,9 +343,9 @@ def expected_sums(units: Continua, present: Bools, whole: Ints, labels: int) -> 
 
 
 def _room(own: Continua, present: Bools, whole: Ints) -> Floats:
-    """For each unit: in how many places it fits into the gaps of all annotators on its continuum."""
+    """For each unit, the number of positions at which it fits into the gaps of all annotators."""
     annotator, continuum = np.nonzero(present)
-    # An empty unit at the beginning of each continuum gives the first gap the form of all others.
+    # With an empty unit at the beginning of each continuum, the first gap is like all others.
     who = np.concatenate([annotator, own.annotator])
     where = np.concatenate([continuum, own.continuum])
     begin = np.concatenate([np.full(len(annotator), -1), own.begin])
@@ -366,7 +367,7 @@ def _room(own: Continua, present: Bools, whole: Ints) -> Floats:
 def disagreement(
     observed: Floats, expected: tuple[Floats, Floats], present: Bools, whole: Ints
 ) -> tuple[Floats, Floats]:
-    """D_o and D_e of each continuum and label."""
+    """The observed and expected disagreement, D_o and D_e, of each continuum and label."""
     annotators = present.sum(axis=0).astype(np.float64)[:, None]
     length = np.maximum(whole, 1).astype(np.float64)[:, None]
     pairs = np.maximum(annotators * (annotators - 1), 1)
@@ -377,7 +378,7 @@ def disagreement(
 
 
 def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua, int]:
-    """The units of some documents laid end to end as one continuum, and its length."""
+    """Lay the units of some documents end to end as one continuum; also return its length."""
     origin = np.full(len(whole), -1, dtype=np.int64)
     origin[common] = offsets(whole[common])[:-1]
     kept = origin[units.continuum] >= 0
@@ -389,10 +390,10 @@ def _concatenated(units: Continua, common: Ints, whole: Ints) -> tuple[Continua,
 
 
 def gamma_of(ground: Shared) -> dict[int, float | None]:
-    """γ of each document of a block that two annotators have, by number; None where nothing can be aligned.
+    """γ of each document of a block that several annotators have, by number; None if it cannot be computed.
 
-    Positions are combined with labels as the package does by default. It draws samples of chance from
-    NumPy's common generator, which is seeded here and put back as it was.
+    Positions and labels are combined with the package's defaults. It samples from NumPy's global generator,
+    which is seeded here and restored afterwards.
 
     References:
         Mathet, Widlöcher and Métivier (2015), The unified and holistic method gamma (γ).
@@ -410,21 +411,21 @@ def gamma_of(ground: Shared) -> dict[int, float | None]:
     before = np.random.get_state()
     try:
         for document, number in enumerate(ground.numbers.tolist()):
-            has = np.flatnonzero(ground.present[:, document]).tolist()
-            if len(has) < 2:
+            present = np.flatnonzero(ground.present[:, document]).tolist()
+            if len(present) < 2:
                 continue
             continuum = Continuum()
             owners: list[int] = []
-            for who in has:
-                continuum.add_annotator(ground.annotators[who])
-                mentions = ground.mentions[who]
+            for annotator in present:
+                continuum.add_annotator(ground.annotators[annotator])
+                mentions = ground.mentions[annotator]
                 own = np.flatnonzero(ground.document[mentions.sentence] == document)
                 for sentence, start, end, label in mentions.take(own).rows():
                     at = int(origin[sentence])
-                    owners.append(who)
-                    continuum.add(ground.annotators[who], Segment(at + start, at + end), label)
-            # Chance is sampled from everybody's units, so that everybody needs some.
-            marked = set(owners) == set(has)
+                    owners.append(annotator)
+                    continuum.add(ground.annotators[annotator], Segment(at + start, at + end), label)
+            # Chance is sampled from the units of every annotator, so each needs at least one.
+            marked = set(owners) == set(present)
             np.random.seed(0)
             gamma = continuum.compute_gamma(CombinedCategoricalDissimilarity()) if marked else None
             result[number] = None if gamma is None else float(gamma.gamma)
