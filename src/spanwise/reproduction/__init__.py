@@ -1,4 +1,4 @@
-"""Published figures recomputed cell by cell: what the paper has, what comes out here, and why they differ."""
+"""Recompute published figures cell by cell: the paper's value, ours, and why they differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Cell", "Effect", "Missing", "Reproduction", "departure_effects", "re
 
 _PARTS = {part.FOLDER: part for part in (ortmann, tough, fu, tables)}
 
-# Claims that could not be checked: they are listed so that silence is not taken for agreement.
+# Claims that could not be checked, listed so that their absence is not mistaken for agreement.
 NOT_COMPUTED = (
     Missing(
         "Fu19",
@@ -43,13 +43,13 @@ NOT_COMPUTED = (
 
 
 class Reproduction(Struct, frozen=True):
-    """All cells that could be computed, and what could not."""
+    """All cells that could be computed, and the claims that could not be checked."""
 
     cells: tuple[Cell, ...]
     missing: tuple[Missing, ...]
 
     def counts(self) -> dict[str, int]:
-        """How many cells are equal, explained and unexplained."""
+        """The number of cells that are equal, explained and unexplained."""
         statuses = Counter(cell.status for cell in self.cells)
         return {status: statuses[status] for status in ("equal", "explained", "unexplained")}
 
@@ -57,24 +57,24 @@ class Reproduction(Struct, frozen=True):
 def reproduce(folder: str | Path) -> Reproduction:
     """Recompute the published figures from the data in `folder`.
 
-    Published numbers that can only be checked against each other are included.
-    The folder holds `ortmann-ner` (spans and expected.json), `conll2002-es` (train.txt, test.txt,
+    This includes published numbers that can only be checked against each other.
+    The folder contains `ortmann-ner` (spans and expected.json), `conll2002-es` (train.txt, test.txt,
     expected.json), `wnut16` (train.txt, two systems' outputs, known_words.txt, released-figures.json)
-    and `printed` (fu19.json, fu20.json, tu21.json: the papers' tables), or some of them.
+    and `printed` (fu19.json, fu20.json, tu21.json: the papers' tables), or some of these.
     """
-    where = Path(folder)
-    folders = [name for name in _PARTS if (where / name).is_dir()]
+    root = Path(folder)
+    folders = [name for name in _PARTS if (root / name).is_dir()]
     if not folders:
         raise InputError(
-            f"{where}: there is no data to reproduce figures from.\n"
+            f"{root}: there is no data to reproduce figures from.\n"
             f"Give the folder that holds {', '.join(_PARTS)}, or some of them."
         )
-    cells = [cell for name in folders for cell in _PARTS[name].cells(where / name)]
+    cells = [cell for name in folders for cell in _PARTS[name].cells(root / name)]
     cells += ortmann.released_cells()
     if {fu.FOLDER, tables.FOLDER} <= set(folders):
-        cells += fu.fu19_cells(where / fu.FOLDER, where / tables.FOLDER)
+        cells += fu.fu19_cells(root / fu.FOLDER, root / tables.FOLDER)
     absent = [
-        Missing(part.SOURCE, f"everything from {name}", f"there is no folder {where / name}")
+        Missing(part.SOURCE, f"everything from {name}", f"there is no folder {root / name}")
         for name, part in _PARTS.items()
         if name not in folders
     ]
@@ -82,8 +82,8 @@ def reproduce(folder: str | Path) -> Reproduction:
 
 
 def departure_effects(folder: str | Path, *, model: str = "Flair") -> list[Effect]:
-    """What each departure of the preset `interpreteval` does to a system in `folder`/wnut16."""
-    where = Path(folder) / fu.FOLDER
-    if not where.is_dir():
-        raise InputError(f"{where}: there is no such folder.\nGive the folder that holds {fu.FOLDER}.")
-    return fu.effects(*fu.sides(where, model), fu.training(where), fu.known_words(where))
+    """The effect of each departure of the preset `interpreteval` on a system in `folder`/wnut16."""
+    data = Path(folder) / fu.FOLDER
+    if not data.is_dir():
+        raise InputError(f"{data}: there is no such folder.\nGive the folder that holds {fu.FOLDER}.")
+    return fu.effects(*fu.sides(data, model), fu.training(data), fu.known_words(data))

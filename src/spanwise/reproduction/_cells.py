@@ -1,4 +1,4 @@
-"""A published figure beside the one computed here, and what can be said when they differ."""
+"""A published figure next to the one computed here, and the reason if they differ."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ Number = float | int | str | None
 
 
 class Cell(Struct, frozen=True):
-    """One published figure: where it is, what the paper has, what is computed, and why they differ.
+    """One published figure: its location, the paper's value, the computed value, and why they differ.
 
-    `why` is empty where both are equal, and where the reason is unknown.
+    `why` is empty if both are equal or the reason is unknown.
     """
 
-    source: str  # the paper, short
+    source: str  # abbreviation of the paper
     table: str
     name: str
     paper: Number
@@ -23,7 +23,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """equal, explained or unexplained."""
+        """Whether the cell is "equal", "explained" or "unexplained"."""
         if self.equal:
             return "equal"
         return "explained" if self.why else "unexplained"
@@ -38,7 +38,7 @@ class Missing(Struct, frozen=True):
 
 
 def exactly(source: str, table: str, name: str, paper: Number, computed: Number) -> Cell:
-    """A cell of counts, which are equal or not."""
+    """A cell of counts, which must be equal."""
     return Cell(source, table, name, paper, computed, paper == computed)
 
 
@@ -52,7 +52,7 @@ def closely(
     within: float = 1e-9,
     why: str = "",
 ) -> Cell:
-    """A cell of scores, equal when they differ by no more than `within`; undefined equals undefined."""
+    """A cell of scores, equal if they differ by no more than `within`, or if both are undefined."""
     if paper is None or computed is None:
         return Cell(source, table, name, paper, computed, paper is computed, why)
     return Cell(source, table, name, paper, computed, abs(paper - computed) <= within, why)

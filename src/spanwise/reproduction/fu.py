@@ -1,4 +1,4 @@
-"""Fu, Liu and Neubig (2020): the figures that their program released, and what its departures do to them."""
+"""Fu, Liu and Neubig (2020): the figures released with their program, and the effect of its departures."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _FILES = {"Flair": "flair.txt", "ELMo": "elmo.txt"}
 
 
 def sides(folder: Path, model: str) -> tuple[Tagged, Tagged]:
-    """Gold and predicted tags of one system, as they are in its file."""
+    """The gold and predicted tags of one system, as written in its file."""
     annotation = read(folder / _FILES[model], columns={"gold": 1, "predicted": 2})
     return Tagged.of(annotation, column="gold"), Tagged.of(annotation, column="predicted")
 
 
 def training(folder: Path) -> Tagged:
-    """The training file as it is."""
+    """The training file, with its tags as written."""
     return Tagged.of(read(folder / "train.txt", columns={"tag": 1}), column="tag")
 
 
 def known_words(folder: Path) -> list[str]:
-    """The word list behind the released densities of unknown words."""
+    """The word list used for the released densities of unknown words."""
     return (folder / "known_words.txt").read_text(encoding="utf-8").split("\n")
 
 
 def cells(folder: Path) -> list[Cell]:
-    """All released figures of the dataset, from its files."""
+    """All released figures of the dataset, recomputed from its files."""
     released = json.loads((folder / "released-figures.json").read_text(encoding="utf-8"))
-    trained, known = Training(training(folder), Departures()), known_words(folder)
-    figures = {model: follow(*sides(folder, model), trained, vocabulary=known) for model in _FILES}
+    trained, vocabulary = Training(training(folder), Departures()), known_words(folder)
+    figures = {model: follow(*sides(folder, model), trained, vocabulary=vocabulary) for model in _FILES}
     cells: list[Cell] = []
     for model, ours in figures.items():
         theirs = released["models"][model]
@@ -50,7 +50,7 @@ def cells(folder: Path) -> list[Cell]:
     return [*cells, *_comparison(figures, released)]
 
 
-# The columns of Fu19's Table 7 whose buckets are known, and our attribute for each. F-tag is scored by label.
+# The columns of Fu19's Table 7 whose buckets are known, and the corresponding attributes.
 _FU19 = {
     "R-sLen": "sentence_length_fu19",
     "R-eLen": "entity_length_fu19",
@@ -63,7 +63,7 @@ _EXCHANGED = {"CflairWgloveLstmCrf": "CflairWnoneLstmCrf"}
 
 
 def fu19_cells(folder: Path, printed: Path) -> list[Cell]:
-    """Fu19's Table 7 (WNUT-16) from the released outputs, where the paper's buckets are known."""
+    """Fu19's Table 7 (WNUT-16) recomputed from the released outputs, for columns with known buckets."""
     rows = json.loads((printed / "fu19.json").read_text(encoding="utf-8"))["tables"]["7"]["rows"]
     cells: list[Cell] = []
     for model, row in _ROWS.items():
@@ -106,17 +106,17 @@ def _buckets(model: str, ours: Figures, theirs: Mapping[str, Any]) -> Iterator[C
     for name, short in SHORT.items():
         attribute = ours.attributes[name]
         for row, cell in zip(attribute.buckets, theirs["buckets"][short], strict=True):
-            place = f"{model} {short} {row.name}"
-            yield closely(SOURCE, "buckets", f"{place} F1", cell["f1"], row.f1)
-            yield exactly(SOURCE, "buckets", f"{place} gold", cell["gold"], row.gold)
+            prefix = f"{model} {short} {row.name}"
+            yield closely(SOURCE, "buckets", f"{prefix} F1", cell["f1"], row.f1)
+            yield exactly(SOURCE, "buckets", f"{prefix} gold", cell["gold"], row.gold)
         diagnosis, derived = theirs["self_diagnosis"][short], theirs["derived_from_buckets"][short]
-        place = f"{model} {short}"
+        prefix = f"{model} {short}"
         for which in ("best", "worst"):
             bucket = attribute.buckets[diagnosis[which]].name
-            yield exactly(SOURCE, "self-diagnosis", f"{place} {which}", bucket, getattr(attribute, which))
-        yield closely(SOURCE, "self-diagnosis", f"{place} gap", diagnosis["gap"], attribute.gap)
-        yield closely(SOURCE, "model-wise", f"{place} S^rho", derived["rho"], attribute.spearman)
-        yield closely(SOURCE, "model-wise", f"{place} S^sigma", derived["sigma"], attribute.std)
+            yield exactly(SOURCE, "self-diagnosis", f"{prefix} {which}", bucket, getattr(attribute, which))
+        yield closely(SOURCE, "self-diagnosis", f"{prefix} gap", diagnosis["gap"], attribute.gap)
+        yield closely(SOURCE, "model-wise", f"{prefix} S^rho", derived["rho"], attribute.spearman)
+        yield closely(SOURCE, "model-wise", f"{prefix} S^sigma", derived["sigma"], attribute.std)
 
 
 def _comparison(figures: Mapping[str, Figures], released: Mapping[str, Any]) -> Iterator[Cell]:
@@ -135,13 +135,13 @@ def _comparison(figures: Mapping[str, Figures], released: Mapping[str, Any]) -> 
             yield closely(SOURCE, "relative differences", f"{short} {row.name}", paper, ours)
 
 
-# ---- what each departure of the preset `interpreteval` does to the figures of a dataset ----
+# ---- the effect of each departure of the preset `interpreteval` on the figures of a dataset ----
 
 
 class Effect(Struct, frozen=True):
-    """One departure switched off alone: how many bucket scores change, the largest change, and where.
+    """The effect of switching off one departure: how many bucket scores change, by how much, and where.
 
-    `largest` is over buckets that have a score both times; a bucket that is new or gone counts as changed.
+    `largest` only considers buckets scored both times; buckets that appear or disappear count as changed.
     """
 
     departure: str
@@ -158,9 +158,11 @@ def effects(
     training: Tagged,
     vocabulary: Iterable[str] | None = None,
 ) -> list[Effect]:
-    """A row for every departure of the preset, in the order of `Departures`."""
+    """The effect of every departure of the preset, in the order of `Departures`."""
     words = None if vocabulary is None else list(vocabulary)
-    positions: dict[tuple[bool, bool, str], list[int]] = {}  # a search is the same under most switches
+    positions: dict[
+        tuple[bool, bool, str], list[int]
+    ] = {}  # shared, since most switches do not affect searches
     whole = follow(gold, predicted, Training(training, Departures(), positions), vocabulary=words)
     cells = sum(len(attribute.buckets) for attribute in whole.attributes.values())
     rows = []
@@ -176,7 +178,7 @@ def effects(
 
 
 def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
-    """The attribute and the change of every bucket score that differs, NaN where it is new or gone."""
+    """The attribute and change of each differing bucket score; NaN for buckets that appear or disappear."""
     changes = []
     for name in SHORT:
         a, b = _keyed(first, name), _keyed(second, name)
@@ -186,7 +188,7 @@ def _changes(first: Figures, second: Figures) -> list[tuple[str, float]]:
 
 
 def _keyed(figures: Figures, name: str) -> dict[str, float]:
-    """The scores of an attribute by the place of the bucket, those of labels by the label."""
+    """The scores of an attribute, keyed by the position of the bucket or, for labels, by the label."""
     rows = figures.attributes[name].buckets
     keys = [row.name if name == "label" else str(index) for index, row in enumerate(rows)]
     return dict(zip(keys, figures.scores(name), strict=True))

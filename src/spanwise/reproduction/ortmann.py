@@ -1,4 +1,4 @@
-"""Ortmann (2022): Tables 1 and 2 and Figures 1 and 2 from the spans, and the released results."""
+"""Ortmann (2022): Tables 1 and 2 and Figures 1 and 2 from the spans, and checks of the released results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from spanwise.scores import credited, exact
 FOLDER = "ortmann-ner"
 SOURCE = "Ort22"
 _FOCI = {"focus_target": "gold", "focus_system": "predicted"}
-_FINE = {"BES": "BEs", "BEL": "BEl", "BEO": "BEo"}  # the names of the released files and ours
+_FINE = {"BES": "BEs", "BEL": "BEl", "BEO": "BEo"}  # names in the released files, and ours
 _CREDITS = {"weighted_eq6": "ortmann-eq6", "weighted_eq7": "ortmann-eq7"}
 _SCORES = ("precision", "recall", "f1")
 
 
 def cells(folder: Path) -> list[Cell]:
-    """All cells, from the spans and the figures in the folder."""
+    """All cells computed from the spans in the folder, next to the figures in it."""
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     listed: list[Cell] = []
     for published, focus in _FOCI.items():
@@ -77,7 +77,7 @@ def _part(scores: Mapping[str, Any], label: str) -> Mapping[str, Any]:
 
 
 def _shares(paper: Mapping[str, Any], system: Mapping[str, Any]) -> Iterator[Cell]:
-    """Figure 1: the share of each kind among all errors, and the text's word on labeling errors."""
+    """Figure 1: the share of each kind among all errors, and the text's claim about labeling errors."""
     shares = system["fair"]["shares"]
     for credit, kinds in (("traditional", ("FP", "FN")), ("fair", ("LE", "BE", "LBE", "FN", "FP"))):
         counts = paper[credit]["counts"]
@@ -85,36 +85,36 @@ def _shares(paper: Mapping[str, Any], system: Mapping[str, Any]) -> Iterator[Cel
         for kind in kinds:
             ours = shares[credit][kind]
             yield closely(SOURCE, "Figure 1", f"{credit} {kind}", counts[kind] / whole, ours)
-    # The text's share is among the errors that a prediction makes: mentions that are missed are left out.
+    # The share in the text is relative to errors in predictions; missed mentions are not included.
     counts = paper["fair"]["counts"]
-    made = sum(counts[kind] for kind in ("LE", "BE", "LBE", "FP"))
+    errors = sum(counts[kind] for kind in ("LE", "BE", "LBE", "FP"))
     name = "labeling errors, share of all errors but FN"
-    yield closely(SOURCE, "text", name, 0.30, counts["LE"] / made, within=0.005)
+    yield closely(SOURCE, "text", name, 0.30, counts["LE"] / errors, within=0.005)
 
 
 def _confusion(paper: Mapping[str, Mapping[str, int]], system: Mapping[str, Any]) -> Iterator[Cell]:
-    """Figure 2: gold labels against predicted ones, missed and spurious."""
+    """Figure 2: the confusion of gold and predicted labels, with missed and spurious mentions."""
     confusion = system["confusion"]
-    place = {label: number for number, label in enumerate(confusion["labels"])}
+    index = {label: number for number, label in enumerate(confusion["labels"])}
     for gold, row in paper.items():
         for predicted, count in row.items():
             if gold == "_":
-                ours = confusion["spurious"][place[predicted]]
+                ours = confusion["spurious"][index[predicted]]
             elif predicted == "_":
-                ours = confusion["missed"][place[gold]]
+                ours = confusion["missed"][index[gold]]
             else:
-                ours = confusion["counts"][place[gold]][place[predicted]]
+                ours = confusion["counts"][index[gold]][index[predicted]]
             yield exactly(SOURCE, "Figure 2", f"{gold} → {predicted}", count, ours)
 
 
-# ---- the released results on chunks and topological fields, only checked against each other ----
+# ---- the released results on chunks and topological fields, which are only checked against each other ----
 
-_ROUNDED = 0.005 + 1e-9  # what two printed decimals leave open
+_ROUNDED = 0.005 + 1e-9  # the uncertainty of two printed decimals
 
-# The results of Ort22 on chunks and topological fields, focus gold, as its repository has them
-# (FairEval, eval/eval_chunks.csv and eval_topofields.csv, the second version of both). A row: label;
-# gold mentions; FP and FN, counted traditionally; TP, LE, BEs, BEl, BEo, LBE, FN, FP, counted fairly;
-# precision, recall and F1 in points, traditional, fair, and weighted by equation 7.
+# The results of Ort22 on chunks and topological fields, focus gold, copied from its repository
+# (FairEval, eval/eval_chunks.csv and eval_topofields.csv, the second version of both). Columns: label;
+# gold mentions; traditional FP and FN; fair TP, LE, BEs, BEl, BEo, LBE, FN and FP; then precision, recall
+# and F1 in points: traditional, fair, and weighted by equation 7.
 RELEASED = {
     "chunks": """\
 ADVX 11110 377 299 10811 6 35 5 0 263 0 3 96.63 97.31 96.97 98.56 98.59 98.58 98.72 98.62 98.67
@@ -155,7 +155,7 @@ all 63824 4245 3656 60168 301 780 1059 15 680 1142 1898 93.41 94.27 93.84 94.78 
 
 
 class _Row(Struct, frozen=True, eq=False):
-    """What is released of one label, or of all of them."""
+    """The released results of one label, or of all labels together."""
 
     label: str
     gold: int
@@ -184,12 +184,12 @@ class _Row(Struct, frozen=True, eq=False):
 
 
 def released_cells() -> list[Cell]:
-    """All checks."""
+    """All checks of the released results."""
     return [cell for part in RELEASED for cell in _released(part)]
 
 
 def _released(part: str) -> Iterator[Cell]:
-    """The scores from the counts of each label, and the counts over all labels as sums."""
+    """Check the scores of each label against its counts, and the overall counts against their sums."""
     table = f"released results, {part}"
     *labels, whole = map(_Row.of, RELEASED[part].splitlines())
     for row in (*labels, whole):

@@ -1,4 +1,4 @@
-"""The papers' printed tables checked against each other: means, margins, claims and possible p-values."""
+"""Check the papers' printed tables against each other: means, margins, claims and possible p-values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = "printed"
 SOURCE = "Fu20, Fu19, Tu21"
 
 _ROUNDED = 1e-9
-# The columns of Fu19 in the order in which its Table 4 prints them, and their names in Fu20.
+# The tables of Fu19, one per dataset, and its name for each column of Fu20.
 _FU19_TABLES = ("4", "7", "8", "9", "10", "11")
 _NAMES = {
     "eDen": "R-eDen", "oDen": "R-oov", "sLen": "R-sLen", "eCon": "MF-et",
@@ -30,7 +30,7 @@ _SUPERSCRIPT = str.maketrans("−–", "--")
 
 
 def cells(folder: Path) -> list[Cell]:
-    """All checks of the tables in `folder`."""
+    """All checks of the tables in the folder."""
     fu20, fu19, tu21 = (
         json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("fu20", "fu19", "tu21")
     )
@@ -53,12 +53,12 @@ def _rounding(text: str) -> float:
 
 
 def _printed(source: str, table: str, name: str, text: str, computed: float, why: str = "") -> Cell:
-    """A printed number beside a computed one; equal where they round to the same digits."""
+    """A printed number and a computed one, equal if they round to the same digits."""
     return closely(source, table, name, float(text), computed, within=_rounding(text), why=why)
 
 
 def _means_of_f1(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
-    """Table 2's F1 as the mean of Table 1 over six datasets."""
+    """The F1 in Table 2 as the mean of Table 1 over six datasets."""
     earlier = fu19["3"]["rows"]
     elsewhere = [float(text) for text in re.findall(r"\d\d\.\d\d", json.dumps(fu19["13"]))]
     for model, row in fu20["2"]["rows"].items():
@@ -95,7 +95,7 @@ def _replaced(
 
 
 def _means_by_place(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
-    """Table 2 of Fu20 as the mean of six tables of Fu19, column by column from the left."""
+    """Table 2 of Fu20 as the mean of six tables of Fu19, matching columns by position."""
     for model, row in fu20["2"]["rows"].items():
         for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
             for index, (column, text) in enumerate(_pairs(cells_of)):
@@ -105,7 +105,10 @@ def _means_by_place(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
 
 
 def _means_by_name(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
-    """The same by the names of the columns, whose order changes between Fu19's tables."""
+    """Table 2 of Fu20 as the mean of six tables of Fu19, matching columns by name.
+
+    The order of the columns differs between Fu19's tables.
+    """
     why = "Tables 7 to 11 of Fu19 print F-ent before MF-tt, Table 4 after it; the means were taken by place"
     for model, row in fu20["2"]["rows"].items():
         for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
@@ -121,8 +124,8 @@ def _pairs(cells_of: object) -> list[tuple[str, str]]:
     return list(cells_of.items())
 
 
-def _at(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, half: str, place: int) -> float:
-    return float(_pairs(table["rows"][model][half])[place][1])
+def _at(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, half: str, position: int) -> float:
+    return float(_pairs(table["rows"][model][half])[position][1])
 
 
 def _named(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, half: str, name: str) -> float:
@@ -131,7 +134,7 @@ def _named(table: Mapping[str, Mapping[str, Mapping[str, str]]], model: str, hal
 
 
 def number_of(text: str) -> float:
-    """A printed p-value as a number.
+    """Parse a printed p-value.
 
     Examples:
         >>> number_of("2.2 × 10−12"), number_of("0.39")
@@ -143,7 +146,7 @@ def number_of(text: str) -> float:
 
 
 def _same_digits(text: str, computed: float) -> bool:
-    """Whether a number rounds to what is printed, a unit in the last digit allowed for the table of ranks."""
+    """Whether a number rounds to the printed digits."""
     mantissa = text.partition("×")[0].strip()
     scale = number_of(text) / float(mantissa) if float(mantissa) else 1.0
     return abs(number_of(text) - computed) <= scale * _rounding(mantissa) * (1 + 1e-6)
@@ -151,7 +154,7 @@ def _same_digits(text: str, computed: float) -> bool:
 
 @cache
 def friedman_values(blocks: int, buckets: int) -> tuple[float, ...]:
-    """Every p-value that a Friedman test without ties can have, ascending.
+    """All p-values that a Friedman test without ties can have, in ascending order.
 
     Examples:
         >>> round(friedman_values(6, 4)[0], 5)
@@ -162,15 +165,17 @@ def friedman_values(blocks: int, buckets: int) -> tuple[float, ...]:
     sums = {(0,) * buckets}
     orders = list(permutations(range(1, buckets + 1)))
     for _ in range(blocks):
-        # The statistic does not depend on the order of the buckets, so sums are kept sorted.
-        sums = {tuple(sorted(map(sum, zip(one, order, strict=True)))) for one in sums for order in orders}
+        # The statistic does not depend on the order of the buckets, so sorted sums are enough.
+        sums = {
+            tuple(sorted(map(sum, zip(totals, order, strict=True)))) for totals in sums for order in orders
+        }
     scale = 12 / (blocks * buckets * (buckets + 1))
-    statistics = {scale * sum(s * s for s in one) - 3 * blocks * (buckets + 1) for one in sums}
+    statistics = {scale * sum(s * s for s in totals) - 3 * blocks * (buckets + 1) for totals in sums}
     return tuple(float(chi2.sf(statistic, buckets - 1)) for statistic in sorted(statistics, reverse=True))
 
 
 def _friedman(fu20: Tables) -> Iterator[Cell]:
-    """Tables 5 and 6: whether each p-value is one that the stated design can give."""
+    """Tables 5 and 6: whether each p-value is possible with the stated design."""
     designs = (("5", 12, "12 models"), ("6", 6, "6 datasets"))
     for table, blocks, what in designs:
         possible = friedman_values(blocks, 4)
@@ -189,7 +194,7 @@ def _friedman(fu20: Tables) -> Iterator[Cell]:
 
 
 def _wilcoxon() -> Iterator[Cell]:
-    """The p-values of Fu20's signed-rank tests: all differences of one sign, normal approximation."""
+    """The p-values of Fu20's signed-rank tests, assuming that all differences have the same sign."""
     from scipy.stats import wilcoxon
 
     def one_sided(pairs: int, method: Literal["approx", "exact"]) -> float:
@@ -218,12 +223,12 @@ def _score(tables: Tables, table: str, model: str, column: str) -> str:
 
 
 def _scores_of_tu21(tables: Tables) -> Iterator[Cell]:
-    """F1 from precision and recall, and the recall of all mentions wherever it is printed."""
+    """F1 computed from precision and recall, and the overall recall compared between tables."""
     for table in ("5", "6", "14", "15"):
         for model in tables[table]["rows"]:
             p, r = (float(_score(tables, table, model, column)) for column in ("Precision", "Recall"))
             text = _score(tables, table, model, "F1")
-            # The mean of five F1 lies within rounding of the F1 of the mean precision and recall.
+            # The mean of five F1 scores is within rounding of the F1 of mean precision and mean recall.
             yield closely(
                 "Tu21", f"Table {table}", f"{model} F1 from P and R", float(text), 2 * p * r / (p + r),
                 within=0.015, why="precision and recall of the same row give another F1: a misprint",
@@ -238,7 +243,7 @@ def _scores_of_tu21(tables: Tables) -> Iterator[Cell]:
 
 
 def _composition_of_tu21(tables: Tables) -> Iterator[Cell]:
-    """Subsets that add up to their union, and types that add up to all."""
+    """Whether subsets add up to their union, and types to the total."""
     for table in ("2", "3", "4", "16", "17"):
         rows = {name.replace("TOK.", "TOKENS"): row for name, row in tables[table]["rows"].items()}
         for union, parts in (
@@ -247,7 +252,7 @@ def _composition_of_tu21(tables: Tables) -> Iterator[Cell]:
         ):
             for column, text in rows[union].items():
                 computed = sum(float(rows[part][column]) for part in parts)
-                # Rounded parts may be a tenth off their rounded sum.
+                # The sum of rounded parts may differ by a tenth from the rounded sum.
                 why = "a sum of rounded parts" if abs(float(text) - computed) < 0.15 else ""
                 name = f"{union} {column}, sum of its parts"
                 within = 0.05 + _ROUNDED
@@ -270,7 +275,7 @@ def _counts(tables: Tables, table: str) -> Row:
 
 
 def _claims_of_tu21(tables: Tables) -> Iterator[Cell]:
-    """The numbers in the text, from the tables."""
+    """The numbers in the text, computed from the tables."""
     shares = {"English": "2", "Spanish": "3", "Dutch": "4"}
     rate = {language: float(tables[table]["rows"]["TCM-ALL"]["ALL"]) for language, table in shares.items()}
     unseen = [float(tables[table]["rows"]["UNSEEN-ANY"]["ALL"]) for table in shares.values()]
@@ -302,8 +307,8 @@ def _claims_of_tu21(tables: Tables) -> Iterator[Cell]:
         yield closely("Tu21", "text", name, paper, computed, within=1e-6)
 
 
-def _lead(tables: Tables, table: str, one: str, other: str, column: str) -> float:
-    return float(_score(tables, table, one, column)) - float(_score(tables, table, other, column))
+def _lead(tables: Tables, table: str, first: str, second: str, column: str) -> float:
+    return float(_score(tables, table, first, column)) - float(_score(tables, table, second, column))
 
 
 def _range(tables: Tables, table: str, column: str) -> float:

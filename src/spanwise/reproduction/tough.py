@@ -1,4 +1,4 @@
-"""Tu and Lignos (2021): Table 3, which mentions of the Spanish test set are tough."""
+"""Tu and Lignos (2021): Table 3, the tough mentions of the Spanish test set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLE = "Table 3"
 
 
 def cells(folder: Path) -> list[Cell]:
-    """All cells of the table, from the training and the test file."""
+    """All cells of the table, computed from the training and test files."""
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["cells"]
     dataset = describe(folder / "test.txt", train=folder / "train.txt").to_dict()["dataset"]
     return list(_cells(expected, dataset))
@@ -50,7 +50,7 @@ def _part(tough: Mapping[str, Any], subset: str, label: str) -> Mapping[str, Any
 
 
 def _why(expected: Mapping[str, Any], tough: Mapping[str, Any], subset: str, label: str) -> str:
-    """UNSEEN-ANY is the sum of two rows; the paper may have added their rounded cells."""
+    """Explain a difference in UNSEEN-ANY: the paper may have added the rounded cells of two rows."""
     if subset != "UNSEEN-ANY":
         return ""
     parts = [expected[part][label]["paper"] for part in ("UNSEEN-TOKENS", "UNSEEN-TYPE")]
