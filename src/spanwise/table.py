@@ -1,4 +1,4 @@
-"""The performance table: counts with named axes, from which every score of a study is divided."""
+"""The performance table: counts on named axes, from which all scores of a study are computed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from msgspec import Struct, field
 
 from spanwise.columns import Codes, Floats, Ints, codes, floats, ints, plain, ratio
 from spanwise.document import Document, DocumentLike
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import ScoreGrid
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, CrossBucket, ExactScores, SystemScores
-from spanwise.document.study import Study
 from spanwise.errors import MissingExtra, unknown
 from spanwise.spreadsheet import to_csv
 
@@ -21,15 +20,15 @@ AXES = ("dataset", "model", "run", "attribute", "bucket", "label")
 COUNTS = ("gold", "predicted", "correct")
 SCORES = ("precision", "recall", "f1")
 
-ALL = ""  # the name on an axis that a cell does not divide
+ALL = ""  # the name of a cell on an axis by which it is not divided
 
 
 class PerformanceTable(Struct, frozen=True, eq=False):
-    """How many units were gold, predicted and correct in each cell; scores are divided from them.
+    """How many units are gold, predicted and correct in each cell; scores are computed from these.
 
-    A cell has a name on every axis (dataset, model, run, attribute, bucket, label), and "" on those
-    it does not divide: the overall counts have no attribute, bucket or label. Cells are in the order
-    of the document they come from, buckets in order of value.
+    A cell has a name on every axis (dataset, model, run, attribute, bucket, label), or "" on an axis by
+    which it is not divided: the overall counts have no attribute, bucket or label. Cells are in the
+    order of the document they come from, buckets in order of value.
     """
 
     names: Mapping[str, tuple[str, ...]]
@@ -39,7 +38,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, object]]) -> PerformanceTable:
-        """A table of rows with names on some axes, and counts.
+        """Build a table from rows that have counts, and names on some axes.
 
         Examples:
             >>> table = PerformanceTable.of([{"model": "crf", "gold": 4, "predicted": 4, "correct": 3}])
@@ -52,7 +51,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
             for row in rows
         ]
         return cls(
-            names={axis: tuple(known) for axis, known in coded.items()},
+            names={axis: tuple(numbers) for axis, numbers in coded.items()},
             cells=codes(np.array(cells, np.int32).reshape(-1, len(AXES))),
             counts=ints(np.array([[row[name] for name in COUNTS] for row in rows]).reshape(-1, len(COUNTS))),
             unit=tuple(str(row.get("unit", "mention")) for row in rows),
@@ -60,7 +59,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
 
     @classmethod
     def of_document(cls, document: DocumentLike) -> PerformanceTable:
-        """The table of an evaluation (its systems are models with one run) or a study."""
+        """The table of an evaluation, whose systems are models with one run, or of a study."""
         rows: list[dict[str, object]] = []
         for dataset, model, run, system in runs_of(as_document(document)):
             names = {"dataset": dataset, "model": model, "run": run}
@@ -71,13 +70,13 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         return len(self.cells)
 
     def __add__(self, other: PerformanceTable) -> PerformanceTable:
-        """The cells of both; counts of the same cell add up."""
+        """The cells of both tables; the counts of equal cells are added."""
         merged: dict[tuple[str, ...], dict[str, Any]] = {}
         for row in (*self._plain(), *other._plain()):
             key = tuple(row[axis] for axis in AXES)
-            known = merged.setdefault(key, {**row, **dict.fromkeys(COUNTS, 0)})
+            cell = merged.setdefault(key, {**row, **dict.fromkeys(COUNTS, 0)})
             for name in COUNTS:
-                known[name] += row[name]
+                cell[name] += row[name]
         return PerformanceTable.of(list(merged.values()))
 
     def column(self, axis: str) -> list[str]:
@@ -87,7 +86,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         return [self.names[axis][code] for code in self.cells[:, AXES.index(axis)].tolist()]
 
     def where(self, **wanted: str) -> PerformanceTable:
-        """The cells with these names on these axes; `attribute=""` asks for those no attribute divides."""
+        """The cells with these names on these axes; `attribute=""` selects those without an attribute."""
         keep = np.ones(len(self), dtype=bool)
         for axis, name in wanted.items():
             keep &= np.array([value == name for value in self.column(axis)], dtype=bool)
@@ -96,7 +95,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
         return PerformanceTable(self.names, codes(self.cells[chosen]), ints(self.counts[chosen]), units)
 
     def scores(self, score: str = "f1") -> Floats:
-        """Precision, recall or F1 of every cell; NaN where nothing was there to count."""
+        """Precision, recall or F1 of every cell; NaN where the denominator is 0."""
         gold, predicted, correct = self.counts.T
         match score:
             case "precision":
@@ -118,7 +117,7 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     def to_csv(self) -> str:
         """The tidy rows as CSV with a header; undefined scores are empty.
 
-        A name that a spreadsheet would take for a formula is led by an apostrophe.
+        A name that a spreadsheet would take for a formula gets an apostrophe in front.
         """
         header = (*AXES, "unit", *COUNTS, *SCORES)
         return to_csv([header, *([row[name] for name in header] for row in self.rows())])
@@ -145,21 +144,16 @@ class PerformanceTable(Struct, frozen=True, eq=False):
     def _plain(self) -> list[dict[str, Any]]:
         named = [self.column(axis) for axis in AXES]
         return [
-            dict(zip((*AXES, *COUNTS, "unit"), (*place, *numbers, unit), strict=True))
-            for *place, numbers, unit in zip(*named, self.counts.tolist(), self.unit, strict=True)
+            dict(zip((*AXES, *COUNTS, "unit"), (*names, *numbers, unit), strict=True))
+            for *names, numbers, unit in zip(*named, self.counts.tolist(), self.unit, strict=True)
         ]
 
 
 def runs_of(document: Document) -> Iterator[tuple[str, str, str, SystemScores]]:
-    """Dataset, model, run and scores of everything that a document scores."""
-    if isinstance(document, Study):
-        for dataset, part in document.datasets.items():
-            for model, runs in part.runs.items():
-                for run, system in runs.items():
-                    yield dataset, model, run, system
-    elif isinstance(document, Evaluation):
-        for model, system in document.systems.items():
-            yield document.dataset.name, model, ALL, system
+    """The dataset, model, run and scores of every run in a document."""
+    if isinstance(document, ScoreGrid):
+        for dataset, model, run, scores in document.scored():
+            yield dataset, model, run or ALL, scores
 
 
 def _cells(system: SystemScores) -> Iterator[dict[str, str | int]]:
@@ -172,7 +166,7 @@ def _cells(system: SystemScores) -> Iterator[dict[str, str | int]]:
     for crossed in system.cross.values():
         first, second = crossed.attributes
         if second != "label":
-            continue  # two attributes at once have no place on these axes
+            continue  # cells of two attributes do not fit on these axes
         for cell in crossed.cells:
             bucket_name, label = cell.buckets
             yield {"attribute": first, "bucket": bucket_name, "label": label, **_counted(cell)}

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from standoff_samples import XMI
 
 from spanwise.cli.main import COMMANDS, main
 
@@ -106,8 +107,8 @@ def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert "±" in shown
     assert "t-test over runs, Holm-corrected" in shown
-    assert main([*call, "--memory", "1GB"]) == 2
-    assert "--memory cannot be used with runs" in capsys.readouterr().err
+    assert main([*call, "--memory", "1GB", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["analyses"] == analyses
 
 
 def test_saved_edges_are_used_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,14 +227,14 @@ def test_training_files_are_named_by_a_folder_or_a_pattern(tmp_path: Path, train
 def test_a_file_that_cannot_come_in_parts_is_said_to_need_more_than_the_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gold, own = tmp_path / "gold.json", tmp_path / "own.conllu"
-    gold.write_text('[{"sentence": ["Rome"], "ner": [{"index": [0], "type": "LOC"}]}]', "utf-8")
-    own.write_text("1\tRome" + "\t_" * 7 + "\tNER=B-LOC\n", "utf-8")
+    gold, own = tmp_path / "gold.xmi", tmp_path / "own.jsonl"
+    gold.write_text(XMI, "utf-8")
+    own.write_text('{"text": "\U0001f600 Ann Rome", "spans": []}\n', "utf-8")
     monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 20)
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB"]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "read whole" in line]
     assert len(said) == 1 and said[0].startswith(
-        f"{gold}: files of the format w2ner are read whole, which may take 64 MB, more than --memory 4MB; "
+        f"{gold}: files of the format xmi are read whole, which may take 524 MB, more than --memory 4MB; "
     )
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB", "--quiet"]) == 0
     assert not capsys.readouterr().err

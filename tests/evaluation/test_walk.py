@@ -23,7 +23,7 @@ STEPS = {
     "evaluation/_blocks.py": ("TrainingFacts.of", "learnt"),
     "evaluation/_dataset.py": ("fixed",),
     "evaluation/_counting.py": ("with_systems",),
-    "evaluation/result.py": ("summary_of",),
+    "evaluation/result.py": ("result_of",),
     "evaluation/_uncertain.py": ("tested",),
     "reports/html/__init__.py": ("render",),
     "formats/_opening.py": ("write_atomically",),

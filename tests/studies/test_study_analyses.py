@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from typed import present, typed_facts, typed_system
 
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import SystemScores
-from spanwise.document.study import Analyses, DatasetRuns, MainResult, Ranking, SubsetSpread
+from spanwise.document.study import Analyses, MainResult, Ranking, SubsetSpread
 from spanwise.studies import Manifest, Pair, StudyDataset, StudySystem
 from spanwise.studies.analyses import analyses
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spanwise import engines
 from spanwise.agreement import _lake as agreement_parts
 from spanwise.evaluation import _blocks, _lake
 
@@ -26,7 +27,7 @@ def small_parts(
     if training is not None:
         monkeypatch.setattr(_blocks, "TRAINING_TOKENS", training)
     if together is not None:
-        monkeypatch.setattr(_blocks, "TOGETHER", together)
+        monkeypatch.setattr(engines, "JOINED_TOGETHER", together)
     if sentences is not None:
         monkeypatch.setattr(_lake, "SENTENCES", sentences)
         monkeypatch.setattr(agreement_parts, "BLOCK_SENTENCES", sentences)

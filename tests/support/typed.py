@@ -12,8 +12,8 @@ from msgspec import UnsetType
 import spanwise
 from spanwise.document import Document
 from spanwise.document.dataset import DatasetFacts
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import BucketScores, SystemScores
-from spanwise.document.study import DatasetRuns
 
 Plain: TypeAlias = dict[str, Any]  # the content of a document, as JSON has it
 

@@ -256,11 +256,71 @@ def inputs_of(live: Live | None) -> object:
     return live.inputs
 
 
-class Evaluation(Document, frozen=True, kw_only=True):
+class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """The runs of every system on one dataset, and the tests between systems.
+
+    Sentences, mentions and counts per unit are kept by system, in the form of an evaluation whose systems
+    are the runs.
+    """
+
+    dataset: DatasetFacts | None
+    runs: Mapping[str, Mapping[str, SystemScores]]
+    comparisons: tuple[Comparison, ...] = ()
+    findings: Findings = ()
+    examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
+    units: Mapping[str, UnitCounts] | UnsetType = UNSET  # of the scores that a gate can be about
+    mentions: Mapping[str, MentionCodes] | UnsetType = UNSET
+    sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
+
+    def comparison(self, one: str, other: str) -> Comparison | None:
+        """The tests between two systems, whichever of them comes first."""
+        return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
+
+    def edges(self) -> dict[str, Any]:
+        """The buckets of every attribute, which all runs share, to be passed on as `edges=`."""
+        first = next((scores for runs in self.runs.values() for scores in runs.values()), None)
+        return {} if first is None else first.edges()
+
+
+ONLY_RUN = ""  # the name of the one run that each system of an evaluation has
+
+
+class ScoreGrid(Document, frozen=True, kw_only=True):
+    """Scores of datasets × systems × runs: the common base of evaluations and studies.
+
+    An evaluation is a study of one dataset with one run per system: `datasets` has the same form in both.
+    """
+
+    if TYPE_CHECKING:  # a key of a study, and computed by an evaluation
+
+        @property
+        def datasets(self) -> Mapping[str, DatasetRuns]:
+            """The runs of every system, and the tests between systems, by dataset."""
+
+    def scored(self) -> Iterator[tuple[str, str, str, SystemScores]]:
+        """Dataset, system, run and scores of every run."""
+        for name, dataset in self.datasets.items():
+            for system, runs in dataset.runs.items():
+                for run, scores in runs.items():
+                    yield name, system, run, scores
+
+    def to_pandas(self) -> Any:
+        """Every score as one row of a pandas frame."""
+        return reach("reports.outlets:to_pandas")(self)
+
+    def to_polars(self) -> Any:
+        """Every score as one row of a polars frame."""
+        return reach("reports.outlets:to_polars")(self)
+
+    def _repr_html_(self) -> str:
+        return str(reach("reports.notebook:notebook_table")(self))
+
+
+class Evaluation(ScoreGrid, frozen=True, kw_only=True):
     """The result of an evaluation: one dataset, any number of systems.
 
     `result["name"]` is one system, `result.dataset` the test set. The sentences and the counts per unit
-    are made when they are first asked for.
+    are computed when they are first asked for.
     """
 
     INDENT: ClassVar[int] = 0
@@ -280,6 +340,20 @@ class Evaluation(Document, frozen=True, kw_only=True):
     units: UnitCounts | UnsetType = UNSET
     mentions: MentionCodes | UnsetType = UNSET
     sentences: Sequence[Sentence] = ()
+
+    @property
+    def datasets(self) -> Mapping[str, DatasetRuns]:
+        """The one dataset, in the form that a study has."""
+        return {self.dataset.name: self._runs}
+
+    @property
+    def _runs(self) -> DatasetRuns:
+        return DatasetRuns(
+            dataset=self.dataset,
+            runs={name: {ONLY_RUN: scores} for name, scores in self.systems.items()},
+            comparisons=self.comparisons,
+            findings=self.findings,
+        )
 
     def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Self:
         """The same document with how the answers of systems were read and placed."""
@@ -348,7 +422,7 @@ class Evaluation(Document, frozen=True, kw_only=True):
 
     def comparison(self, one: str, other: str) -> Comparison | None:
         """The tests between two systems, whichever of them comes first."""
-        return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
+        return self._runs.comparison(one, other)
 
     def inconsistent(self) -> tuple[str, str] | None:
         """The place of the systems, where there are none."""
@@ -360,8 +434,7 @@ class Evaluation(Document, frozen=True, kw_only=True):
 
     def edges(self) -> dict[str, Any]:
         """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
-        first = next(iter(self.systems.values()), None)
-        return {} if first is None else first.edges()
+        return self._runs.edges()
 
     def find_slices(self, **options: Any) -> Slices:
         """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
@@ -374,14 +447,6 @@ class Evaluation(Document, frozen=True, kw_only=True):
         found: Confidence = reach("calibration:confidence_of")(self._inputs, **options)
         return found
 
-    def to_pandas(self) -> Any:
-        """Every score as one row of a pandas frame."""
-        return reach("reports.outlets:to_pandas")(self)
-
-    def to_polars(self) -> Any:
-        """Every score as one row of a polars frame."""
-        return reach("reports.outlets:to_polars")(self)
-
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""
         converted: dict[str, Any] = reach("compat.nervaluate:to_nervaluate")(self[system or next(iter(self))])
@@ -390,9 +455,6 @@ class Evaluation(Document, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         scores = ", ".join(f"{name}: F1 {_points(system)}" for name, system in self.systems.items())
         return f"<spanwise.Result {self.dataset.name}: {scores}>"
-
-    def _repr_html_(self) -> str:
-        return str(reach("reports.notebook:notebook_table")(self))
 
 
 class LiveEvaluation(Evaluation, frozen=True, kw_only=True):

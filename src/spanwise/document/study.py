@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from msgspec import UNSET, UnsetType, defstruct, field
 from msgspec.structs import fields, replace
 
-from spanwise.document import Count, Document, Fraction, Interval, Part, Probability, Scalar, Settings
-from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
-from spanwise.document.scores import BucketEdges, BucketLeads, Comparison, Findings, Subset, SystemScores
-from spanwise.registry import reach
+from spanwise.document import Count, Fraction, Interval, Part, Probability, Scalar, Settings
+from spanwise.document.evaluation import DatasetRuns, ScoreGrid
+from spanwise.document.scores import BucketEdges, BucketLeads, Subset
 
 if TYPE_CHECKING:
 
@@ -309,27 +307,6 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     ranking: Ranking | UnsetType = UNSET  # where there are three systems and two datasets
 
 
-class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """The runs of every system on one dataset, and the tests between systems.
-
-    Sentences and mentions are kept under their system, as those of an evaluation whose systems are its runs.
-    """
-
-    dataset: DatasetFacts | None
-    runs: Mapping[str, Mapping[str, SystemScores]]
-    comparisons: tuple[Comparison, ...] = ()
-    findings: Findings = ()
-    examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
-    units: Mapping[str, UnitCounts] | UnsetType = UNSET  # of the scores that a gate can be about
-    mentions: Mapping[str, MentionCodes] | UnsetType = UNSET
-    sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
-
-    def edges(self) -> dict[str, Any]:
-        """The buckets of every attribute, the same for all runs, to be used as `edges=`."""
-        first = next((run for runs in self.runs.values() for run in runs.values()), None)
-        return {} if first is None else first.edges()
-
-
 class SharedRuns(Part, frozen=True, kw_only=True):
     """Runs of several systems on one dataset that have the same predictions, each as system and run."""
 
@@ -345,7 +322,7 @@ class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
     shared: tuple[SharedRuns, ...] = ()
 
 
-class Study(Document, frozen=True, kw_only=True):
+class Study(ScoreGrid, frozen=True, kw_only=True):
     """The result of a study: every run scored, and the analyses over all of them."""
 
     INDENT: ClassVar[int] = 0
@@ -393,6 +370,3 @@ class Study(Document, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         systems = list(self.analyses.holistic)
         return f"<spanwise.Study {len(self.datasets)} datasets × {len(systems)} systems>"
-
-    def _repr_html_(self) -> str:
-        return str(reach("reports.notebook:notebook_table")(self))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec
 
+from msgspec import Struct
+
 from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
@@ -53,7 +55,6 @@ from spanwise.evaluation.result import (
     UNMARKED,
     Result,
     result_of,
-    summary_of,
 )
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
@@ -206,6 +207,7 @@ def evaluate(
         (0.0, 1)
     """
     place = engine_of(engine)
+    report = progress or unheard
     source, systems, columns = framed(source, gold, systems, reading)
     if columns is None and source is not None:
         of_source = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
@@ -215,18 +217,17 @@ def evaluate(
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     check_keywords(reading)
-    lake = columns is None and read_by_spark(gold, systems, train, place)
     placed: Mapping[str, PlacementDocument] = {}
-    if not lake:
+    if columns is not None or not read_by_spark(gold, systems, train, place):
         if isinstance(gold, str | os.PathLike):
             gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
         if systems is not None:
             refuse_merged(gold, **reading)
         gold, systems, placed = _with_places(gold, systems, answers, reading)
-    departures = None
-    if preset is not None or switched_off:  # an import that only those who ask for a preset must pay
-        departures = reach("interpreteval:check_preset")(preset, switched_off, train)
-    if departures is not None and attributes is None:
+    quirks = None
+    if preset is not None or switched_off:  # imported lazily: few evaluations use a preset
+        quirks = reach("interpreteval:check_preset")(preset, switched_off, train)
+    if quirks is not None and attributes is None:
         attributes = "none"
     choices = Choices.of(
         matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
@@ -235,39 +236,61 @@ def evaluate(
         examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
         reading=reading,
     )  # fmt: skip
-    said = progress or unheard
-    given = Unopened(gold, systems, train, choices, columns, name, place)
-    there = spark_opened(given, said)
-    bound = None
-    if there is None:
-        bound, workers = parts_of(
-            memory, workers, gold, systems, streamable=departures is None, reading=reading,
-            elsewhere=place is not None and place.elsewhere,
-        )  # fmt: skip
-        there = opened_here(given, said, memory=bound, workers=workers)
-    shared, blocks = there.shared, there.shared.source
+    sources = Unopened(gold, systems, train, choices, columns, name, place)
+    counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
+    if counted.memory is not None:
+        release_freed_memory()
+    result = result_of(
+        choices, counted.whole, counted.kept, training=counted.training, unit=counted.unit,
+        memory=counted.memory,
+    )  # fmt: skip
+    if quirks is not None and counted.inputs is not None:
+        result = reach("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
+    return _answered(result, placed, redact=redact)
+
+
+class _Counts(Struct, frozen=True, eq=False):
+    """What was counted, and what the document says about the sources."""
+
+    whole: Whole
     kept: Whole | EvaluatedBlock
-    if isinstance(blocks, OneBlock) and place is None:
-        whole, kept = _one_block(blocks.inputs, shared, there.absent, said)
+    training: Sequence[Mapping[str, object]]  # entries of the document
+    unit: str
+    inputs: Inputs | None  # what was read, if it is in memory
+    memory: int | None  # of a part, in bytes; None if everything is one block
+
+
+def _counted(
+    sources: Unopened,
+    memory: int | str | None,
+    workers: int | None,
+    *,
+    streamable: bool,
+    progress: Progress,
+) -> _Counts:
+    """Open the sources and count every block.
+
+    A function of its own so that everything derived from the training text is freed before resampling.
+    """
+    engine, bound = sources.engine, None
+    blocks = spark_opened(sources, progress)
+    if blocks is None:
+        bound, workers = parts_of(
+            memory, workers, sources.gold, sources.systems, streamable=streamable,
+            reading=sources.choices.reading, elsewhere=engine is not None and engine.elsewhere,
+        )  # fmt: skip
+        blocks = opened_here(sources, progress, memory=bound, workers=workers)
+    shared = blocks.shared
+    inputs = shared.source.inputs if isinstance(shared.source, OneBlock) else None
+    kept: Whole | EvaluatedBlock
+    if inputs is not None and engine is None:
+        whole, kept = _one_block(inputs, shared, blocks.absent, progress)
     else:
         try:
-            kept = whole = counted_whole(there.fixed(said), there.engine, said)
+            kept = whole = counted_whole(blocks.fixed(progress), blocks.engine, progress)
         finally:
-            there.free()
-    entries = there.training
-    del there
-    unit = shared.unit
-    held = blocks.inputs if isinstance(blocks, OneBlock) else None
-    del shared, blocks  # with the rows that were kept, and all that was made of the training text
-    if bound is not None:
-        release_freed_memory()
-    summary = summary_of(
-        choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *entries], unit=unit,
-        units=whole.units, memory=bound,
-    )  # fmt: skip
-    if departures is not None and held is not None:
-        summary = reach("interpreteval:with_preset")(summary, held, choices, departures)
-    return _answered(result_of(summary, kept), placed, redact=redact)
+            blocks.free()
+    return _Counts(whole, kept, blocks.training, shared.unit, inputs, bound)
 
 
 def evaluated_elsewhere(
@@ -284,35 +307,38 @@ def evaluated_elsewhere(
     align: How = "strict",
     **reading: object,
 ) -> tuple[Result, BlockContext, Engine]:
-    """A result without sentences, what all blocks share, and the engine with which they stay: for verbs
-    that go through the blocks once more."""
+    """Evaluate for a verb that goes through the blocks once more.
+
+    Returns:
+        A result without sentences, the context that all blocks share, and the engine that holds the blocks.
+    """
     source, systems, columns = framed(source, gold, systems, reading)
     choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
     given = gold if source is None else source
-    there = opened_elsewhere(Unopened(given, systems, train, choices, columns, name, engine_of(engine)))
+    blocks = opened_elsewhere(Unopened(given, systems, train, choices, columns, name, engine_of(engine)))
     try:
-        known = there.fixed()
-        whole = counted_whole(known, there.engine, unheard)
+        shared = blocks.fixed()
+        whole = counted_whole(shared, blocks.engine, unheard)
     except BaseException:
-        there.free()
+        blocks.free()
         raise
-    summary = summary_of(
-        choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *there.training],
-        unit=known.unit, units=whole.units, memory=None,
-    )  # fmt: skip
-    return result_of(summary, whole), known, there.engine
+    return (
+        result_of(choices, whole, whole, training=blocks.training, unit=shared.unit),
+        shared,
+        blocks.engine,
+    )
 
 
 def _one_block(
     block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
-    """The result of a single block; columns made for the first look at it are reused to count it."""
-    side, *others = shared.sides(block)
-    known, gold = fixed_alone(block, side, shared, absent, progress)
+    """Count a single block; the columns computed for the look at gold are reused."""
+    gold_side, *system_sides = shared.sides(block)
+    fixed, gold = fixed_alone(block, gold_side, shared, absent, progress)
     progress("count", 0, 1)
-    one = with_systems(gold, block, others, known)
+    evaluated = with_systems(gold, block, system_sides, fixed)
     progress("count", 1, 1)
-    return counted_block(one, known), one
+    return counted_block(evaluated, fixed), evaluated
 
 
 def _with_places(

@@ -23,7 +23,7 @@ from spanwise.evaluation._counting import (
     with_systems,
 )
 from spanwise.evaluation._dataset import BlockContext, Opened, Unopened, opened_here, opened_with, unheard
-from spanwise.evaluation.result import Result, result_of, summary_of
+from spanwise.evaluation.result import Result, result_of
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords
 
@@ -93,17 +93,12 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
 
     def result(self, systems: ReadSystems) -> Result:
         """Evaluate systems; what is said of one of them does not depend on those of other groups."""
-        choices = self.known.choices
         entries = (*self.block.entries, *(dict(entry) for entry in systems.entries))
         block = replace(self.block, systems=systems.mentions, entries=entries)
         shared = replace(self.known, source=OneBlock(block))
         one = with_systems(self.gold, block, self.context.sides(list(systems.mentions.values())), shared)
         whole = counted_block(one, shared)
-        summary = summary_of(
-            choices, whole.facts, whole.counted, whole.described, inputs=[*whole.entries, *self.training],
-            unit=shared.unit, units=whole.units,
-        )  # fmt: skip
-        return result_of(summary, one)
+        return result_of(shared.choices, whole, one, training=self.training, unit=shared.unit)
 
 
 class PartedDataset(Struct, frozen=True, eq=False):
@@ -146,9 +141,6 @@ class PartedDataset(Struct, frozen=True, eq=False):
         opened = self.opened
         shared = replace(opened.shared, source=self.source.only(systems))
         whole = counted_whole(shared, opened.engine, unheard)
-        summary = summary_of(
-            shared.choices, whole.facts, whole.counted, whole.described,
-            inputs=[*whole.entries, *opened.training], unit=shared.unit, units=whole.units,
-            memory=self.memory,
-        )  # fmt: skip
-        return result_of(summary, whole)
+        return result_of(
+            shared.choices, whole, whole, training=opened.training, unit=shared.unit, memory=self.memory
+        )

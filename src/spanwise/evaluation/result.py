@@ -25,7 +25,7 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import PRIMARY
 from spanwise.evaluation._choices import Choices, Inputs, block_size
-from spanwise.evaluation._dataset import Facts
+from spanwise.evaluation._counting import Whole
 from spanwise.evaluation._system import Counted, Evaluated, system_scores
 from spanwise.evaluation._uncertain import packed, tested, with_lead_intervals
 from spanwise.findings import findings
@@ -86,8 +86,25 @@ class KeptMentions(Struct, frozen=True, eq=False):
         return None if evaluated is None else EvaluatedMentions(evaluated)
 
 
-def result_of(summary: Evaluation, kept: ResultParts) -> Evaluation:
-    """The document of an evaluation; sentences, mentions and counts per unit are made when asked for."""
+def result_of(
+    choices: Choices,
+    whole: Whole,
+    kept: ResultParts,
+    *,
+    training: Sequence[Mapping[str, object]],
+    unit: str,
+    memory: int | None = None,
+) -> Evaluation:
+    """Build the document of an evaluation from its counts.
+
+    Sentences, mentions and counts per unit are taken from `kept`, and computed only when they are asked for.
+
+    Args:
+        training: the entries of the training data in `inputs`.
+        unit: what is resampled, "sentence" or "document".
+        memory: a bound on the memory for resampling, in bytes; it changes no number.
+    """
+    summary = _summary_of(choices, whole, training=training, unit=unit, memory=memory)
     settings = summary.settings
     sentences, about = kept.examples(settings)
     units = UnitCounts(
@@ -112,22 +129,20 @@ UNMARKED = (
 )
 
 
-def summary_of(
+def _summary_of(
     choices: Choices,
-    facts: Facts,
-    systems: Mapping[str, Counted],
-    described: Mapping[str, object],
+    whole: Whole,
     *,
-    inputs: Sequence[Mapping[str, object]],
+    training: Sequence[Mapping[str, object]],
     unit: str,
-    units: int,
-    memory: int | None = None,
+    memory: int | None,
 ) -> Evaluation:
-    """Divide, resample, test and diagnose; units that are blocks are joined from sentences here."""
+    """The scores, intervals, tests and findings, without sentences, mentions and counts per unit."""
+    systems, units = whole.counted, whole.units
     size = block_size(choices.unit)
     unmarked = UNMARKED.format(documents="--documents FIELD", unit="--unit block:20")
     notes = (unmarked,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
-    if size > 1:
+    if size > 1:  # blocks of sentences are joined here
         unit, units = "block", -(-units // size)
     measures = {
         name: [measure.in_blocks(size) for measure in system.measures] for name, system in systems.items()
@@ -141,23 +156,23 @@ def summary_of(
         primary=PRIMARY[choices.primary],
         unit=unit,
     )
-    dataset = convert(described, DatasetFacts)
+    dataset = convert(whole.described, DatasetFacts)
     scores = {
-        name: system_scores(facts, system, scored[name], choices.crosses, dataset.mentions)
+        name: system_scores(whole.facts, system, scored[name], choices.crosses, dataset.mentions)
         for name, system in systems.items()
     }
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
-        inputs=convert(inputs, tuple[Input, ...]),
+        inputs=convert([*whole.entries, *training], tuple[Input, ...]),
         settings=Settings(
             **choices.to_dict(),
             unit=unit,
             units=units,
             few_units=units < FEW_UNITS,
             block=size if size > 1 else UNSET,
-            attributes=tuple(facts.bucketings),
-            buckets=dict(facts.strategies),
+            attributes=tuple(whole.facts.bucketings),
+            buckets=dict(whole.facts.strategies),
         ),
         dataset=dataset,
         systems=scores,

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from spanwise.attributes import ATTRIBUTES
 from spanwise.columns import ratio
 from spanwise.document import Document, Settings, given
-from spanwise.document.evaluation import Evaluation, PackedMeasure
+from spanwise.document.evaluation import DatasetRuns, Evaluation, PackedMeasure
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
-from spanwise.document.study import DatasetRuns, Study, StudySettings
+from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation import compared_runs, unpacked
 from spanwise.evaluation.columns import mention_columns

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.diagnosis import letter, lettering
 from spanwise.document import Document, Interval, Settings, given, usual_settings
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
@@ -277,11 +277,7 @@ def _attributes(part: str) -> str:
 
 def worded_findings(document: Document) -> list[str]:
     """The findings in words, each prefixed with its dataset if there are several."""
-    if isinstance(document, Evaluation):
-        return [say.finding(row) for row in document.findings]
-    from spanwise.document.study import Study
-
-    datasets = document.datasets if isinstance(document, Study) else {}
+    datasets = document.datasets if isinstance(document, ScoreGrid) else {}
     return [
         f"{say.visible(name)}: {say.finding(row)}" if len(datasets) > 1 else say.finding(row)
         for name, part in datasets.items()

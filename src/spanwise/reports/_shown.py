@@ -11,6 +11,7 @@ from spanwise.averages import averaged, deviations
 from spanwise.diagnosis import lettering, mean_of, or_nan
 from spanwise.document import Document, Interval, Settings, usual_settings
 from spanwise.document.evaluation import (
+    DatasetRuns,
     Evaluation,
     ExampleCounts,
     GoldMention,
@@ -26,7 +27,7 @@ from spanwise.document.scores import (
     Outcome,
     SystemScores,
 )
-from spanwise.document.study import DatasetRuns, MainResult, Study
+from spanwise.document.study import MainResult, Study
 
 Path = tuple[str, ...]
 Runs = Mapping[str, Mapping[str, SystemScores]]

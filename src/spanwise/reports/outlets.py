@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from spanwise.averages import spread
 from spanwise.document import Document, DocumentLike, Interval
 from spanwise.document.dataset import Description
-from spanwise.document.evaluation import Evaluation
+from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
 from spanwise.document.study import Study
@@ -51,10 +51,10 @@ __all__ = [
 def flat(document: DocumentLike) -> dict[str, float]:
     """The main scores as fractions under names that do not change between versions; undefined ones are NaN.
 
-    `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
-    `label/PER/f1` …, `tough/SEEN/recall` …, `attribute/entity_length/XL/f1` …; with several systems each
-    name stands behind its system's, `crf/f1`. Of a study each stands behind its dataset's, too, as mean and
-    sample standard deviation over runs: `news/crf/f1/mean`, `news/crf/f1/std`.
+    The names are `f1`, `precision`, `recall`, `accuracy`, `macro/f1`, `weighted/f1`, `fair/f1`, `gain/LE` …,
+    `label/PER/f1` …, `tough/SEEN/recall` …, `attribute/entity_length/XL/f1` …. With several systems, each
+    name is prefixed with its system, as in `crf/f1`. In a study, it is also prefixed with its dataset, and
+    has the mean and sample standard deviation over runs: `news/crf/f1/mean`, `news/crf/f1/std`.
 
     Examples:
         >>> import spanwise
@@ -76,7 +76,7 @@ def flat(document: DocumentLike) -> dict[str, float]:
 
 
 def flat_json(document: DocumentLike) -> str:
-    """The same as one JSON object, undefined scores null."""
+    """The scores of `flat` as one JSON object, in which undefined scores are null."""
     values = {name: None if math.isnan(value) else value for name, value in flat(document).items()}
     return json.dumps(values, ensure_ascii=False, indent=1 if values else None, allow_nan=False) + "\n"
 
@@ -123,9 +123,9 @@ def _study(study: Study) -> Iterator[tuple[str, float]]:
                 for name, value in _system_scalars(run):
                     scored.setdefault(name, []).append(value)
             for name, values in scored.items():
-                over = spread(values)
-                yield f"{dataset}/{system}/{name}/mean", _number(over.mean)
-                yield f"{dataset}/{system}/{name}/std", _number(over.std)
+                summary = spread(values)
+                yield f"{dataset}/{system}/{name}/mean", _number(summary.mean)
+                yield f"{dataset}/{system}/{name}/std", _number(summary.std)
 
 
 # ---- every score as one row, for pandas and polars -------------------------------------------------
@@ -136,37 +136,30 @@ COLUMNS = ("dataset", "system", "run", "kind", "name", "part", "score", "value",
 
 
 def rows(document: DocumentLike) -> list[ScoreRow]:
-    """One row per score, with the columns of `COLUMNS`; what is undefined or does not apply is None.
+    """One row per score, with the columns in `COLUMNS`; values that are undefined or do not apply are None.
 
-    `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` the error, the label,
-    the tough subset or the attribute; `part` the bucket or, of tough mentions, the label. `low` and
-    `high` are the ends of the interval, `gold` the gold mentions or units.
+    `kind` is overall, macro, weighted, fair, gain, label, tough or attribute; `name` is the error, the label,
+    the tough subset or the attribute; `part` is the bucket or, for tough mentions, the label. `low` and
+    `high` are the ends of the interval, `gold` is the number of gold mentions or units.
     """
     typed = as_document(document)
-    if isinstance(typed, Study):
-        return [
-            row
-            for dataset, part in typed.datasets.items()
-            for system, runs in part.runs.items()
-            for run, scored in runs.items()
-            for row in _system_rows(dataset, system, run, scored)
-        ]
-    if not isinstance(typed, Evaluation):
+    if not isinstance(typed, ScoreGrid):
         return []
-    name = typed.dataset.name
     return [
-        row for system, scored in typed.systems.items() for row in _system_rows(name, system, None, scored)
+        row
+        for dataset, system, run, scores in typed.scored()
+        for row in _system_rows(dataset, system, run or None, scores)
     ]
 
 
 def rows_csv(document: DocumentLike) -> str:
-    """The rows as comma-separated values; undefined numbers are `n/a`, what does not apply is empty."""
-    made: list[tuple[Cell, ...]] = []
+    """The rows as comma-separated values; undefined scores are `n/a`, other missing values are empty."""
+    table_rows: list[tuple[Cell, ...]] = []
     for row in rows(document):
         texts = tuple(str(row[name] or "") for name in COLUMNS[:7])
         ends = tuple("" if row[name] is None else _number_cell(row[name]) for name in COLUMNS[8:])
-        made.append((*texts, _number_cell(row["value"]), *ends))
-    return Table("rows", "", COLUMNS, tuple(made)).to_csv()
+        table_rows.append((*texts, _number_cell(row["value"]), *ends))
+    return Table("rows", "", COLUMNS, tuple(table_rows)).to_csv()
 
 
 def _number_cell(value: str | float | None) -> Number:
@@ -175,7 +168,7 @@ def _number_cell(value: str | float | None) -> Number:
 
 
 def to_pandas(document: DocumentLike) -> Any:
-    """The rows as a pandas frame."""
+    """The rows as a pandas data frame."""
     try:
         import pandas
     except ImportError as error:
@@ -184,7 +177,7 @@ def to_pandas(document: DocumentLike) -> Any:
 
 
 def to_polars(document: DocumentLike) -> Any:
-    """The rows as a polars frame."""
+    """The rows as a polars data frame."""
     try:
         import polars
     except ImportError as error:
@@ -251,7 +244,7 @@ def _cells(scored: SystemScores) -> _Cells:
 
 
 class Checked(Protocol):
-    """A threshold that was checked, as `spanwise.gates` gives it."""
+    """A threshold that was checked, as `spanwise.gates` returns it."""
 
     @property
     def name(self) -> str: ...
@@ -264,20 +257,20 @@ class Checked(Protocol):
 def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str = "") -> str:
     """One test case per threshold, in the XML that CI servers read.
 
-    It holds no times and no host, so that equal results are equal bytes.
+    It contains no times or host names, so that equal results give identical files.
     """
     missed = sum(not check.passed for check in checks)
     sizes = {"tests": str(len(checks)), "failures": str(missed), "errors": "0", "skipped": "0"}
     root = ElementTree.Element("testsuites", sizes)
     cases = ElementTree.SubElement(root, "testsuite", {"name": say.visible(suite), **sizes})
     for check in checks:
-        named = {"classname": say.visible(suite), "name": say.visible(check.name)}
-        case = ElementTree.SubElement(cases, "testcase", named)
+        names = {"classname": say.visible(suite), "name": say.visible(check.name)}
+        case = ElementTree.SubElement(cases, "testcase", names)
         if check.passed:
             ElementTree.SubElement(case, "system-out").text = say.visible(check.message)
         else:
-            about = {"message": say.visible(check.message), "type": "threshold"}
-            failure = ElementTree.SubElement(case, "failure", about)
+            attributes = {"message": say.visible(check.message), "type": "threshold"}
+            failure = ElementTree.SubElement(case, "failure", attributes)
             failure.text = "\n".join(filter(None, (say.visible(check.message), say.visible(details))))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
@@ -290,7 +283,7 @@ def junit(
     floors: Sequence[str] = (),
     checks: Sequence[Checked] | None = None,
 ) -> str:
-    """The thresholds of `spanwise.gates.gate`, in points, or their outcome, as JUnit XML."""
+    """JUnit XML for thresholds in points, as in `spanwise.gates.gate`, or for `checks` made before."""
     from spanwise.gates import gate
 
     document = as_document(document)
@@ -301,7 +294,7 @@ def junit(
 
 
 class ChangedScore(Protocol):
-    """How a system changed since an earlier result, as `spanwise.gates` gives it."""
+    """How a system changed since an earlier result, as `spanwise.gates` returns it."""
 
     @property
     def system(self) -> str: ...
@@ -322,10 +315,10 @@ class ChangedScore(Protocol):
 
 
 def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
-    """A row for each system: the score before and now, the difference with its interval, and p."""
-    about = changes[0].score
+    """One row per system: the score before and now, the difference with its interval, and p."""
+    score = changes[0].score
     rows = [
-        f"| system | {about} before | {about} now | difference | {100 * confidence:g} % interval | p |",
+        f"| system | {score} before | {score} now | difference | {100 * confidence:g} % interval | p |",
         "|---|---:|---:|---:|---|---:|",
     ]
     for change in changes:
@@ -335,10 +328,10 @@ def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
         else:
             low, high = change.interval or (None, None)
             bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
-            apart = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
-            real = low is not None and high is not None and (low > 0 or high < 0)
+            difference = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
+            is_real = low is not None and high is not None and (low > 0 or high < 0)
             cells += [
-                f"**{apart}**" if real else apart,
+                f"**{difference}**" if is_real else difference,
                 bounds,
                 "not tested" if change.p is None else say.p_value(change.p),
             ]
@@ -347,7 +340,7 @@ def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
 
 
 def _f1(value: float | None) -> str:
-    """Two decimals, as gates give them: what a pull request changes may be small."""
+    """A score with two decimals, as in gates, because a pull request may change little."""
     return "n/a" if value is None else f"{100 * value:.2f}"
 
 
@@ -358,13 +351,13 @@ def step_summary(
     changes: Sequence[ChangedScore] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings, errors, the rest folded away.
+    """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings and errors; the rest is collapsed.
 
-    With the `changes` since an earlier result a table shows how every system changed; a difference
+    With `changes` since an earlier result, a table shows how every system changed; a difference
     whose interval excludes 0 is bold.
     """
     document = as_document(document)
-    made = tables(document)
+    by_name = tables(document)
     dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
     parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
     if checks:
@@ -375,23 +368,23 @@ def step_summary(
         parts.append(_changes(changes, confidence))
     if notes:
         parts.append("\n".join(f"- {markdown(note)}" for note in notes))
-    if "holistic" in made:
-        parts.append(made["holistic"].to_markdown())
+    if "holistic" in by_name:
+        parts.append(by_name["holistic"].to_markdown())
     findings = worded_findings(document)
     if findings:
         parts.append("\n".join(f"- {markdown(text)}" for text in findings))
-    if "errors" in made:
-        parts.append("### Errors\n\n" + made["errors"].to_markdown())
-    for name in ("labels", "tough", "model_wise", "rank_flips", *(one for one in made if "/" in one)):
-        if name in made and name.partition("/")[0] in _FOLDED:
+    if "errors" in by_name:
+        parts.append("### Errors\n\n" + by_name["errors"].to_markdown())
+    for name in ("labels", "tough", "model_wise", "rank_flips", *(key for key in by_name if "/" in key)):
+        if name in by_name and name.partition("/")[0] in _FOLDED:
             title = markdown(name.replace("_", " "))
-            parts.append(f"<details><summary>{title}</summary>\n\n{made[name].to_markdown()}\n</details>")
+            parts.append(f"<details><summary>{title}</summary>\n\n{by_name[name].to_markdown()}\n</details>")
     if document.signature:
         parts.append(f"<sub>{markdown(short_signature(document.signature))}</sub>")
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-# What a summary folds away; of several datasets each.
+# The tables that a summary shows collapsed, for every dataset if there are several.
 _FOLDED = ("errors", "labels", "tough", "model_wise", "rank_flips")
 
 
@@ -399,48 +392,48 @@ _FOLDED = ("errors", "labels", "tough", "model_wise", "rank_flips")
 
 
 _METRICS: tuple[tuple[str, str, Callable[[SystemScores], object]], ...] = (
-    ("f1", "F1", lambda one: one.exact.overall.f1),
-    ("precision", "Precision", lambda one: one.exact.overall.precision),
-    ("recall", "Recall", lambda one: one.exact.overall.recall),
+    ("f1", "F1", lambda system: system.exact.overall.f1),
+    ("precision", "Precision", lambda system: system.exact.overall.precision),
+    ("recall", "Recall", lambda system: system.exact.overall.recall),
     (
         "accuracy",
         "Accuracy",
-        lambda one: None if one.exact.overall.accuracy is UNSET else one.exact.overall.accuracy,
+        lambda system: None if system.exact.overall.accuracy is UNSET else system.exact.overall.accuracy,
     ),
-    ("f1", "Macro F1", lambda one: one.exact.macro.f1),
-    ("f1", "Fair F1", lambda one: one.fair.overall.f1),
+    ("f1", "Macro F1", lambda system: system.exact.macro.f1),
+    ("f1", "Fair F1", lambda system: system.fair.overall.f1),
 )
 
 
 def model_index(document: DocumentLike, *, name: str | None = None, dataset: str | None = None) -> str:
-    """The metadata that a model card's front matter takes, one model a system; of several runs the means.
+    """The metadata for a model card's front matter: one model per system, with means over runs.
 
-    Undefined scores are left out. Texts are written as JSON strings, which YAML reads as they are.
+    Undefined scores are left out. Text is written as JSON strings, which are valid YAML.
 
     Args:
-        name: of the model, where the document has one system; else the systems' names.
-        dataset: its identifier; else the name it has in the document.
+        name: the name of the model, if the document has one system; by default the system's name.
+        dataset: the dataset's identifier, if there is one dataset; by default its name in the document.
     """
     typed = as_document(document)
     scored = _by_system(typed)
-    # A comment, since a `source` must carry an address; `visible` keeps it on one line.
+    # This is a comment because a `source` would need a URL; `visible` keeps it on one line.
     lines = [f"# {visible(short_signature(typed.signature))}"] if typed.signature else []
     lines.append("model-index:")
     for system, results in scored.items():
         model = name if name is not None and len(scored) == 1 else system
         lines += [f"- name: {_text(model)}", "  results:"]
-        for called, found in results:
+        for dataset_name, scores in results:
             lines += [
                 "  - task:",
                 '      type: "token-classification"',
                 '      name: "Token Classification"',
                 "    dataset:",
-                f"      name: {_text(called)}",
-                f"      type: {_text(dataset if dataset and len(results) == 1 else called)}",
+                f"      name: {_text(dataset_name)}",
+                f"      type: {_text(dataset if dataset and len(results) == 1 else dataset_name)}",
                 "    metrics:",
             ]
             for kind, title, score in _METRICS:
-                value = score(found)
+                value = score(scores)
                 if defined(value):
                     lines += [
                         f"    - type: {_text(kind)}",
@@ -451,7 +444,7 @@ def model_index(document: DocumentLike, *, name: str | None = None, dataset: str
 
 
 def _by_system(document: Document) -> dict[str, list[tuple[str, SystemScores]]]:
-    """Every system with its datasets by name and its scores on each, of several runs their means."""
+    """For every system, the names of its datasets with its scores on each; means if it has several runs."""
     scored: dict[str, list[tuple[str, SystemScores]]] = {}
     for shown in shown_datasets(document.without_sentences()):
         for system, scores in shown.averaged.systems.items():
@@ -463,10 +456,10 @@ def _text(value: object) -> str:
     return json.dumps(visible(value))
 
 
-# ---- experiment trackers, where they are installed -------------------------------------------------
+# ---- experiment trackers, if they are installed ----------------------------------------------------
 
 
-_BATCH = 1000  # metrics that MLflow takes in one request
+_BATCH = 1000  # metrics that MLflow accepts in one request
 _PAGE = "spanwise/report.html"
 _DOCUMENT = "spanwise/result.json"
 
@@ -483,26 +476,26 @@ def log(
     """Log a document to an experiment tracker: scores, intervals, signature, and the page as an artifact.
 
     Scores have the names of `flat`, such as `f1`, `label/PER/f1`, `accuracy` (token accuracy); the ends of
-    their intervals are `f1_low` and `f1_high`. What two systems differ by is `difference/A/B/f1`, with
-    its interval and `f1_p`. Undefined scores are left out: a tracker would draw them as zero.
+    their intervals are `f1_low` and `f1_high`. The difference between two systems is `difference/A/B/f1`,
+    with its interval and `f1_p`. Undefined scores are left out: a tracker would draw them as zero.
 
     Args:
         tracker: "mlflow", "wandb", "tensorboard" or "comet".
-        to: where it goes: the module `mlflow` or one like it, a run of Weights & Biases, a SummaryWriter or
-            the folder of logs for TensorBoard, an experiment of Comet. By default the one that is active.
-        prefix: goes before every name, such as "test/".
+        to: the destination: the module `mlflow` or a compatible object, a Weights & Biases run, a
+            SummaryWriter or log folder for TensorBoard, or a Comet experiment. By default the active one.
+        prefix: put before every name, such as "test/".
         step: the step or epoch that the scores belong to.
-        page: whether the page and the JSON document go along; the page needs the extra "report".
+        page: whether to log the page and the JSON document too; the page needs the extra "report".
     """
     if tracker not in TRACKERS:
         raise unknown("tracker", tracker, TRACKERS)
     typed = as_document(document)
-    made = typed.to_html() if page else None  # before anything is logged: it may need a missing package
-    TRACKERS[tracker](typed, to, scalars(typed, prefix), prefix, step, made)
+    html = typed.to_html() if page else None  # first, as it may need a missing package
+    TRACKERS[tracker](typed, to, scalars(typed, prefix), prefix, step, html)
 
 
 def scalars(document: Document, prefix: str = "") -> dict[str, float]:
-    """The defined scores of a document with the ends of their intervals and the differences of systems."""
+    """The defined scores of a document, the ends of their intervals, and the differences between systems."""
     named = [*flat(document).items(), *_intervals(document), *_differences(document)]
     return {prefix + visible(name): value for name, value in named if not math.isnan(value)}
 
@@ -511,32 +504,32 @@ def _intervals(document: Document) -> Iterator[tuple[str, float]]:
     if not isinstance(document, Evaluation):
         return
     for name, system in document.systems.items():
-        before = "" if len(document.systems) == 1 else f"{name}/"
+        prefix = "" if len(document.systems) == 1 else f"{name}/"
         parts: dict[str, Rates] = {
             "": system.exact.overall, "macro/": system.exact.macro, "weighted/": system.exact.weighted,
             "fair/": system.fair.overall,
-            **{f"label/{label}/": one for label, one in system.exact.labels.items()},
+            **{f"label/{label}/": cell for label, cell in system.exact.labels.items()},
         }  # fmt: skip
         for part, rates in parts.items():
             ends = None if isinstance(rates.interval, UnsetType) else rates.interval
             for score, bounds in (ends or {}).items():
                 low, high = bounds or (None, None)
-                yield f"{before}{part}{score}_low", math.nan if low is None else low
-                yield f"{before}{part}{score}_high", math.nan if high is None else high
+                yield f"{prefix}{part}{score}_low", math.nan if low is None else low
+                yield f"{prefix}{part}{score}_high", math.nan if high is None else high
 
 
 def _differences(document: Document) -> Iterator[tuple[str, float]]:
-    """What the systems of a comparison differ by in F1, with its interval and p."""
+    """The differences in F1 between compared systems, with intervals and p-values."""
     compared: list[tuple[str, Comparison]] = []
     if isinstance(document, Evaluation):
         compared = [("", row) for row in document.comparisons]
     elif isinstance(document, Study):
         compared = [(f"{name}/", row) for name, part in document.datasets.items() for row in part.comparisons]
-    for before, comparison in compared:
+    for prefix, comparison in compared:
         for row in comparison.scores:
             if tuple(row.path) != ("exact", "overall", "f1") or row.difference is None:
                 continue
-            name = f"{before}difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
+            name = f"{prefix}difference/{comparison.systems[0]}/{comparison.systems[1]}/f1"
             yield name, row.difference
             if row.interval:
                 low, high = row.interval
@@ -552,7 +545,7 @@ Values = Mapping[str, float]
 def _mlflow(
     document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
 ) -> None:
-    """MLflow takes letters, digits and `_ - . / : ` in names; other characters of labels become `_`."""
+    """MLflow allows letters, digits and `_ - . / : ` in names; other characters in labels become `_`."""
     target = to if to is not None else _imported("mlflow", "mlflow", "logging to MLflow")
     named = [(re.sub(r"[^\w\-./: ]", "_", name), value) for name, value in values.items()]
     for begin in range(0, len(named), _BATCH):
@@ -577,19 +570,19 @@ def _wandb(
         run.summary["spanwise/signature"] = visible(document.signature)
     if page is None:
         return
-    kept = _imported("wandb", "wandb", "keeping the page in Weights & Biases").Artifact(
+    artifact = _imported("wandb", "wandb", "keeping the page in Weights & Biases").Artifact(
         f"spanwise-{re.sub(r'[^A-Za-z0-9_.-]', '-', prefix) or 'result'}", type="evaluation"
     )
     for name, text in ((_PAGE, page), (_DOCUMENT, document.to_json())):
-        with kept.new_file(Path(name).name, encoding="utf-8") as stream:
+        with artifact.new_file(Path(name).name, encoding="utf-8") as stream:
             stream.write(text)
-    run.log_artifact(kept)
+    run.log_artifact(artifact)
 
 
 def _tensorboard(
     document: Document, to: Any, values: Values, prefix: str, step: int | None, page: str | None
 ) -> None:
-    """TensorBoard has no artifacts: the page is written beside the logs, and a text names it."""
+    """TensorBoard has no artifacts, so the page is written next to the logs and named in a text entry."""
     opened = isinstance(to, str | os.PathLike)
     if to is None:
         raise ChoiceError(
@@ -600,16 +593,16 @@ def _tensorboard(
     try:
         for name, value in values.items():
             writer.add_scalar(name, value, step)
-        said = f"signature: `{visible(document.signature)}`"
+        text = f"signature: `{visible(document.signature)}`"
         if page is not None:
             from spanwise.formats import make_folder, write_atomically
 
-            place = Path(os.fspath(to) if opened else _log_folder(writer), prefix.strip("/"), _PAGE)
-            make_folder(place.parent)
-            write_atomically(place, page)
-            write_atomically(place.with_name(Path(_DOCUMENT).name), document.to_json())
-            said += f"  \npage: `{place}`"
-        writer.add_text(f"{prefix}spanwise", said, step)
+            path = Path(os.fspath(to) if opened else _log_folder(writer), prefix.strip("/"), _PAGE)
+            make_folder(path.parent)
+            write_atomically(path, page)
+            write_atomically(path.with_name(Path(_DOCUMENT).name), document.to_json())
+            text += f"  \npage: `{path}`"
+        writer.add_text(f"{prefix}spanwise", text, step)
         writer.flush()
     finally:
         if opened:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input
-from spanwise.document.evaluation import UnitCounts
+from spanwise.document.evaluation import DatasetRuns, UnitCounts
 from spanwise.document.scores import PRIMARY, Comparison
-from spanwise.document.study import DatasetRuns, MainResult, PlanNotes, SharedRuns, Study, StudySettings
+from spanwise.document.study import MainResult, PlanNotes, SharedRuns, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import parse_memory, unheard

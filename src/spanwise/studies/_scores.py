@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from spanwise.averages import spread
 from spanwise.columns import plain
 from spanwise.diagnosis import LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import SCORE_PATHS, BucketEdges, BucketScores, SystemScores
 from spanwise.document.study import (
     BucketSpread,
-    DatasetRuns,
     DatasetTest,
     FactorGroup,
     FactorLine,

@@ -17,6 +17,7 @@ from spanwise.diagnosis import (
     or_nan,
     self_diagnosis,
 )
+from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import PRIMARY_SCORES, BucketLeads, Subset, SubsetRecall, SystemScores
 from spanwise.document.study import (
     Analyses,
@@ -26,7 +27,6 @@ from spanwise.document.study import (
     BucketSpread,
     BucketWise,
     DatasetMean,
-    DatasetRuns,
     MainResult,
     ModelWise,
     OverallTest,

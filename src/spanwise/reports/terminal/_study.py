@@ -189,7 +189,7 @@ def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
     )
     about = "" if primary == say.study_score(analyses) else f"letters: by {primary} · "
     bold = sentence(f"{about}bold: no system is significantly better", width, style="faint")
-    fixed = "letters where a system has one run: of these models; training seeds not considered"
+    fixed = "letters of systems with one run hold for these models; training seeds not considered"
     return [
         *heading("Systems", note, width),
         *_matrix("system", list(titles), datasets, cell, width),
