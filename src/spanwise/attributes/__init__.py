@@ -1,4 +1,4 @@
-"""Attributes of mentions: their shape, what training data show of them, what came with the data."""
+"""Attributes of mentions: computed from their shape or from training data, or given in the data."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ _FU19 = (
     "token_label_familiarity",
 )
 
-# The order of the list is that of the papers: the eight of 2020, the label, those of 2019 alone, then others.
+# Listed in the order of the papers: the eight of Fu20, the label, those only in Fu19, then all others.
 _built_in = {attribute.name: attribute for attribute in (*SHAPE, *TRAINING)}
 _KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19, *_built_in)))
-# Names of Fu19 for values that Fu20 has, too, differ in their buckets alone.
+# The attributes named `_fu19` differ from those of Fu20 only in name or buckets, so "all" leaves them out.
 _ALL = tuple(name for name in _KNOWN if not name.endswith("_fu19"))
 for _name in _KNOWN:
     ATTRIBUTES.add(_built_in[_name], aliases=tuple(filter(None, (_built_in[_name].alias,))))
@@ -110,7 +110,7 @@ PRESETS: dict[str, tuple[str, ...]] = {"fu20": _FU20, "fu19": _FU19, "all": _ALL
 
 
 def choose(names: str | Attribute | Iterable[str | Attribute]) -> list[Attribute]:
-    """The attributes of names, aliases, presets, `NAME=column:3` and attributes themselves, each once.
+    """Resolve names, aliases, presets, `NAME=column:3` and attributes to a list without duplicates.
 
     Examples:
         >>> [attribute.name for attribute in choose("eLen,label")]
@@ -139,7 +139,7 @@ def _one_or_preset(name: str | Attribute) -> list[Attribute]:
 
 
 def _property(name: str) -> Attribute:
-    """The attribute that part of an `MF:` name asks for, a column or field of the data included."""
+    """The attribute for one part of an `F:` or `MF:` name, including columns and fields of the data."""
     if ":" in name and name not in ATTRIBUTES:
         return given(name)
     if name not in ATTRIBUTES:
@@ -148,13 +148,13 @@ def _property(name: str) -> Attribute:
 
 
 def is_built_in(attribute: Attribute) -> bool:
-    """Whether an attribute is built in, not a user-defined function."""
-    known = _built_in.get(attribute.name)
-    return known is not None and known.function is attribute.function
+    """Whether an attribute is built in rather than user-defined."""
+    built_in = _built_in.get(attribute.name)
+    return built_in is not None and built_in.function is attribute.function
 
 
 def why_absent(attribute: str | Attribute, context: Context) -> str | None:
-    """Why an attribute cannot be computed, in words, or None where it can."""
+    """The reason why an attribute cannot be computed, or None if it can."""
     for need in sorted(ATTRIBUTES.find(attribute).needs):
         reason = _missing_need(need, context)
         if reason is not None:
@@ -196,7 +196,7 @@ def values(attribute: str | Attribute, context: Context, mentions: Mentions) -> 
 
 
 def values_of(attribute: str | Attribute, side: Side) -> Values:
-    """The values of an attribute over a side; several attributes of one side share its columns."""
+    """Like `values`, but over a side, so that several attributes can share its columns."""
     chosen = ATTRIBUTES.find(attribute)
     reason = why_absent(chosen, side.context)
     if reason is not None:
@@ -222,18 +222,18 @@ def own(
     columns: bool = False,
     aggregate: Aggregate | None = None,
 ) -> Attribute:
-    """A user-defined attribute from a plain function.
+    """Make an attribute from a plain function.
 
     The function takes one `Mention` (`.tokens`, `.label`, `.sentence`, `.start`, `.end`, `.text`, `.fields`)
-    or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and gives a number
+    or, with unit "token", one `Token` (`.text`, `.label`, `.sentence`, `.position`), and returns a number
     or a string. Both have `.training`, the `TrainingCounts`, for a function that declares needs=["train"].
-    With `columns=True` it is called once per side instead, with a `Side` of integer
-    columns, and returns one value per unit. With `aggregate` the function is a φ of a mention in its
-    sentence, and the attribute is what training mentions say of it: "familiarity" is the
+    With `columns=True`, the function is instead called once per side, with a `Side` of integer
+    columns, and returns one value per unit. With `aggregate`, it is a φ of a mention in its
+    sentence, and the attribute compares the mention with training mentions: "familiarity" is the
     share of training mentions with the same φ, "consistency" the share of those with the same φ that
-    have the same label (equations 1 and 2 of Fu, Liu and Neubig 2020). `kind` None is found out:
-    numeric where the values of all gold units are numbers. The name is that of the function and the
-    summary its first line, unless given.
+    have the same label (equations 1 and 2 of Fu, Liu and Neubig 2020). If `kind` is None, it is
+    inferred: numeric if the values of all gold units are numbers. The name defaults to that of the
+    function, the summary to the first line of its docstring.
 
     Examples:
         >>> def capitals(mention):
@@ -248,7 +248,7 @@ def own(
         raise ChoiceError("a function without a name cannot be an attribute.\nPass name=.")
     if aggregate is not None and (columns or unit != "mention" or aggregate not in get_args(Aggregate)):
         raise ChoiceError(
-            f"aggregate={aggregate!r} needs a function of one mention, and is 'familiarity' or 'consistency'."
+            f"aggregate={aggregate!r} must be 'familiarity' or 'consistency', with a function of one mention."
         )
     needs = frozenset(needs)
     documented = (function.__doc__ or "").strip().partition("\n")[0]
@@ -281,10 +281,10 @@ def register(function: F, *, replace: bool = False, **about: Any) -> F: ...
 @overload
 def register(function: None = None, *, replace: bool = False, **about: Any) -> Callable[[F], F]: ...
 def register(function: F | None = None, *, replace: bool = False, **about: Any) -> F | Callable[[F], F]:
-    """Make a plain function an attribute that is found by its name, as a decorator or by a call.
+    """Register a plain function as an attribute that can be chosen by name, as a decorator or by a call.
 
-    It gives the function back, so it can be used as before; `about` are the keywords of `own`.
-    A name that is taken is an error unless `replace`.
+    Returns the function unchanged. `about` are the keyword arguments of `own`.
+    A name that is already taken is an error unless `replace` is true.
     """
 
     def decorate(plain: F) -> F:

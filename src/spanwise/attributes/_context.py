@@ -1,4 +1,4 @@
-"""What an attribute is, what it can use (text, mentions, training data), and its values, checked."""
+"""What attributes are, the context they use (text, mentions, training data), and their checked values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from spanwise.hashing import numbered
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
 UNPLACED = -1
-Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # wholes, and parts of them
+Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # of wholes, and of (whole, part) pairs
 
 
 class Values(Struct, frozen=True, eq=False, dict=True):
-    """The values of an attribute, one per unit: a mention, or a distinct (position, label) of a token in one.
+    """The values of an attribute, one per unit: a mention, or a token of a mention.
 
-    `unit_mention` names the mention of every token unit (the first, where several
-    of one label hold the token) and `position` where the token is in the corpus;
-    both are None where the units are the mentions themselves. A mention that could
-    not be placed is one token unit, at -1. Numeric values are floats; categories are
+    Each (position, label) of a token is one unit. `unit_mention` is the mention of each
+    token unit (the first, if several with one label contain the token) and `position`
+    its position in the corpus; both are None if the units are mentions. A mention that
+    could not be placed is one token unit, at -1. Numeric values are floats; categories are
     codes into `names`. `defined` is False for units whose text is not known.
     A defined unit without a value (NaN, or code -1) belongs to no ordinary bucket.
-    Where only the distribution matters, a value may stand for several units, for `times` of them.
+    If only the distribution matters, a value may stand for several units: `times` is their number.
     """
 
     value: Column
@@ -57,20 +57,20 @@ class Values(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def kind(self) -> Kind:
-        """Whether the values are numbers or names."""
+        """Whether the values are numbers or categories."""
         return "numeric" if self.names is None else "category"
 
     @property
     def zeta(self) -> float:
-        """ζ: the mean value over the units; NaN for categories and where there is no unit."""
+        """ζ: the mean value over the units; NaN for categories, or if there are no units."""
         if self.names is not None:
             return float("nan")
         value, times = self.distinct()
-        # fsum: the order and the grouping of the values must not move the last bit.
+        # fsum: the order and grouping of the values must not affect even the last bit.
         return float(ratio(fsum((value * times).tolist()), times.sum()))
 
     def named(self) -> dict[str, int]:
-        """How many units are in each category that has any."""
+        """The number of units in each category that has any."""
         used = self.defined & (self.value >= 0)
         weights = None if self.times is None else self.times[used]
         names = self.names or ()
@@ -78,27 +78,28 @@ class Values(Struct, frozen=True, eq=False, dict=True):
         return {name: count for name, count in zip(names, counts.tolist(), strict=True) if count}
 
     def distinct(self) -> tuple[Floats, Ints]:
-        """The distinct numbers among the values, ascending, and how many units have each."""
+        """The distinct numeric values in ascending order, and the number of units with each."""
         return self._distinct
 
     @cached_property
     def _distinct(self) -> tuple[Floats, Ints]:
-        chosen = self.defined & ~np.isnan(self.value)
-        known = self.value[chosen] + 0.0  # -0 is 0
-        first, number = numbered(known.view(np.uint64)[:, None])
-        order = np.argsort(known[first])
-        weights = None if self.times is None else self.times[chosen]
+        valid = self.defined & ~np.isnan(self.value)
+        numbers = self.value[valid] + 0.0  # -0 is 0
+        first, number = numbered(numbers.view(np.uint64)[:, None])
+        order = np.argsort(numbers[first])
+        weights = None if self.times is None else self.times[valid]
         times = np.bincount(number, weights=weights, minlength=len(first))
-        return floats(known[first[order]]), ints(times[order])
+        return floats(numbers[first[order]]), ints(times[order])
 
 
 class Attribute(Struct, frozen=True, eq=False):
     """A property of a mention or of a token in it.
 
     `function` takes a `Side` and returns one value per unit: numbers, or, for a
-    category, strings or a pair (codes, names). `kind` None is found out from the
-    values of the gold units: numeric where all of them are numbers. `needs` says
-    what must be there: "text", "train", or "vocabulary" (training data or a word list).
+    category, strings or a pair (codes, names). If `kind` is None, it is inferred from the
+    values of the gold units: numeric if all of them are numbers. `needs` lists what must
+    be available: "text", "train", "vocabulary" (training data or a word list), "train mentions"
+    (training data not read in parts), or a column or field of the data, such as "column:3".
     `bounds` are the smallest and the largest possible value.
     """
 
@@ -110,17 +111,17 @@ class Attribute(Struct, frozen=True, eq=False):
     kind: Kind | None = "numeric"
     needs: frozenset[str] = frozenset({"text"})
     source: str = ""
-    buckets: str = ""  # how its values are bucketed by default; "" follows from the kind
+    buckets: str = ""  # how values are bucketed by default; "" leaves it to the kind
     bounds: tuple[float, float] = (-np.inf, np.inf)
-    whole: bool = False
-    of_sentence: bool = False  # or of the label alone: a mention that could not be placed has it too
+    whole: bool = False  # values are whole numbers
+    of_sentence: bool = False  # depends on the sentence or label alone: unplaced mentions have it too
 
 
 class Context(Struct, frozen=True, eq=False, dict=True):
-    """The context of the mentions of any side: the gold text, the gold mentions, training data.
+    """The context that attributes are computed in: the gold text, the gold mentions, training data.
 
-    `known` is a list of words that takes the place of the training vocabulary for
-    words out of vocabulary; `lowercase` compares all strings in lower case.
+    `known` is a word list that replaces the training vocabulary in deciding which words are
+    out of vocabulary; with `lowercase`, all strings are compared in lower case.
     """
 
     corpus: Corpus
@@ -130,48 +131,48 @@ class Context(Struct, frozen=True, eq=False, dict=True):
     lowercase: bool = False
 
     def side(self, mentions: Mentions) -> Side:
-        """The mentions, gold or predicted, as attributes see them."""
+        """The side of the given mentions, gold or predicted."""
         return self.sides([mentions])[0]
 
     def sides(self, several: Sequence[Mentions]) -> list[Side]:
-        """Several lists of mentions as attributes see them; the training text is searched once for all."""
+        """The sides of several lists of mentions; the training text is searched once for all of them."""
         group = SideGroup(self, tuple(several))
         return [Side(self, mentions, group, index) for index, mentions in enumerate(several)]
 
     @cached_property
     def training(self) -> Lexicon | SummedLexicon | None:
-        """The lexicon whose strings are compared: as written, or in lower case."""
+        """The lexicon to compare with: as written, or in lower case."""
         if self.lexicon is None:
             return None
         return self.lexicon.lowered if self.lowercase else self.lexicon
 
     @cached_property
     def counted(self) -> TrainingCounts | None:
-        """The counts that user-defined functions see; None without training data, or read in parts."""
+        """The counts for user-defined functions; None without training data, or if they are read in parts."""
         lexicon = self.training
         return TrainingCounts(lexicon, self.lowercase) if isinstance(lexicon, Lexicon) else None
 
     @cached_property
     def of_training(self) -> tuple[Context, ...]:
-        """The training data as a context of their own, one for each file."""
+        """The training data as contexts of their own, one per file."""
         if not isinstance(self.lexicon, Lexicon):
             raise no_training()
         return tuple(replace(self, corpus=part.corpus, gold=part.mentions) for part in self.lexicon.parts)
 
     @cached_property
     def tallies(self) -> dict[object, Tally]:
-        """What attributes counted over training mentions, once for all sides."""
+        """Counts over training mentions, cached by attribute and shared by all sides."""
         return {}
 
     @cached_property
     def _coded(self) -> tuple[Codes, Sequence[str]]:
-        """The tokens of the text in codes, and the string of each code."""
+        """The code of every token of the text, and the string of each code."""
         tokens, strings = self.corpus.tokens, self.corpus.vocabulary
         if not self.lowercase:
             return tokens, strings
         lexicon = self.lexicon
-        alike = isinstance(lexicon, Lexicon) and lexicon.vocabulary is strings
-        table, strings = lexicon.lowering if isinstance(lexicon, Lexicon) and alike else lowering(strings)
+        shared = isinstance(lexicon, Lexicon) and lexicon.vocabulary is strings
+        table, strings = lexicon.lowering if isinstance(lexicon, Lexicon) and shared else lowering(strings)
         return codes(table[tokens]), strings
 
     @property
@@ -186,7 +187,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def train_code(self) -> Codes | None:
-        """The code of each code in the training data, -1 where none; None where they are the same."""
+        """The training code of each code of the text, -1 if it has none; None if the codes are the same."""
         return None if self.training is None else self.training.codes_of(self.strings)
 
     @cached_property
@@ -196,33 +197,33 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unknown(self) -> Ints:
-        """How many tokens of each sentence are not in the training vocabulary, or in a given word list."""
+        """The number of tokens in each sentence that are not in the training vocabulary or word list."""
         if self.known is not None:
-            known = {word.lower() for word in self.known} if self.lowercase else self.known
-            strange = np.zeros(len(self.strings), dtype=bool)
-            # Parts of a test set share the strings of the whole, of which each uses some.
-            used = np.flatnonzero(np.bincount(self.tokens, minlength=len(strange)))
-            strange[used] = [self.strings[code] not in known for code in used.tolist()]
+            words = {word.lower() for word in self.known} if self.lowercase else self.known
+            unseen = np.zeros(len(self.strings), dtype=bool)
+            # Parts of a test set share the strings of the whole but use only some of them.
+            used = np.flatnonzero(np.bincount(self.tokens, minlength=len(unseen)))
+            unseen[used] = [self.strings[code] not in words for code in used.tolist()]
         elif self.training is not None:
             frequency = self.training.frequency
             if self.train_code is not None:
                 frequency = np.append(frequency, 0)[self.train_code]
-            strange = frequency == 0
+            unseen = frequency == 0
         else:
             raise ChoiceError(
                 "there are neither training data nor known words.\n"
                 "Pass train= or vocabulary=; an attribute that reads them declares needs=['vocabulary']."
             )
-        return self.per_sentence(strange[self.tokens])
+        return self.per_sentence(unseen[self.tokens])
 
     def per_sentence(self, marked: Bools) -> Ints:
-        """How many tokens of each sentence are marked."""
-        # Mostly few are marked, and sentences are far fewer than tokens.
+        """The number of marked tokens in each sentence."""
+        # Usually few tokens are marked, and there are far fewer sentences than tokens.
         return ints(np.diff(np.searchsorted(np.flatnonzero(marked), self.corpus.sentences)))
 
 
 def wanted(corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = False) -> Wanted:
-    """What lists of mentions, gold first, ask of training data, as written and, if needed, in lower case."""
+    """What to look up in training data for lists of mentions, gold first; also in lower case if requested."""
     if corpus.without_text:
         return Wanted.nothing()
     lowered = None
@@ -234,14 +235,14 @@ def wanted(corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = Fal
 
 
 def no_training() -> ChoiceError:
-    """The error for an attribute that reads training data where there are none."""
+    """The error for an attribute that needs training data when there are none."""
     return ChoiceError(
         "there are no training data.\nPass train=; an attribute that reads them declares needs=['train']."
     )
 
 
 class SideGroup(Struct, frozen=True, eq=False, dict=True):
-    """Lists of mentions whose token sequences are numbered in one tree."""
+    """Lists of mentions whose token sequences are numbered in one shared tree."""
 
     context: Context
     mentions: tuple[Mentions, ...]
@@ -258,13 +259,13 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def numbered(self) -> tuple[Forms, list[Ints], FormCounts | None]:
-        """The tree, the number of each mention in it, and what the training text says of the tree."""
+        """The tree, the number of each mention in it, and the training counts of its sequences, if any."""
         context = self.context
-        every = Runs(
+        runs = Runs(
             offsets(np.concatenate([run.size for run in self.runs])),
             ints(np.concatenate([run.position for run in self.runs])),
         )
-        forms, number = Forms.of(context.tokens, every, width=len(context.strings))
+        forms, number = Forms.of(context.tokens, runs, width=len(context.strings))
         ends = np.cumsum([len(mentions) for mentions in self.mentions])
         parts = [ints(part) for part in np.split(number, ends[:-1])]
         training = context.training
@@ -272,12 +273,12 @@ class SideGroup(Struct, frozen=True, eq=False, dict=True):
 
 
 class Side(Struct, frozen=True, eq=False, dict=True):
-    """Mentions of one side, gold or predicted, in their context; every column is made once and shared."""
+    """The mentions of one side, gold or predicted, in their context; each column is computed once."""
 
     context: Context
     mentions: Mentions
     group: SideGroup
-    place: int  # in the group
+    place: int  # index in the group
 
     @property
     def runs(self) -> Runs:
@@ -286,7 +287,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def placed(self) -> Bools:
-        """Which mentions are placed on the text."""
+        """Which mentions could be placed on the text."""
         return self.mentions.placed
 
     @property
@@ -301,12 +302,12 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def forms(self) -> int:
-        """The bound of the numbers of token sequences."""
+        """The number of token sequences in the tree."""
         return len(self.tree)
 
     @property
     def counts(self) -> FormCounts:
-        """What the training text says of the token sequences."""
+        """The training counts of the token sequences."""
         counts = self.group.numbered[2]
         if counts is None:
             raise no_training()
@@ -314,7 +315,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def train_label(self) -> Ints:
-        """The code of each mention's label among the training labels, -1 where training has none."""
+        """The code of each mention's label among the training labels, -1 if it is not one of them."""
         if self.context.training is None:
             raise no_training()
         number = {name: code for code, name in enumerate(self.context.training.labels)}
@@ -323,7 +324,7 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def units(self) -> tuple[Ints, Ints]:
-        """The token units: the mention of each, and its position; (position, label) is there once."""
+        """The mention and the position of each token unit; each (position, label) occurs once."""
         size = self.runs.size
         if self.placed.all():
             mention, position = self.runs.row, self.runs.position
@@ -334,12 +335,12 @@ class Side(Struct, frozen=True, eq=False, dict=True):
             spread[~lone[mention]] = self.runs.position
             position = ints(spread)
         label = self.mentions.label[mention]
-        kept = distinct_units(position, label, len(self.mentions.labels))
-        return (mention, position) if kept is None else (ints(mention[kept]), ints(position[kept]))
+        rows = distinct_units(position, label, len(self.mentions.labels))
+        return (mention, position) if rows is None else (ints(mention[rows]), ints(position[rows]))
 
     @cached_property
     def unit_code(self) -> Ints:
-        """The code of each token unit, -1 for one that is not placed."""
+        """The code of each token unit, -1 if it is not placed."""
         position = self.units[1]
         if not len(self.context.tokens):
             return ints(np.full(len(position), -1))
@@ -347,17 +348,17 @@ class Side(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unit_train_code(self) -> Ints:
-        """The code that each has in the training data, -1 where none."""
+        """The training code of each token unit, -1 if it has none."""
         table = self.context.train_code
         return self.unit_code if table is None else ints(np.append(table, -1)[self.unit_code])
 
     def of_sentence(self, per_sentence: Column) -> Column:
-        """The value of the sentence that each mention is in."""
+        """For each mention, the value of its sentence."""
         return np.asarray(per_sentence[self.mentions.sentence])
 
 
-# ---- what functions see, and what they give ------------------------------------------------------
-NO_VALUE = "n/a"  # the category of a unit that the data give no value
+# ---- inputs and results of attribute functions ---------------------------------------------------
+NO_VALUE = "n/a"  # the category of units without a value in the data
 
 
 def compute(attribute: Attribute, side: Side) -> Values:
@@ -367,22 +368,22 @@ def compute(attribute: Attribute, side: Side) -> Values:
     if attribute.unit == "token":
         unit_mention, position = side.units
     defined = _defined(attribute, side, position)
-    given = attribute.function(side)
-    number = len(given[0] if isinstance(given, tuple) else given)
+    result = attribute.function(side)
+    number = len(result[0] if isinstance(result, tuple) else result)
     if number != len(defined):
         raise InputError(
             f"the attribute {attribute.name!r} gave {many(number, 'value')} for "
             f"{many(len(defined), attribute.unit)}.\nIts function must give one value for each."
         )
     names: tuple[str, ...] | None = None
-    if isinstance(given, tuple):
-        value, names = given
-    elif isinstance(given, np.ndarray) and given.dtype.kind in "iufb" and attribute.kind != "category":
-        value = _finite(attribute, side, floats(given), defined, unit_mention)
-    elif _kind(attribute, side, given, defined) == "numeric":
-        value = _finite(attribute, side, _numbers(attribute, side, given, defined), defined, unit_mention)
+    if isinstance(result, tuple):
+        value, names = result
+    elif isinstance(result, np.ndarray) and result.dtype.kind in "iufb" and attribute.kind != "category":
+        value = _finite(attribute, side, floats(result), defined, unit_mention)
+    elif _kind(attribute, side, result, defined) == "numeric":
+        value = _finite(attribute, side, _numbers(attribute, side, result, defined), defined, unit_mention)
     else:
-        value, names = _categories(given, defined)
+        value, names = _categories(result, defined)
     return Values(
         value=frozen(value),
         defined=frozen(defined),
@@ -396,49 +397,49 @@ def compute(attribute: Attribute, side: Side) -> Values:
 
 
 def _defined(attribute: Attribute, side: Side, position: Ints | None) -> Bools:
-    """Which units have what the attribute looks at."""
+    """Which units have the text that the attribute is computed from."""
     if position is not None:
         return np.asarray(position >= 0)
     if attribute.of_sentence:
         if "text" not in attribute.needs or attribute.name == "sentence_length":
             return np.ones(len(side.mentions), dtype=bool)
-        # A text of blanks has no token to take a share of.
+        # A text of white space has no tokens, so a share of them is undefined.
         return np.asarray(side.of_sentence(side.context.corpus.lengths) > 0)
     return side.placed
 
 
-def _kind(attribute: Attribute, side: Side, given: Sequence[object], defined: Bools) -> Kind:
-    """The kind an attribute declares, else the one that the values of the gold units show."""
+def _kind(attribute: Attribute, side: Side, result: Sequence[object], defined: Bools) -> Kind:
+    """The declared kind of an attribute, or else the kind inferred from the values of the gold units."""
     if attribute.kind is not None:
         return attribute.kind
     if side.mentions is not side.context.gold:
         return compute(attribute, side.context.side(side.context.gold)).kind
-    listed = [value for value, has in zip(given, defined.tolist(), strict=True) if has]
+    listed = [value for value, has in zip(result, defined.tolist(), strict=True) if has]
     return "numeric" if listed and all(_number(value) is not None for value in listed) else "category"
 
 
 def _number(value: Any) -> float | None:
-    """The value as a number, None where it is not one."""
+    """The value as a number, or None if it is not one."""
     try:
         return float(value)
     except (TypeError, ValueError):
         return None
 
 
-def _numbers(attribute: Attribute, side: Side, given: Sequence[object], defined: Bools) -> Floats:
-    """The values as numbers; a predicted unit may lack one, a gold unit may not."""
-    numbers = [_number(value) for value in given]
+def _numbers(attribute: Attribute, side: Side, result: Sequence[object], defined: Bools) -> Floats:
+    """The values as numbers; for a predicted unit a value may be missing, for a gold unit it may not."""
+    numbers = [_number(value) for value in result]
     if side.mentions is side.context.gold:
         for i, (number, has) in enumerate(zip(numbers, defined.tolist(), strict=True)):
             if has and number is None:
-                raise _refused(attribute, side, i, given[i])
+                raise _refused(attribute, side, i, result[i])
     return floats([np.nan if number is None else number for number in numbers])
 
 
 def _finite(
     attribute: Attribute, side: Side, value: Floats, defined: Bools, unit_mention: Ints | None
 ) -> Floats:
-    """The same numbers; NaN in a gold unit and anything infinite are refused."""
+    """Return the numbers unchanged; infinite values, and NaN for a gold unit, are errors."""
     bad = np.isinf(value) if side.mentions is not side.context.gold else ~np.isfinite(value)
     wrong = np.flatnonzero(bad & defined)
     if len(wrong):
@@ -450,18 +451,18 @@ def _finite(
 
 def _refused(attribute: Attribute, side: Side, mention: int, value: object) -> InputError:
     sentence, start, end, label = side.mentions.rows()[mention]
-    place = side.context.corpus.place(sentence, max(start, 0) if side.context.corpus.unit == "token" else 0)
+    where = side.context.corpus.place(sentence, max(start, 0) if side.context.corpus.unit == "token" else 0)
     return InputError(
-        f"{place}: the attribute {attribute.name!r} is {value!r} for the mention {label} [{start}, {end})"
+        f"{where}: the attribute {attribute.name!r} is {value!r} for the mention {label} [{start}, {end})"
         f" of sentence {sentence + 1}.\nA number is expected; give one, or declare the attribute a category."
     )
 
 
-def _categories(given: Sequence[object], defined: Bools) -> tuple[Column, tuple[str, ...]]:
-    """Codes of the values as strings, in the order in which they are met."""
+def _categories(result: Sequence[object], defined: Bools) -> tuple[Column, tuple[str, ...]]:
+    """The values as codes, and the string of each code, in order of first occurrence."""
     number: dict[str, int] = {}
     value = np.full(len(defined), -1, dtype=np.int64)
-    for i, (item, has) in enumerate(zip(given, defined.tolist(), strict=True)):
+    for i, (item, has) in enumerate(zip(result, defined.tolist(), strict=True)):
         if has:
             name = NO_VALUE if item is None or item != item else str(item)
             value[i] = number.setdefault(name, len(number))
@@ -469,14 +470,13 @@ def _categories(given: Sequence[object], defined: Bools) -> tuple[Column, tuple[
 
 
 class Mention(Struct, frozen=True):
-    """One mention as a user-defined function sees it.
+    """One mention, as passed to a user-defined function.
 
-    `tokens` are its words, `start` and `end` their positions among those of `sentence`
-    (the borders, where it has gaps), `label` its own label, `text` the words joined by
-    blanks, or the characters themselves where the data give the text. `fields` are the
-    values that came with the mention or its sentence. `training` counts tokens, token sequences and
-    mentions of the training data; it is None without them, so a function that reads it declares
-    `needs=["train"]`.
+    `tokens` are its words, `start` and `end` its position among the words of `sentence`
+    (the outer borders, if it has gaps). `text` is the words joined by spaces, or the original
+    characters if the data contain the text. `fields` are the values that the data give for
+    the mention or its sentence. `training` counts tokens, token sequences and mentions of the
+    training data; it is None without them, so a function that uses it declares `needs=["train"]`.
     """
 
     tokens: tuple[str, ...]
@@ -493,7 +493,7 @@ class Mention(Struct, frozen=True):
 
 
 class Token(Struct, frozen=True):
-    """One token of a mention as a user-defined function sees it."""
+    """One token of a mention, as passed to a user-defined function."""
 
     text: str
     label: str
@@ -503,16 +503,16 @@ class Token(Struct, frozen=True):
 
 
 def mention_views(side: Side) -> Iterator[Mention | None]:
-    """Each mention as a plain object, None where it could not be placed."""
+    """Each mention as a plain object, or None if it could not be placed."""
     corpus, mentions, runs = side.context.corpus, side.mentions, side.runs
     words: tuple[str, ...] = ()
-    read = -1
+    current = -1
     for i, (sentence, start, end, label) in enumerate(mentions.rows()):
         if start < 0:
             yield None
             continue
-        if sentence != read:
-            words, read = tuple(corpus.words(sentence)), sentence
+        if sentence != current:
+            words, current = tuple(corpus.words(sentence)), sentence
         begin = int(corpus.sentences[sentence])
         positions = (runs.position[runs.at[i] : runs.at[i + 1]] - begin).tolist()
         tokens = tuple(words[position] for position in positions)
@@ -533,27 +533,27 @@ def mention_views(side: Side) -> Iterator[Mention | None]:
 
 
 def token_views(side: Side) -> Iterator[Token | None]:
-    """Each token unit as a plain object, None where its mention could not be placed."""
+    """Each token unit as a plain object, or None if its mention could not be placed."""
     corpus, mentions = side.context.corpus, side.mentions
     names = mentions.names()
     words: tuple[str, ...] = ()
-    read = -1
+    current = -1
     for mention, position in zip(*(column.tolist() for column in side.units), strict=True):
         if position < 0:
             yield None
             continue
         sentence = int(mentions.sentence[mention])
-        if sentence != read:
-            words, read = tuple(corpus.words(sentence)), sentence
-        inside = position - int(corpus.sentences[sentence])
-        yield Token(words[inside], names[mention], words, inside, side.context.counted)
+        if sentence != current:
+            words, current = tuple(corpus.words(sentence)), sentence
+        index = position - int(corpus.sentences[sentence])
+        yield Token(words[index], names[mention], words, index, side.context.counted)
 
 
 def per_mention(function: Callable[[Mention], object]) -> Callable[[Side], list[object]]:
-    """The function over a side that calls `function` with each mention; one not placed has None."""
+    """Turn a function of a mention into a function over a side; unplaced mentions get None."""
     return lambda side: [None if view is None else function(view) for view in mention_views(side)]
 
 
 def per_token(function: Callable[[Token], object]) -> Callable[[Side], list[object]]:
-    """The function over a side that calls `function` with each token unit."""
+    """Turn a function of a token into a function over a side; tokens of unplaced mentions get None."""
     return lambda side: [None if view is None else function(view) for view in token_views(side)]

@@ -1,4 +1,4 @@
-"""The training lexicon: how often tokens, token sequences and their labels occur, in memory or as sums."""
+"""The training lexicon: counts of tokens, token sequences and their labels, in memory or as sums."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from spanwise.hashing import distinct, find_hashes, ordered_hashes, word_hashes
 
 
 class FormCounts(Struct, frozen=True, eq=False, dict=True):
-    """What training data say of each token sequence of a tree of `Forms`."""
+    """Training counts for each token sequence of a tree of `Forms`."""
 
-    exact: PairCounts  # occurrences in the text that are exactly a mention, by label
+    exact: PairCounts  # occurrences in the text that are exactly one mention, by label
     mentions: PairCounts  # training mentions, by label
     search: Callable[[], Ints]
 
     @cached_property
     def occurrences(self) -> Ints:
-        """How often each sequence occurs in the training text, as a mention or not."""
+        """How often each sequence occurs in the training text, whether as a mention or not."""
         return self.search()
 
 
 class Lexicon(Struct, frozen=True, eq=False, dict=True):
-    """Training data in memory, whose codes are those of one vocabulary.
+    """Training data in memory, with codes from one vocabulary.
 
-    Where they come in blocks, `LexiconSums` hold what is asked of them.
+    For training data read in blocks, `SummedLexicon` takes its place.
 
     Examples:
         >>> corpus = Corpus.of([["Rome", "is", "Rome"]])
@@ -48,17 +48,17 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
     def of(cls, train: Sequence[Annotation]) -> Lexicon:
         """The lexicon of all training files together."""
         corpora = with_one_vocabulary([annotation.corpus for annotation in train])
-        parts = (replace(one, corpus=corpus) for one, corpus in zip(train, corpora, strict=True))
+        parts = (replace(part, corpus=corpus) for part, corpus in zip(train, corpora, strict=True))
         return cls(corpora[0].vocabulary, tuple(parts))
 
     @cached_property
     def lowering(self) -> tuple[Codes, Sequence[str]]:
-        """The code of each word in lower case, and the strings of those codes."""
+        """For each code, the code of the lower-cased word, and the strings of the new codes."""
         return lowering(self.vocabulary)
 
     @cached_property
     def lowered(self) -> Lexicon:
-        """The same lexicon with every token in lower case."""
+        """A copy of the lexicon with every token in lower case."""
         table, strings = self.lowering
         parts = (replace(part, corpus=part.corpus.recoded(table, strings)) for part in self.parts)
         return Lexicon(strings, tuple(parts))
@@ -84,7 +84,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def labels(self) -> Sequence[str]:
-        """The labels of training mentions."""
+        """The labels of the training mentions."""
         return self.seen.labels
 
     @property
@@ -99,12 +99,12 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def token_labels(self) -> PairCounts:
-        """How often each code occurs inside a training mention of each label, each (position, label) once."""
+        """How often each code occurs in training mentions of each label; each (position, label) counts once."""
         return self.seen.tokens
 
     @cached_property
     def inside(self) -> int:
-        """The tokens of training mentions, each (position, label) once."""
+        """The number of tokens inside training mentions; each (position, label) counts once."""
         return int(self.token_labels.table.sum())
 
     def forms_seen(self) -> Iterator[tuple[tuple[str, ...], str, int]]:
@@ -117,36 +117,36 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
             yield tuple(words[bounds[i] : bounds[i + 1]]), self.seen.labels[code], count
 
     def codes_of(self, strings: Sequence[str]) -> Codes | None:
-        """Which code here each of these strings has, -1 where none; None where they are our own strings."""
+        """The code of each string in this lexicon, -1 if it has none; None if these are its own strings."""
         if strings is self.vocabulary:
             return None
         number = {word: code for code, word in enumerate(self.vocabulary)}
         return codes(np.fromiter((number.get(word, -1) for word in strings), np.int32, len(strings)))
 
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
-        """What the training data say of the token sequences of `forms`, whose codes here a table gives.
+        """Training counts of the token sequences of `forms`; `table` translates their codes to those here.
 
-        The text is searched for them when somebody asks how often they occur.
+        The text is only searched once their occurrences are needed.
         """
-        place = self.seen.forms.places(forms, table)
-        search = partial(self._found, forms, table)
-        return FormCounts(self.seen.exact.at(place), self.seen.mentions.at(place), search)
+        numbers = self.seen.forms.places(forms, table)
+        search = partial(self._occurrences_of, forms, table)
+        return FormCounts(self.seen.exact.at(numbers), self.seen.mentions.at(numbers), search)
 
-    def _found(self, forms: Forms, table: Codes | None) -> Ints:
+    def _occurrences_of(self, forms: Forms, table: Codes | None) -> Ints:
         if table is None:
             return self.occurrences(forms)
-        inner, (place,) = Forms.union([(forms, table)], len(self.vocabulary))
-        return ints(np.append(self.occurrences(inner), 0)[place])
+        inner, (numbers,) = Forms.union([(forms, table)], len(self.vocabulary))
+        return ints(np.append(self.occurrences(inner), 0)[numbers])
 
     def occurrences(self, forms: Forms, table: Codes | None = None) -> Ints:
         """How often each sequence occurs within a training sentence; occurrences may overlap.
 
-        A table gives the code that each of our words has in the tree.
+        `table` translates the codes of this lexicon to those of the tree.
         """
         frequency = self.frequency
         if table is not None:
-            weighed = np.bincount(table, weights=frequency, minlength=forms.width)
-            frequency = weighed.astype(np.int64)  # sums of whole numbers are exact in floats up to 2⁵³
+            weighted = np.bincount(table, weights=frequency, minlength=forms.width)
+            frequency = weighted.astype(np.int64)  # sums of integers are exact in floats up to 2⁵³
         counts = np.zeros(len(forms), dtype=np.int64)
         counts[: forms.singles] = frequency[forms.heads]
         for part in self.parts:
@@ -160,7 +160,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
     """How often tokens, token sequences and mentions occur in the training data.
 
-    Strings are compared as they are everywhere in an evaluation: as written, or in lower case.
+    Strings are compared as in the rest of the evaluation: as written, or in lower case.
 
     Examples:
         >>> corpus = Corpus.of([["New", "York", "is", "New"]])
@@ -189,7 +189,7 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
         return int(self.lexicon.frequency[code]) if code >= 0 else 0
 
     def sequence(self, tokens: Sequence[str]) -> int:
-        """How often a token sequence occurs within a training sentence, as a mention or not."""
+        """How often a token sequence occurs within a training sentence, whether as a mention or not."""
         codes = [self._codes.get(self._written(token), -1) for token in tokens]
         if not codes or -1 in codes:
             return 0
@@ -200,7 +200,7 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
         return len(at)
 
     def mention(self, tokens: Sequence[str], label: str | None = None) -> int:
-        """How many training mentions have these tokens and, where one is given, this label."""
+        """How many training mentions have these tokens and, if given, this label."""
         return self._mentions[tuple(map(self._written, tokens)), label]
 
     def label(self, label: str) -> int:
@@ -225,7 +225,7 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _positions(self) -> tuple[Ints, Ints, Ints]:
-        """The text with -1 after every sentence, its positions by code, and where those of a code begin."""
+        """The text with -1 after every sentence, its positions by code, and where those of each code begin."""
         parts = [
             np.insert(part.corpus.tokens.astype(np.int64), part.corpus.sentences[1:], -1)
             for part in self.lexicon.parts
@@ -236,27 +236,27 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
 
 
 def lowering(vocabulary: Sequence[str]) -> tuple[Codes, Sequence[str]]:
-    """The code of each word in lower case, and the strings of those codes."""
+    """For each code, the code of the lower-cased word, and the strings of the new codes."""
     merged: dict[str, int] = {}
     table = [merged.setdefault(word.lower(), len(merged)) for word in vocabulary]
     return codes(np.array(table, dtype=np.int32)), tuple(merged)
 
 
 def _last(sentences: Ints) -> Bools:
-    """Which tokens end their sentence."""
+    """Which tokens are the last of their sentence."""
     last = np.zeros(sentences[-1], dtype=bool)
     last[sentences[1:][np.diff(sentences) > 0] - 1] = True
     return last
 
 
 class Seen(Struct, frozen=True, eq=False):
-    """Counts of training mentions; those of parts that share a vocabulary add up."""
+    """Counts of training mentions; the counts of parts that share a vocabulary can be added."""
 
     labels: tuple[str, ...]
     per_label: Ints  # mentions
     forms: Forms  # the token sequences of the mentions
     mentions: PairCounts  # sequences × labels
-    exact: PairCounts  # the same for mentions that are one occurrence of their sequence in the text
+    exact: PairCounts  # the same, only for mentions that are one occurrence of their sequence in the text
     tokens: PairCounts  # codes × labels: tokens inside mentions, each (position, label) once
 
     @classmethod
@@ -285,11 +285,11 @@ class Seen(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Seen]) -> Seen:
-        """The counts of all parts together."""
+        """The sum of the counts of all parts."""
         labels = tuple(sorted({label for part in parts for label in part.labels}))
-        place = {label: number for number, label in enumerate(labels)}
-        codes = [ints([place[label] for label in part.labels]) for part in parts]
-        forms, places = Forms.union([(part.forms, None) for part in parts], parts[0].forms.width)
+        index = {label: number for number, label in enumerate(labels)}
+        codes = [ints([index[label] for label in part.labels]) for part in parts]
+        forms, form_numbers = Forms.union([(part.forms, None) for part in parts], parts[0].forms.width)
         per_label = np.zeros(len(labels), dtype=np.int64)
         for part, code in zip(parts, codes, strict=True):
             per_label[code] += part.per_label
@@ -305,27 +305,27 @@ class Seen(Struct, frozen=True, eq=False):
             labels=labels,
             per_label=ints(per_label),
             forms=forms,
-            mentions=joined("mentions", len(forms), places),
-            exact=joined("exact", len(forms), places),
+            mentions=joined("mentions", len(forms), form_numbers),
+            exact=joined("exact", len(forms), form_numbers),
             tokens=joined("tokens", forms.width, same),
         )
 
 
 # ---- sums over training blocks, by hashes of content ---------------------------------------------
 class Wanted(Struct, frozen=True, eq=False):
-    """The words of a test set, and the token sequences of its mentions, gold and predicted.
+    """What to look up in training data: the words of a test set and the token sequences of its mentions.
 
-    Words are numbered by the order of their hashes, so that blocks that know nothing of each other agree;
-    the last code of the tree is that of any other word. Those of blocks can be joined.
+    Words are numbered in the order of their hashes, so that independent blocks agree on the numbers;
+    the last code of the tree stands for any other word. Those of several blocks can be joined.
     """
 
     words: Words  # two columns
     forms: Forms
-    lowered: Wanted | None = None  # the same in lower case, where strings are compared in it
+    lowered: Wanted | None = None  # the same in lower case, if strings are compared that way
 
     @classmethod
     def of(cls, strings: Sequence[str], forms: Forms, lowered: Wanted | None = None) -> Wanted:
-        """What a block asks, whose sequences have the codes of `strings`."""
+        """What to look up for a block whose sequences have the codes of `strings`."""
         hashes = word_hashes(strings)
         words = ordered_hashes(hashes)
         tree, _ = Forms.union([(forms, find_hashes(words, hashes))], len(words) + 1)
@@ -333,13 +333,13 @@ class Wanted(Struct, frozen=True, eq=False):
 
     @classmethod
     def nothing(cls) -> Wanted:
-        """What a block without text asks."""
+        """What to look up for a block without text: nothing."""
         none = ints([])
         return cls.of([], Forms(none, none, 0))
 
     @classmethod
     def joined(cls, parts: Sequence[Wanted]) -> Wanted:
-        """What several blocks ask."""
+        """What to look up for several blocks together."""
         if len(parts) == 1:
             return parts[0]
         words = ordered_hashes(np.concatenate([part.words for part in parts]))
@@ -350,12 +350,12 @@ class Wanted(Struct, frozen=True, eq=False):
         return cls(words, tree, cls.joined(lowered) if lowered else None)
 
     def codes_of(self, strings: Sequence[str]) -> Codes:
-        """The number of each string, -1 where it is not asked for."""
+        """The number of each string, -1 if it is not wanted."""
         return codes(find_hashes(self.words, word_hashes(strings)))
 
 
 class Tally(Struct, frozen=True, eq=False):
-    """How often each of some pairs of an item and a label was met: narrow columns, which add up."""
+    """How often each (item, label) pair occurs, in narrow integer columns; tallies can be added."""
 
     item: Column
     label: Column
@@ -363,18 +363,18 @@ class Tally(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, item: Ints, label: Column, times: Ints) -> Tally:
-        """The pairs whose item is not -1, each once."""
+        """Add up equal pairs; those with item -1 are left out."""
         met = np.flatnonzero((item >= 0) & (times > 0))
         labels = int(label.max(initial=0)) + 1
         key, number = distinct(ints(item[met] * labels + label[met]))
         item, label = np.divmod(key, labels)
-        # Sums of whole numbers are exact in floats up to 2⁵³.
+        # Sums of integers are exact in floats up to 2⁵³.
         total = np.bincount(number, weights=times[met], minlength=len(key)).astype(np.int64)
         return cls(_narrow(item), _narrow(label), _narrow(total))
 
     @classmethod
     def joined(cls, parts: Sequence[Tally], labels: Sequence[Ints] | None = None) -> Tally:
-        """The sum of several, whose labels may have other numbers in it."""
+        """The sum of several tallies; `labels` maps the label codes of each to common ones."""
         label = [
             part.label if labels is None else labels[index][part.label] for index, part in enumerate(parts)
         ]
@@ -385,11 +385,11 @@ class Tally(Struct, frozen=True, eq=False):
         )
 
     def column(self, items: int) -> Ints:
-        """How often each of this many items was met."""
+        """How often each of the `items` occurs with any label."""
         return ints(np.bincount(self.item, weights=self.times, minlength=items))
 
     def pairs(self, items: int, labels: int) -> PairCounts:
-        """The same as a table."""
+        """The tally as a table of items × labels."""
         return PairCounts.of(
             ints(self.item), ints(self.label), items=items, labels=labels, times=ints(self.times)
         )
@@ -400,7 +400,7 @@ def _narrow(column: Ints) -> Column:
 
 
 class LexiconSums(Struct, frozen=True, eq=False):
-    """What training blocks answer: counts of the words and sequences that are wanted, and totals of all."""
+    """Counts from training blocks for the wanted words and sequences, and totals over all training data."""
 
     tokens: int
     inside: int  # tokens of mentions, each (position, label) once
@@ -415,10 +415,10 @@ class LexiconSums(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, lexicon: Lexicon, wanted: Wanted) -> LexiconSums:
-        """What one training block answers."""
+        """The counts from one training block."""
         code = wanted.codes_of(lexicon.vocabulary)
         seen, width = lexicon.seen, len(wanted.words)
-        place = wanted.forms.places(seen.forms, code)
+        form_numbers = wanted.forms.places(seen.forms, code)
         item, label, times = seen.tokens.met()
         counts = lexicon.occurrences(wanted.forms, codes(np.where(code < 0, width, code)))
         return cls(
@@ -429,14 +429,14 @@ class LexiconSums(Struct, frozen=True, eq=False):
             words=_counts(ints(code), lexicon.frequency),
             word_labels=Tally.of(ints(code[item]), label, times),
             occurrences=_counts(ints(np.arange(len(counts))), counts),
-            mentions=_moved(seen.mentions, place),
-            exact=_moved(seen.exact, place),
+            mentions=_moved(seen.mentions, form_numbers),
+            exact=_moved(seen.exact, form_numbers),
             lowered=None if wanted.lowered is None else cls.of(lexicon.lowered, wanted.lowered),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[LexiconSums]) -> LexiconSums:
-        """What several blocks answer."""
+        """The sum of the counts from several blocks."""
         labels = tuple(sorted({label for part in parts for label in part.labels}))
         number = {label: index for index, label in enumerate(labels)}
         table = [ints([number[label] for label in part.labels]) for part in parts]
@@ -462,20 +462,20 @@ def _counts(item: Ints, times: Ints) -> Tally:
     return Tally.of(item, np.zeros(len(item), dtype=np.int64), times)
 
 
-def _moved(pairs: PairCounts, place: Ints) -> Tally:
+def _moved(pairs: PairCounts, numbers: Ints) -> Tally:
     item, label, times = pairs.met()
-    return Tally.of(ints(place[item]), label, times)
+    return Tally.of(ints(numbers[item]), label, times)
 
 
 class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
-    """What training data contain of a test set, as sums: the counterpart of `Lexicon`, without the text."""
+    """The training counts of a test set's words and sequences: like `Lexicon`, but sums without the text."""
 
     wanted: Wanted
     sums: LexiconSums
 
     @cached_property
     def lowered(self) -> SummedLexicon:
-        """The same lexicon with every token in lower case."""
+        """The lexicon with every token in lower case."""
         assert self.wanted.lowered is not None and self.sums.lowered is not None
         return SummedLexicon(self.wanted.lowered, self.sums.lowered)
 
@@ -491,7 +491,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def labels(self) -> Sequence[str]:
-        """The labels of training mentions."""
+        """The labels of the training mentions."""
         return self.sums.labels
 
     @property
@@ -506,23 +506,25 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def token_labels(self) -> PairCounts:
-        """How often each code occurs inside a training mention of each label, each (position, label) once."""
+        """How often each code occurs in training mentions of each label; each (position, label) counts once."""
         return self.sums.word_labels.pairs(len(self.wanted.words), len(self.labels))
 
     @property
     def inside(self) -> int:
-        """The tokens of training mentions, each (position, label) once."""
+        """The number of tokens inside training mentions; each (position, label) counts once."""
         return self.sums.inside
 
     def codes_of(self, strings: Sequence[str]) -> Codes:
-        """Which code here each of these strings has, -1 where none."""
+        """The code of each string in this lexicon, -1 if it has none."""
         return self.wanted.codes_of(strings)
 
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
-        """What the training data say of the token sequences of `forms`, whose codes here a table gives."""
-        place = self.wanted.forms.places(forms, table)
+        """Training counts of the token sequences of `forms`; `table` translates their codes to those here."""
+        numbers = self.wanted.forms.places(forms, table)
         exact, mentions, occurrences = self._of_forms
-        return FormCounts(exact.at(place), mentions.at(place), lambda: ints(np.append(occurrences, 0)[place]))
+        return FormCounts(
+            exact.at(numbers), mentions.at(numbers), lambda: ints(np.append(occurrences, 0)[numbers])
+        )
 
     @cached_property
     def _of_forms(self) -> tuple[PairCounts, PairCounts, Ints]:
