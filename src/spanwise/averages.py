@@ -1,4 +1,4 @@
-"""The scores of a system over its runs: mean and deviation of every number, in the form of one run."""
+"""Means and standard deviations of a system's scores over its runs, in the form of a single run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spanwise.document.study import Spread
 Fold: TypeAlias = Callable[[Sequence[float]], float | None]
 P = TypeVar("P", bound=Part)
 
-# Numbers of mentions: where a run has no such cell, it has none of them.
+# Numbers of mentions: 0 in a run that does not have the cell.
 COUNTED = frozenset(
     {
         *("gold", "predicted", "correct", "mentions", "incorrect", "partial", "missed", "spurious"),
@@ -32,12 +32,12 @@ COUNTED = frozenset(
         *("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE"),
     }
 )
-# What belongs to one run: intervals, what is said of them, and tests.
+# What belongs to a single run: intervals, notes on them, and tests.
 OF_ONE_RUN = frozenset({"interval", "why", "few_units", "lead", "t", "p", "among"})
 
 
 def spread(values: Iterable[float | None]) -> Spread:
-    """Mean, sample standard deviation and number of the values that are defined.
+    """The mean, sample standard deviation and number of the defined values.
 
     Examples:
         >>> spread([0.5, None, 0.7])
@@ -46,7 +46,7 @@ def spread(values: Iterable[float | None]) -> Spread:
     defined = [value for value in values if value is not None and not isnan(value)]
     if not defined:
         return Spread(mean=None, std=None, runs=0)
-    # fsum, since the order of the values must not move the last bit.
+    # fsum, so that the result does not depend on the order of the values.
     mean = fsum(defined) / len(defined)
     square = fsum((value - mean) ** 2 for value in defined)
     deviation = sqrt(square / (len(defined) - 1)) if len(defined) > 1 else None
@@ -54,11 +54,11 @@ def spread(values: Iterable[float | None]) -> Spread:
 
 
 def averaged(runs: Sequence[SystemScores]) -> SystemScores:
-    """The mean of every number of several runs, over the runs in which it is defined.
+    """The mean of every number over the runs in which it is defined.
 
-    Counts are means, too, over all runs, and so may be fractions. How the score moves over buckets (`best`,
-    `worst`, `gap`, `spearman`, `std`) is told of the means. Slices are ordered by their mean cost. Intervals
-    and tests belong to one run and are left out.
+    Counts are averaged over all runs, and so may be fractions. How the score varies over buckets (`best`,
+    `worst`, `gap`, `spearman`, `std`) is computed from the means. Slices are ordered by their mean cost.
+    Intervals and tests belong to a single run and are left out.
     """
     if len(runs) == 1:
         return runs[0]
@@ -69,10 +69,10 @@ def averaged(runs: Sequence[SystemScores]) -> SystemScores:
 
 
 def deviations(runs: Sequence[SystemScores]) -> SystemScores:
-    """The sample standard deviation of every number of several runs, beside that of `averaged`.
+    """The sample standard deviation of every number over runs, to go with the means of `averaged`.
 
-    None where a number is defined in fewer than two of them, and of how the score moves over buckets.
-    Names, the order of slices and the best and worst bucket are those of `averaged`.
+    None where a number is defined in fewer than two runs, and for how the score varies over buckets.
+    Names, the order of slices and the best and worst buckets are those of `averaged`.
     """
     means = averaged(runs)
     system = _part(runs, lambda values: spread(values).std, len(runs))
@@ -89,34 +89,35 @@ def deviations(runs: Sequence[SystemScores]) -> SystemScores:
 
 
 def _diagnosed(table: AttributeScores) -> AttributeScores:
-    found = self_diagnosis(table.buckets)
+    diagnosis = self_diagnosis(table.buckets)
     return replace(
-        table, spearman=found.spearman, std=found.std, best=found.best, worst=found.worst, gap=found.gap,
-        best_f1=UNSET if table.best_f1 is UNSET else found.best_f1,
-        worst_f1=UNSET if table.worst_f1 is UNSET else found.worst_f1,
+        table, spearman=diagnosis.spearman, std=diagnosis.std,
+        best=diagnosis.best, worst=diagnosis.worst, gap=diagnosis.gap,
+        best_f1=UNSET if table.best_f1 is UNSET else diagnosis.best_f1,
+        worst_f1=UNSET if table.worst_f1 is UNSET else diagnosis.worst_f1,
     )  # fmt: skip
 
 
-# ---- the same number of every run ------------------------------------------------------------------
+# ---- combining the same number of every run --------------------------------------------------------
 
 
 def _folded(name: str, values: Sequence[object], fold: Fold, runs: int) -> object:
-    """What the runs have in one place, of which some may lack it; `runs` is the number of all of them."""
-    given = [value for value in values if value is not UNSET]
-    if not given:
+    """Combine the values of one field over runs, some of which may lack it; `runs` is their number."""
+    present = [value for value in values if value is not UNSET]
+    if not present:
         return UNSET
-    first = given[0]
+    first = present[0]
     if isinstance(first, Part):
-        return _part([value for value in given if isinstance(value, Part)], fold, runs)
+        return _part([value for value in present if isinstance(value, Part)], fold, runs)
     if isinstance(first, Mapping):
-        return _mapping([value for value in given if isinstance(value, Mapping)], fold, runs)
+        return _mapping([value for value in present if isinstance(value, Mapping)], fold, runs)
     if isinstance(first, tuple | list):
-        return _listed([value for value in given if isinstance(value, tuple | list)], fold, runs)
-    if any(isinstance(value, str | bool) for value in given):
+        return _listed([value for value in present if isinstance(value, tuple | list)], fold, runs)
+    if any(isinstance(value, str | bool) for value in present):
         return first
-    numbers = [float(value) for value in given if isinstance(value, int | float)]
+    numbers = [float(value) for value in present if isinstance(value, int | float)]
     if name in COUNTED:
-        return _whole(fold([*numbers, *[0.0] * (runs - len(given))]))
+        return _whole(fold([*numbers, *[0.0] * (runs - len(present))]))
     return fold(numbers)
 
 
@@ -126,21 +127,21 @@ def _whole(number: float | None) -> float | None:
 
 def _part(parts: Sequence[P], fold: Fold, runs: int) -> P:
     first = parts[0]
-    made: Part
+    combined: Part
     match first:
         case Confusion():
-            made = _confusion([part for part in parts if isinstance(part, Confusion)], fold, runs)
+            combined = _confusion([part for part in parts if isinstance(part, Confusion)], fold, runs)
         case WeakSlice():
-            # A run without a score in it has the slice nevertheless, with as many gold mentions.
-            made = type(first)(**_fields(parts, fold, len(parts)), interval=None)
+            # Runs without a score in the slice still have the slice, with as many gold mentions.
+            combined = type(first)(**_fields(parts, fold, len(parts)), interval=None)
         case _:
-            made = type(first)(**_fields(parts, fold, runs))
-    assert isinstance(made, type(first))
-    return made
+            combined = type(first)(**_fields(parts, fold, runs))
+    assert isinstance(combined, type(first))
+    return combined
 
 
 def _fields(parts: Sequence[Part], fold: Fold, runs: int) -> dict[str, Any]:
-    """The fields of all runs; where a bucket begins and ends, and what gold is like, is the same in all."""
+    """The combined fields of all runs; bucket edges and properties of gold are the same in all of them."""
     first = parts[0]
     same = BucketEdges.__struct_fields__ if isinstance(first, BucketEdges) else ()
     same += ("zeta",) if isinstance(first, AttributeScores) else ()
@@ -154,15 +155,18 @@ def _fields(parts: Sequence[Part], fold: Fold, runs: int) -> dict[str, Any]:
 
 
 def _mapping(maps: Sequence[Mapping[str, object]], fold: Fold, runs: int) -> dict[str, object]:
-    names = dict.fromkeys(name for one in maps for name in one)
-    return {name: _folded(name, [one[name] for one in maps if name in one], fold, runs) for name in names}
+    names = dict.fromkeys(name for mapping in maps for name in mapping)
+    return {
+        name: _folded(name, [mapping[name] for mapping in maps if name in mapping], fold, runs)
+        for name in names
+    }
 
 
 def _listed(lists: Sequence[Sequence[object]], fold: Fold, runs: int) -> tuple[object, ...]:
-    """Buckets, slices and crossed cells, each with itself; names as the first run has them."""
+    """Combine equal buckets, slices and crossed cells; lists of names are those of the first run."""
     rows: dict[tuple[object, ...], list[object]] = {}
-    for one in lists:
-        for row in one:
+    for listed in lists:
+        for row in listed:
             if not isinstance(row, Part):
                 return tuple(lists[0])
             rows.setdefault(_key(row), []).append(row)
@@ -184,9 +188,9 @@ def _slice_key(row: WeakSlice) -> tuple[object, ...]:
 
 
 def _confusion(tables: Sequence[Confusion], fold: Fold, runs: int) -> Confusion:
-    """The tables of all runs over the labels of any of them; a label that a run lacks is nowhere in it."""
+    """The combined table over the labels of all runs; a label that a run lacks has counts of 0 there."""
     labels = tuple(dict.fromkeys(label for table in tables for label in table.labels))
-    places = [{label: index for index, label in enumerate(table.labels)} for table in tables]
+    positions = [{label: index for index, label in enumerate(table.labels)} for table in tables]
 
     def mean(numbers: Iterable[float]) -> Any:
         return _whole(fold(list(numbers)))
@@ -194,15 +198,15 @@ def _confusion(tables: Sequence[Confusion], fold: Fold, runs: int) -> Confusion:
     def edge(side: Literal["missed", "spurious"]) -> tuple[Any, ...]:
         rows = [getattr(table, side) for table in tables]
         return tuple(
-            mean(row[at[label]] if label in at else 0 for row, at in zip(rows, places, strict=True))
+            mean(row[at[label]] if label in at else 0 for row, at in zip(rows, positions, strict=True))
             for label in labels
         )
 
     def cell(gold: str, predicted: str) -> Any:
-        both = zip(tables, places, strict=True)
+        indexed = zip(tables, positions, strict=True)
         return mean(
             table.counts[at[gold]][at[predicted]] if gold in at and predicted in at else 0
-            for table, at in both
+            for table, at in indexed
         )
 
     pairs: dict[str, tuple[tuple[str, str, Any], ...]] = {}
@@ -211,8 +215,8 @@ def _confusion(tables: Sequence[Confusion], fold: Fold, runs: int) -> Confusion:
             {(gold, predicted): number for gold, predicted, number in table.pairs.get(kind, ())}
             for table in tables
         ]
-        names = dict.fromkeys(pair for one in counted for pair in one)
-        pairs[kind] = tuple((*pair, mean(one.get(pair, 0) for one in counted)) for pair in names)
+        names = dict.fromkeys(pair for by_pair in counted for pair in by_pair)
+        pairs[kind] = tuple((*pair, mean(by_pair.get(pair, 0) for by_pair in counted)) for pair in names)
     return Confusion(
         labels=labels,
         counts=tuple(tuple(cell(gold, predicted) for predicted in labels) for gold in labels),

@@ -1,4 +1,4 @@
-"""What every result says about its dataset and inputs: sizes, labels, tough mentions, repetition."""
+"""The description of the dataset and inputs in every result: sizes, labels, tough mentions, repetition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-ALL = None  # the column of all mentions, beside those of tough subsets
+ALL = None  # the column for all mentions, next to those for tough subsets
 
 
 def dataset_document(
@@ -42,11 +42,11 @@ def dataset_document(
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The `dataset` of a result document: what can be said of the test set independently of the systems."""
-    known = KnownSentences.of(annotation.corpus for annotation in train) if train else None
+    """The `dataset` entry of a result document: facts about the test set that no system changes."""
+    training = KnownSentences.of(annotation.corpus for annotation in train) if train else None
     return dataset_entry(
         name,
-        [DatasetPart.of(gold, known, toughness)],
+        [DatasetPart.of(gold, training, toughness)],
         documents=None if gold.corpus.documents is None else len(gold.corpus.documents) - 1,
         zeta=zeta,
         absent=absent,
@@ -54,16 +54,16 @@ def dataset_document(
 
 
 class DatasetPart(Struct, frozen=True, eq=False):
-    """What one part of a test set adds to the description of the whole."""
+    """What one part of a test set contributes to the description of the whole."""
 
     sentences: int
     tokens: int
     members: CrossTable  # labels × (all mentions, tough subsets)
-    repeated: int | None  # sentences that training data have too
+    repeated: int | None  # sentences that also occur in the training data
 
     @classmethod
     def of(cls, gold: Annotation, known: KnownSentences | None, tough: Toughness | None) -> DatasetPart:
-        """Count one part; `known` are the training sentences, where there are training data."""
+        """Count one part; `known` are the training sentences, None if there are no training data."""
         repeated = None if known is None or gold.corpus.without_text else known.count(gold.corpus)
         return cls(
             len(gold.corpus),
@@ -85,7 +85,7 @@ def dataset_entry(
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
 ) -> dict[str, object]:
-    """The `dataset` of a result document, from the counts of its parts."""
+    """The `dataset` entry of a result document, from the counts of its parts."""
     members = reduce(add, [part.members for part in parts])
     sizes = _sizes(members)
     repeated = [part.repeated for part in parts if part.repeated is not None]
@@ -93,7 +93,7 @@ def dataset_entry(
         "name": name,
         "sentences": sum(part.sentences for part in parts),
         "documents": documents,
-        "tokens": sum(part.tokens for part in parts) or None,  # span files give no lengths
+        "tokens": sum(part.tokens for part in parts) or None,  # unknown for span files
         "mentions": sum(sizes.values()),
         "labels": sizes,
         "label_order": list(sizes),
@@ -105,14 +105,14 @@ def dataset_entry(
 
 
 def _sizes(members: CrossTable) -> dict[str, int]:
-    """How many mentions each label has, the most frequent first, equally frequent ones by name."""
+    """How many mentions each label has, the most frequent first, ties by name."""
     sizes = members.chosen(members.rows, [ALL])[:, 0].tolist()
     ranked = sorted(zip(map(str, members.rows), sizes, strict=True), key=lambda pair: (-pair[1], pair[0]))
     return {name: size for name, size in ranked if size}
 
 
 def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable:
-    """How many mentions of each label there are, and in each tough subset."""
+    """How many mentions each label has, overall and in each tough subset."""
     subsets = () if tough is None else tough.subsets
     inside = np.ones((len(mentions), 1), dtype=bool)
     if tough is not None:
@@ -123,7 +123,7 @@ def _members_by_label(mentions: Mentions, tough: Toughness | None) -> CrossTable
 
 
 def _composition(members: CrossTable) -> dict[str, object]:
-    """For each tough subset, how many mentions it holds and what share, overall and by label.
+    """The number and share of mentions in each tough subset, overall and by label.
 
     References:
         Tu and Lignos (2021), Tables 2 to 4.
@@ -148,9 +148,9 @@ def _part(part: int, whole: int) -> dict[str, Any]:
 
 
 def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
-    """One of the `inputs` of a document: what was read, how, and what was fixed on the way."""
+    """One entry of a document's `inputs`: what was read, how, and what was repaired on the way."""
     corpus, reading = annotation.corpus, annotation.reading
-    if role == "gold" and reading.sha256 is None:  # gold in memory is known by its content
+    if role == "gold" and reading.sha256 is None:  # gold in memory is identified by its content
         reading = replace(reading, sha256=content_of([annotation]))
     return reading_entry(
         role,
@@ -164,7 +164,7 @@ def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
 def reading_entry(
     role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int
 ) -> dict[str, object]:
-    """The same from how a source was read and how much it holds."""
+    """Like `input_entry`, given how a source was read and how much it contains."""
     return {
         "role": role,
         "path": reading.path,
@@ -176,17 +176,17 @@ def reading_entry(
         "repairs": reading.repairs,
         "notes": list(reading.notes),
         "sentences": sentences,
-        "tokens": tokens or None,  # span files give no lengths
+        "tokens": tokens or None,  # unknown for span files
         "mentions": mentions,
         "alignment": None,
     }
 
 
 def content_of(parts: Iterable[Annotation]) -> str:
-    """A hash of the words, sentences, documents and mentions of an annotation, whatever their codes.
+    """A hash of the words, sentences, documents and mentions of an annotation, whatever their codes are.
 
-    Two corpora with the same counts are not the same gold data. An annotation that comes in `parts` has the
-    hash of the whole; they are gone through twice where they have texts.
+    Corpora with equal counts may still be different gold data. An annotation split into `parts` has the
+    same hash as the whole; parts that have texts are iterated over twice.
     """
     digest = sha256()
     lengths: list[Ints] = []
@@ -230,7 +230,7 @@ def content_of(parts: Iterable[Annotation]) -> str:
 
 
 def _word_hashes(corpus: Corpus) -> Words:
-    """A hash of every token."""
+    """A hash of each token."""
     used = np.flatnonzero(np.bincount(corpus.tokens))
     words = [
         sha256(corpus.vocabulary[code].encode("utf-8", "surrogatepass")).digest()[:8]
@@ -244,17 +244,17 @@ def _word_hashes(corpus: Corpus) -> Words:
 # ---- sentences of the test set that occur in the training data ----
 
 
-_BLOCK = 1 << 16  # tokens that are hashed at once, so that they stay in the processor's cache
+_BLOCK = 1 << 16  # tokens hashed at once, so that they stay in the processor's cache
 
 
 class KnownSentences(Struct, frozen=True, eq=False):
-    """The sentences of training data, to find those that a test set repeats; those of parts add up."""
+    """The sentences of training data, to find those that a test set repeats; parts can be joined."""
 
     hashes: Words  # of each distinct sentence, in order
 
     @classmethod
     def of(cls, corpora: Iterable[Corpus]) -> KnownSentences:
-        """The sentences of some corpora."""
+        """The sentences of these corpora."""
         words: tuple[Sequence[str], Words] | None = None
         parts = [np.zeros((0, 2), dtype=np.uint64)]
         for corpus in corpora:
@@ -269,7 +269,7 @@ class KnownSentences(Struct, frozen=True, eq=False):
         return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
 
     def within(self, others: KnownSentences) -> KnownSentences:
-        """Those that are among others too."""
+        """The sentences that are also in `others`."""
         return KnownSentences(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
 
     def count(self, test: Corpus) -> int:
@@ -283,12 +283,12 @@ class KnownSentences(Struct, frozen=True, eq=False):
 
 
 def sentence_hashes(corpus: Corpus) -> Words:
-    """The content of each sentence of a corpus as 128 bits, whatever codes its tokens have."""
+    """A 128-bit hash of each sentence of a corpus, whatever the codes of its tokens are."""
     return _sentence_hashes(word_hashes(corpus.vocabulary), corpus.tokens, corpus.sentences)
 
 
 def _sentence_hashes(words: Words, tokens: Column, sentences: Ints) -> Words:
-    """The content of each sentence as 128 bits, in blocks of bounded memory."""
+    """A 128-bit hash of each sentence, computed in blocks to limit memory."""
     result = np.zeros((len(sentences) - 1, 2), dtype=np.uint64)
     begin = 0
     while begin < len(result):

@@ -10,9 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 from msgspec import Struct, field
 
-from spanwise.attributes import (
-    ATTRIBUTES,
-)
+from spanwise.attributes import ATTRIBUTES
 from spanwise.buckets import Bucket, range_text
 from spanwise.columns import Bools, Column, Ints, ints, offsets
 from spanwise.errors import ChoiceError
@@ -32,14 +30,11 @@ __all__ = [
 ]
 
 Operator: TypeAlias = Literal["=", "!=", ">=", "<=", ">", "<"]
-Search: TypeAlias = Callable[[str], Bools]  # which mentions hold a word, phrase or prefix*
+Search: TypeAlias = Callable[[str], Bools]  # which mentions contain a word, phrase or prefix*
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
-DEFAULT = (
-    "fu20",
-    "label",
-)  # attributes of mentions that readers understand; tough subsets are always included
+DEFAULT = ("fu20", "label")  # attributes that readers understand; tough subsets are always included
 TOUGHNESS = "toughness"  # the attribute whose values are the tough subsets of gold mentions
-TEXT, SENTENCE = "text", "sentence"  # the attributes whose values are words of a mention, or around it
+TEXT, SENTENCE = "text", "sentence"  # the attributes for words in a mention, or in its sentence
 _ALIASES = {"tough": TOUGHNESS}
 _OPERATOR = re.compile("!=|>=|<=|=|>|<")
 _SPECIAL = re.compile(r'[&,=<>!"]|^\s|\s$|^$')
@@ -49,9 +44,9 @@ _EXAMPLE = "Write it like label=MISC & entity_length>=3; a comma means or, ! mea
 
 
 class Criterion(Struct, frozen=True, order=True):
-    """One attribute against one or more values: `label=PER,ORG`, `entity_length>=3`.
+    """A comparison of one attribute with one or more values: `label=PER,ORG`, `entity_length>=3`.
 
-    Several values mean any of them; with `!=` none of them.
+    Several values mean any of them, or, with `!=`, none of them.
     """
 
     attribute: str
@@ -62,7 +57,7 @@ class Criterion(Struct, frozen=True, order=True):
         return f"{self.attribute}{self.operator}{','.join(map(_quoted, self.values))}"
 
     def opposite(self) -> Criterion:
-        """The comparison that holds exactly where this one does not."""
+        """The comparison that holds exactly when this one does not."""
         opposites: dict[Operator, Operator] = {
             "=": "!=", "!=": "=", ">=": "<", "<": ">=", "<=": ">", ">": "<=",
         }  # fmt: skip
@@ -70,9 +65,9 @@ class Criterion(Struct, frozen=True, order=True):
 
 
 class Condition(Struct, frozen=True):
-    """All of several clauses, of each of which at least one comparison holds.
+    """Clauses that must all hold; a clause holds if at least one of its comparisons does.
 
-    `str(condition)` is its canonical form: the same conditions, the same text.
+    `str(condition)` is its canonical form: equal conditions have equal texts.
 
     Examples:
         >>> condition = parse("eLen >= 3 & label = ORG, PER")
@@ -86,12 +81,12 @@ class Condition(Struct, frozen=True):
 
     @classmethod
     def of(cls, clauses: Sequence[Sequence[Criterion]]) -> Condition:
-        """The canonical condition of clauses: in order, each once."""
+        """The condition with these clauses in canonical form: sorted, each once."""
         return cls(tuple(sorted({tuple(sorted(set(clause))) for clause in clauses})))
 
     @classmethod
     def equal(cls, pairs: Mapping[str, str]) -> Condition:
-        """The condition that attributes have the given values."""
+        """The condition that each attribute has the given value."""
         return cls.of([[Criterion(name, "=", (value,))] for name, value in pairs.items()])
 
     def __str__(self) -> str:
@@ -99,29 +94,31 @@ class Condition(Struct, frozen=True):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that are named, each once."""
-        return tuple(dict.fromkeys(one.attribute for clause in self.clauses for one in clause))
+        """The attributes in the condition, each once."""
+        return tuple(dict.fromkeys(criterion.attribute for clause in self.clauses for criterion in clause))
 
     def comparisons(self, attribute: str) -> tuple[Criterion, ...]:
-        """The comparisons of one attribute."""
-        return tuple(one for clause in self.clauses for one in clause if one.attribute == attribute)
+        """The comparisons that involve one attribute."""
+        return tuple(
+            criterion for clause in self.clauses for criterion in clause if criterion.attribute == attribute
+        )
 
     def mask(self, compare: Callable[[Criterion], Bools]) -> Bools:
-        """Where the condition holds, from where each of its comparisons does."""
+        """Where the condition holds; `compare` returns where a single comparison holds."""
         result: Bools | None = None
         for clause in self.clauses:
-            held = np.logical_or.reduce([compare(one) for one in clause])
-            result = held if result is None else result & held
+            holds = np.logical_or.reduce([compare(criterion) for criterion in clause])
+            result = holds if result is None else result & holds
         if result is None:
             raise ChoiceError(f"the condition is empty.\n{_EXAMPLE}")
         return np.asarray(result)
 
 
 def parse(text: str) -> Condition:
-    """The condition that a text such as `label=MISC & toughness=UNSEEN-TOKENS & entity_length>=3` means.
+    """Parse a condition such as `label=MISC & toughness=UNSEEN-TOKENS & entity_length>=3`.
 
     `&` joins clauses that must all hold. A comma means or: between values of one attribute, or between
-    comparisons. `!` before a comparison means not. A value with one of these characters is quoted: `"a,b"`.
+    comparisons. `!` before a comparison means not. Values with any of these characters are quoted: `"a,b"`.
 
     Examples:
         >>> str(parse("!label=PER,LOC & sLen<10"))
@@ -131,19 +128,19 @@ def parse(text: str) -> Condition:
         ChoiceError: the text is not a condition.
     """
     # Quoted values are set aside first, so that their content cannot be taken for syntax.
-    held: list[str] = []
+    quoted: list[str] = []
 
     def put_aside(match: re.Match[str]) -> str:
-        held.append(re.sub(r"\\(.)", r"\1", match[0][1:-1]))
-        return f"\x00{len(held) - 1}\x00"
+        quoted.append(re.sub(r"\\(.)", r"\1", match[0][1:-1]))
+        return f"\x00{len(quoted) - 1}\x00"
 
     plain = _QUOTED.sub(put_aside, text.replace("\x00", ""))
     if '"' in plain:
         raise ChoiceError(f'{text!r} has a " that is never closed.\n{_EXAMPLE}')
-    return Condition.of([_clause(part, held, text) for part in plain.split("&")])
+    return Condition.of([_clause(part, quoted, text) for part in plain.split("&")])
 
 
-def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
+def _clause(plain: str, quoted: Sequence[str], text: str) -> list[Criterion]:
     criteria: list[Criterion] = []
     for part in plain.split(","):
         operator = _OPERATOR.search(part)
@@ -151,19 +148,22 @@ def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
             if not criteria:
                 raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
             last = criteria[-1]
-            criteria[-1] = Criterion(last.attribute, last.operator, (*last.values, _value(part, held, text)))
+            criteria[-1] = Criterion(
+                last.attribute, last.operator, (*last.values, _value(part, quoted, text))
+            )
             continue
         attribute = part[: operator.start()].strip()
         negated = attribute.startswith("!")
-        name = _restored(attribute.removeprefix("!").strip(), held)
-        value = _value(part[operator.end() :], held, text)
+        name = _restored(attribute.removeprefix("!").strip(), quoted)
+        value = _value(part[operator.end() :], quoted, text)
         if not name:
             raise ChoiceError(f"{text!r} is not a condition.\n{_EXAMPLE}")
-        one = Criterion(_long_name(name), _operator(operator[0]), (value,))
-        criteria.append(one.opposite() if negated else one)
-    for one in criteria:
-        if one.operator not in ("=", "!=") and (len(one.values) > 1 or _number(one.values[0]) is None):
-            raise ChoiceError(f"{str(one)!r} compares with something that is not a number.\n{_EXAMPLE}")
+        criterion = Criterion(_long_name(name), _operator(operator[0]), (value,))
+        criteria.append(criterion.opposite() if negated else criterion)
+    for criterion in criteria:
+        is_order = criterion.operator not in ("=", "!=")
+        if is_order and (len(criterion.values) > 1 or _number(criterion.values[0]) is None):
+            raise ChoiceError(f"{str(criterion)!r} compares with something that is not a number.\n{_EXAMPLE}")
     return [
         Criterion(criterion.attribute, criterion.operator, tuple(sorted(set(criterion.values))))
         for criterion in criteria
@@ -171,20 +171,20 @@ def _clause(plain: str, held: Sequence[str], text: str) -> list[Criterion]:
 
 
 def _operator(text: str) -> Operator:
-    return next(one for one in OPERATORS if one == text)
+    return next(operator for operator in OPERATORS if operator == text)
 
 
-def _value(text: str, held: Sequence[str], whole: str) -> str:
+def _value(text: str, quoted: Sequence[str], whole: str) -> str:
     value = text.strip()
     if not value:
         raise ChoiceError(f"{whole!r} is not a condition: a value is missing.\n{_EXAMPLE}")
     if _OPERATOR.search(value) or "!" in value:
         raise ChoiceError(f"{whole!r} is not a condition.\n{_EXAMPLE}")
-    return _restored(value, held)
+    return _restored(value, quoted)
 
 
-def _restored(text: str, held: Sequence[str]) -> str:
-    return re.sub("\x00(\\d+)\x00", lambda match: held[int(match[1])], text)
+def _restored(text: str, quoted: Sequence[str]) -> str:
+    return re.sub("\x00(\\d+)\x00", lambda match: quoted[int(match[1])], text)
 
 
 def _quoted(value: str) -> str:
@@ -208,11 +208,11 @@ def _number(text: str) -> float | None:
 
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 BELOW = np.array([(1 << bit) - 1 for bit in range(8)], dtype=np.uint8)  # the bits before each bit of a byte
-BLOCK = 1 << 16  # mentions that are searched at a time: what is computed for them stays small
+BLOCK = 1 << 16  # mentions searched at a time, so that intermediate arrays stay small
 
 
 class TokenBits(Struct, frozen=True, eq=False):
-    """Tokens, one bit each, that can be counted up to any of them.
+    """A set of tokens, stored as bits, that can be counted up to any token.
 
     Examples:
         >>> TokenBits.of(np.array([True, False, True])).before(np.array([0, 1, 3])).tolist()
@@ -220,18 +220,20 @@ class TokenBits(Struct, frozen=True, eq=False):
     """
 
     bits: Column
-    counted: Column  # how many bits are set before each byte
+    counted: Column  # the number of bits set before each byte
 
     @classmethod
     def of(cls, chosen: Bools) -> TokenBits:
-        """One bit for each of a column of truths."""
-        bits = np.packbits(np.append(chosen, False), bitorder="little")  # one place after the last token
+        """The tokens for which `chosen` is true."""
+        bits = np.packbits(
+            np.append(chosen, False), bitorder="little"
+        )  # one extra position after the last token
         counted = np.zeros(len(bits), dtype=np.int32)
         np.cumsum(BITS_OF_BYTE[bits[:-1]], out=counted[1:])
         return cls(bits, counted)
 
     def before(self, token: Ints) -> Column:
-        """How many of the tokens before each of some tokens are chosen."""
+        """How many tokens of the set come before each given token."""
         byte = token >> 3
         return np.asarray(self.counted[byte] + BITS_OF_BYTE[self.bits[byte] & BELOW[token & 7]])
 
@@ -241,13 +243,13 @@ V = TypeVar("V")
 
 
 class Recent(Generic[K, V]):
-    """Values that were made lately, by what they were made for: at most so many, and then anew.
+    """A cache of at most `most` values, which is cleared when it is full.
 
     Examples:
-        >>> made = Recent(2)
-        >>> [made.get(word, lambda: len(word)) for word in ("new", "york", "new", "city")]
+        >>> cache = Recent(2)
+        >>> [cache.get(word, lambda: len(word)) for word in ("new", "york", "new", "city")]
         [3, 4, 3, 4]
-        >>> len(made)
+        >>> len(cache)
         1
     """
 
@@ -256,7 +258,7 @@ class Recent(Generic[K, V]):
         self._values: dict[K, V] = {}
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of a key, made if it is not there."""
+        """The value of a key, computed by `make` if it is not cached."""
         value = self._values.get(key)
         if value is None:
             value = make()
@@ -270,12 +272,12 @@ class Recent(Generic[K, V]):
 
 
 def _latest() -> Recent[tuple[tuple[str, ...], bool], TokenBits]:
-    """Gold and every system ask in turn for a phrase, as words and as one token."""
+    """A cache for one phrase, as words and as one token: gold and every system search for it in turn."""
     return Recent(2)
 
 
 class WordSearch(Struct, frozen=True, eq=False, dict=True):
-    """The words of a text, searched by word, phrase or prefix*, whatever their case.
+    """Case-insensitive search for a word, phrase or prefix* in the words of a text.
 
     Examples:
         >>> words = WordSearch.of_tokens(np.array([0, 1, 2]), ["New", "York", "City"], np.array([0, 3]))
@@ -292,17 +294,17 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of_tokens(cls, tokens: Column, vocabulary: Sequence[str], sentences: Column) -> WordSearch:
-        """The tokens of sentences, as codes of their words."""
+        """Search in sentences of tokens, which are codes into `vocabulary`."""
         return cls(tokens, vocabulary, ints(sentences))
 
     @classmethod
     def of_words(cls, words: Sequence[str]) -> WordSearch:
-        """One sentence."""
+        """Search in a single sentence."""
         return cls(ints(np.arange(len(words))), words, ints([0, len(words)]))
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> WordSearch:
-        """The words of texts in which positions count characters."""
+        """Search in texts whose positions count characters."""
         numbers: dict[str, int] = {}
         code: list[int] = []
         begin: list[int] = []
@@ -326,7 +328,7 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return folded, codes
 
     def mentions(self, sentence: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
-        """The first token of each mention and the one after its last; none for mentions without a place."""
+        """The first token of each mention and the one after its last; an empty range if it is unplaced."""
         placed = np.asarray(start) >= 0
         if self.characters is None:
             base = self.sentences[sentence]
@@ -337,11 +339,11 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return ints(np.where(placed, low, 0)), ints(np.where(placed, high, 0))
 
     def around(self, sentence: Ints) -> tuple[Ints, Ints]:
-        """The tokens of whole sentences."""
+        """The first token of each sentence and the one after its last."""
         return ints(self.sentences[sentence]), ints(self.sentences[np.asarray(sentence) + 1])
 
     def holding(self, asked: str, low: Ints, high: Ints) -> Bools:
-        """Which of these stretches of tokens hold a word or phrase; one that ends in * may go on."""
+        """Which ranges of tokens contain a word or phrase; one that ends in * matches longer words too."""
         text = " ".join(asked.casefold().split())
         more = text.endswith("*")
         text = text.removesuffix("*").rstrip() if more else text
@@ -349,35 +351,35 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         if not words:
             return np.full(len(low), more)
         starts = self._runs(words, low, high, more=more)
-        # A token may hold blanks itself.
+        # A token may itself contain spaces.
         return starts | self._runs([text], low, high, more=more) if len(words) > 1 else starts
 
     def _runs(self, words: Sequence[str], low: Ints, high: Ints, *, more: bool) -> Bools:
-        asked = tuple(words)
-        begins = self.latest.get((asked, more), lambda: self._begins(asked, more=more))
+        phrase = tuple(words)
+        begins = self.latest.get((phrase, more), lambda: self._begins(phrase, more=more))
         return np.asarray(begins.before(np.maximum(high - len(words) + 1, low)) > begins.before(low))
 
     def _begins(self, words: tuple[str, ...], *, more: bool) -> TokenBits:
-        """The tokens at which a run of words begins."""
+        """The tokens at which this sequence of words begins."""
         begins = self._is(words[0], more=more and len(words) == 1)[self.tokens]
         for index, word in enumerate(words[1:], start=1):
-            held = self._is(word, more=more and index == len(words) - 1)[self.tokens[index:]]
-            begins[: len(held)] &= held
-            begins[len(held) :] = False
+            matching = self._is(word, more=more and index == len(words) - 1)[self.tokens[index:]]
+            begins[: len(matching)] &= matching
+            begins[len(matching) :] = False
         return TokenBits.of(begins)
 
     def _is(self, word: str, *, more: bool) -> Bools:
-        """Which words of the vocabulary are this one, or begin with it."""
+        """Which words of the vocabulary equal this one, or, with `more`, begin with it."""
         folded, codes = self._folded
         if more:
-            return np.array([one.startswith(word) for one in folded], dtype=bool)
+            return np.array([candidate.startswith(word) for candidate in folded], dtype=bool)
         matching = np.zeros(len(folded), dtype=bool)
         matching[codes.get(word, [])] = True
         return matching
 
 
 def unsearchable(one: Criterion) -> ChoiceError:
-    """The error for a comparison that text cannot answer."""
+    """The error for a comparison that cannot be made by searching text."""
     return ChoiceError(
         f"{str(one)!r} cannot be searched for.\n"
         "Use text=WORD or sentence=WORD, or != with them, on data that have text."
@@ -385,26 +387,26 @@ def unsearchable(one: Criterion) -> ChoiceError:
 
 
 def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict[str, Search]:
-    """What can be asked of the text of mentions and of their sentences; nothing without text.
+    """The searches in the text of mentions and of their sentences, by attribute; none without text.
 
-    `column` gives the sentence, start and end of every mention.
+    `column` returns the sentence, start or end of every mention.
     """
     if search is None:
         return {}
 
-    def in_blocks(names: Sequence[str], asked: str, window: Callable[..., tuple[Ints, Ints]]) -> Bools:
+    def in_blocks(names: Sequence[str], query: str, window: Callable[..., tuple[Ints, Ints]]) -> Bools:
         columns = [column(name) for name in names]
         mask = np.zeros(len(columns[0]), dtype=bool)
         for first in range(0, len(mask), BLOCK):
             block = slice(first, first + BLOCK)
-            mask[block] = search.holding(asked, *window(*(ints(column[block]) for column in columns)))
+            mask[block] = search.holding(query, *window(*(ints(column[block]) for column in columns)))
         return mask
 
-    def inside(asked: str) -> Bools:
-        return in_blocks(("sentence", "start", "end"), asked, search.mentions)
+    def inside(query: str) -> Bools:
+        return in_blocks(("sentence", "start", "end"), query, search.mentions)
 
-    def around(asked: str) -> Bools:
-        return in_blocks(("sentence",), asked, search.around)
+    def around(query: str) -> Bools:
+        return in_blocks(("sentence",), query, search.around)
 
     return {TEXT: inside, SENTENCE: around}
 
@@ -422,9 +424,9 @@ def _unspaced(text: str) -> str:
 
 
 def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
-    """Whether all mentions of a bucket meet a comparison, or none; None where some do and some do not.
+    """Whether all mentions of a bucket meet a comparison, or none do; None if it may be only some of them.
 
-    A document has the bucket of a mention, not its value.
+    A document stores the bucket of a mention, not its value.
 
     Examples:
         >>> bucket = Bucket("XL", low=3, high=None)
@@ -437,8 +439,8 @@ def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
         True
     """
     if one.operator == "!=":
-        held = bucket_holds(bucket, one.opposite())
-        return None if held is None else not held
+        opposite = bucket_holds(bucket, one.opposite())
+        return None if opposite is None else not opposite
     if one.operator == "=":
         answers = [_bucket_is(bucket, value) for value in one.values]
         return True if any(answers) else None if None in answers else False

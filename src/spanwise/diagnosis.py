@@ -1,7 +1,6 @@
 """Diagnosis from the scores of buckets, slices and systems: where a system is weak, and where it leads.
 
-A bucket counts here when it is on the attribute's scale: `unplaced`, the mentions without a value, is
-ignored.
+Only buckets on the attribute's scale are considered: `unplaced`, for mentions without a value, is ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from spanwise.document.scores import (
 )
 from spanwise.statistics import rank_correlation
 
-F1 = PRIMARY["f1"]  # where a document has the score that systems are ranked by
+F1 = PRIMARY["f1"]  # the path of the score that systems are ranked by
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LEAST_GOLD = 50  # slices with fewer gold units are left out of rankings
 
@@ -39,7 +38,7 @@ E = TypeVar("E", bound=BucketEdges)
 
 
 class ScoredBucket(Protocol):
-    """A bucket with its F1."""
+    """Any bucket with an F1."""
 
     @property
     def name(self) -> str: ...
@@ -52,7 +51,7 @@ class ScoredBucket(Protocol):
 
 
 def on_scale(buckets: Iterable[E]) -> list[E]:
-    """The buckets that hold values of the attribute: all but `unplaced`, unless that is such a value."""
+    """The buckets that hold values of the attribute: all but `unplaced`, unless that is itself a value."""
     return [bucket for bucket in buckets if bucket.on_scale]
 
 
@@ -62,21 +61,21 @@ def or_nan(value: float | None) -> float:
 
 
 class Mean(Struct, frozen=True):
-    """The mean of the values that are defined, and how many those are."""
+    """The mean of the defined values, and how many values are defined."""
 
     mean: float | None
     used: int
 
 
 def mean_of(values: Iterable[float]) -> Mean:
-    """The mean of the values that are defined, and how many those are.
+    """The mean of the defined values, and how many values are defined.
 
     Examples:
         >>> mean_of([0.5, float("nan"), 1.0])
         Mean(mean=0.75, used=2)
     """
     defined = [value for value in values if not np.isnan(value)]
-    # fsum, since the order of the values must not move the last bit.
+    # fsum, so that the result does not depend on the order of the values.
     return Mean(plain(ratio(fsum(defined), len(defined))), len(defined))
 
 
@@ -84,7 +83,7 @@ def mean_of(values: Iterable[float]) -> Mean:
 
 
 class Diagnosis(Struct, frozen=True):
-    """How one system's score moves over the buckets of one attribute; None where that is undefined."""
+    """How one system's F1 varies over the buckets of one attribute; undefined values are None."""
 
     spearman: float | None = None
     std: float | None = None
@@ -96,12 +95,12 @@ class Diagnosis(Struct, frozen=True):
 
 
 def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
-    """How one system's F1 moves over the buckets of one attribute.
+    """How one system's F1 varies over the buckets of one attribute.
 
-    `spearman` (S^ρ) is Spearman's correlation of score and bucket number, and None with
-    fewer than three defined scores, a constant row, or categories; `std` (S^σ) the
-    population standard deviation; `gap` the best score less the worst. Buckets without a defined score are
-    ignored; of equal ones the first is named.
+    `spearman` (S^ρ) is Spearman's correlation of score and bucket number, or None for categories,
+    constant scores and fewer than three defined scores; `std` (S^σ) is the population standard
+    deviation; `gap` is the best score minus the worst. Buckets without a defined score are ignored;
+    of equal buckets the first is named.
 
     References:
         Fu, Liu and Neubig (2020), sections 4.1 and 4.3.
@@ -126,13 +125,13 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
 def slices(
     system: SystemScores, mentions: int, tests: Mapping[tuple[str, ...], Mapping[str, object]] | None = None
 ) -> tuple[WeakSlice, ...]:
-    """The slices of one system's data, the costliest first; `mentions` is the number of gold ones.
+    """The slices of one system's data, the costliest first; `mentions` is the number of gold mentions.
 
     The cost of a slice (a bucket, a label, a tough subset) is its share of the gold units times
     how far its score is below the overall score: F1, or recall for tough subsets. Token
     units are compared with the score over all token units. Slices with fewer than 50 gold
-    units, or without a score, are left out. `tests` by the path of a slice say whether it is weaker than
-    the rest, and give it an interval that holds for all tested slices at once.
+    units, or without a score, are left out. `tests`, by path, tell whether a slice is weaker than the rest,
+    and give it an interval that holds for all tested slices simultaneously.
     """
     overall = system.exact.overall
     rows = [
@@ -166,7 +165,7 @@ def slices(
         )
     for attribute, table in system.attributes.items():
         if attribute == "label":
-            continue  # the labels come first, whether or not they were asked for as an attribute
+            continue  # labels were added above, whether or not they are a requested attribute
         whole, units = overall.f1, mentions
         if table.unit == "token":
             whole, units = _whole(table.buckets)
@@ -174,12 +173,12 @@ def slices(
             _slice("bucket", attribute, b.name, _title(attribute, b), b.f1, b.gold, b.interval, whole, units)
             for b in on_scale(table.buckets)
         )
-    kept = [_with_test(row, tests or {}) for row in rows if row is not None]
-    return tuple(sorted(kept, key=lambda row: (-row.cost, row.title)))
+    tested = [_with_test(row, tests or {}) for row in rows if row is not None]
+    return tuple(sorted(tested, key=lambda row: (-row.cost, row.title)))
 
 
 def slice_path(row: WeakSlice) -> tuple[str, ...]:
-    """Where the document has the scores of a slice."""
+    """The path of a slice's scores in the document."""
     if row.kind == "tough":
         return "tough", row.name, "overall"
     if row.attribute is None:
@@ -219,7 +218,7 @@ def _slice(
     overall: float | None,
     units: int,
 ) -> WeakSlice | None:
-    """A slice that is large enough and has a score, else None."""
+    """The slice, or None if it is too small or has no score."""
     if gold < LEAST_GOLD or value is None or overall is None or not units:
         return None
     score: Literal["f1", "recall"] = "recall" if kind == "tough" else "f1"
@@ -237,7 +236,7 @@ def _slice(
     )
 
 
-# Slices (subsets, and buckets of one value) that are parts of subsets by definition.
+# Slices (subsets, or buckets of a single value) that are by definition parts of these subsets.
 _PARTS: dict[tuple[str, float] | str, tuple[str, ...]] = {
     "UNSEEN-TYPE": ("UNSEEN-ANY",),
     "UNSEEN-TOKENS": ("UNSEEN-ANY",),
@@ -246,46 +245,50 @@ _PARTS: dict[tuple[str, float] | str, tuple[str, ...]] = {
     ("entity_frequency", 0): ("UNSEEN-TOKENS", "UNSEEN-ANY"),
     ("entity_label_consistency", 0): ("UNSEEN-ANY",),
 }
-_NEARLY = 0.8  # the share of a slice that a part of it has at least, to be nearly the same
+_NEARLY = 0.8  # a part with at least this share of a slice is nearly the same slice
 
 
 def distinct(rows: Iterable[WeakSlice], system: SystemScores) -> list[list[WeakSlice]]:
-    """The slices of one system in groups that hold the same mentions or nearly so; order is kept.
+    """Group the slices of one system that hold the same or nearly the same mentions, in their order.
 
-    Two slices of mentions hold the same ones where they have the same number of gold mentions with
-    every outcome; nearly the same where one is a part of the other by definition and has at least
-    four fifths of its gold mentions. Slices that resemble a third are in one group with it.
+    Two slices hold the same mentions if they have the same number of gold mentions with every outcome,
+    and nearly the same if one is by definition a part of the other and has at least four fifths of its
+    gold mentions. Slices that resemble a third one are in the same group.
     """
     listed = list(rows)
-    held = [_held(row, system) for row in listed]
+    contents = [_content(row, system) for row in listed]
     groups: list[list[int]] = []
-    for index, own in enumerate(held):
-        alike = [group for group in groups if any(_alike(own, held[one]) for one in group)]
-        joined = sorted([index, *(one for group in alike for one in group)])
+    for index, content in enumerate(contents):
+        alike = [group for group in groups if any(_alike(content, contents[member]) for member in group)]
+        joined = sorted([index, *(member for group in alike for member in group)])
         groups = sorted([*(group for group in groups if group not in alike), joined])
-    return [[listed[place] for place in group] for group in groups]
+    return [[listed[index] for index in group] for group in groups]
 
 
-_Held: TypeAlias = tuple[tuple[str, float] | str | None, Mapping[str, int]]
+_Content: TypeAlias = tuple[tuple[str, float] | str | None, Mapping[str, int]]
 
 
-def _alike(first: _Held | None, second: _Held | None) -> bool:
+def _alike(first: _Content | None, second: _Content | None) -> bool:
     if first is None or second is None:
         return False
     return first[1] == second[1] or _is_most_of(first, second) or _is_most_of(second, first)
 
 
-def _is_most_of(part: _Held, whole: _Held) -> bool:
-    (name, some), (of, all_) = part, whole
-    if name is None or of not in _PARTS.get(name, ()) or any(some[key] > all_.get(key, 0) for key in some):
+def _is_most_of(part: _Content, whole: _Content) -> bool:
+    (name, inside), (subset, outcomes) = part, whole
+    if name is None or subset not in _PARTS.get(name, ()):
         return False
-    return sum(some.values()) >= _NEARLY * sum(all_.values())
+    if any(inside[key] > outcomes.get(key, 0) for key in inside):
+        return False
+    return sum(inside.values()) >= _NEARLY * sum(outcomes.values())
 
 
-def _held(row: WeakSlice, system: SystemScores) -> _Held | None:
-    """The subset, or the attribute and its one value, and the outcomes of the gold mentions, where told."""
+def _content(row: WeakSlice, system: SystemScores) -> _Content | None:
+    """The subset, or the attribute and its single value, and the outcomes of its gold mentions, if known."""
     if row.kind == "tough":
-        outcomes = next((one.outcomes for subset, one in system.tough.items() if subset == row.name), {})
+        outcomes = next(
+            (scores.outcomes for subset, scores in system.tough.items() if subset == row.name), {}
+        )
         return (row.name, {str(key): number for key, number in outcomes.items()}) if outcomes else None
     table = None if row.attribute is None else system.attributes.get(row.attribute)
     bucket = None if table is None else table.bucket(row.name)
@@ -306,16 +309,16 @@ def comparative_diagnosis(
     """Where the first system leads most and least over the buckets of one attribute.
 
     `best` and `worst` are the buckets where M1 − M2 is largest and smallest, whatever its sign;
-    `beta` is the largest difference if M1 wins every bucket, else the smallest; `relative`
-    is (M1 − M2) / M2 bucket by bucket, None where M2 is 0 or undefined.
+    `beta` is the largest difference if M1 wins every bucket, otherwise the smallest; `relative`
+    is (M1 − M2) / M2 per bucket, None where M2 is 0 or undefined.
 
     Examples:
-        >>> found = comparative_diagnosis([0.9, 0.6], [0.8, 0.4], ["XS", "XL"])
-        >>> found.best.bucket, found.worst.bucket, round(found.beta, 2)
+        >>> leads = comparative_diagnosis([0.9, 0.6], [0.8, 0.4], ["XS", "XL"])
+        >>> leads.best.bucket, leads.worst.bucket, round(leads.beta, 2)
         ('XL', 'XS', 0.2)
 
     References:
-        Fu, Liu and Neubig (2020), Table 4 and Figure 6; β is the 2019 submission's.
+        Fu, Liu and Neubig (2020), Table 4 and Figure 6; β is from the 2019 submission.
     """
     new, old = np.array(first, np.float64), np.array(second, np.float64)
     difference = new - old
@@ -338,37 +341,37 @@ def comparative_diagnosis(
 
 
 TOUGH_PARTS: tuple[Subset, ...] = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS")
-PREDICTED = "predicted"  # all predicted mentions, where only gold ones fall into parts
+PREDICTED = "predicted"  # all predicted mentions, if only gold mentions are divided into parts
 
 
 class _PartCounts(Struct, frozen=True):
-    """How many mentions a system predicted in a part, and how many of them are right."""
+    """How many mentions a system predicted in a part, and how many of them are correct."""
 
     predicted: int
     correct: int
 
 
 def parts_of_lead(first: SystemScores, second: SystemScores) -> dict[str, tuple[LeadPart, ...]]:
-    """What each part of the mentions contributes to F1 of the first system less F1 of the second.
+    """How much each part of the mentions contributes to the first system's F1 minus the second's.
 
-    The parts are the labels, the tough subsets and the buckets of each attribute. A right gold mention is
-    worth 2 / (gold + predicted), a predicted one costs the other system's F1 / (gold + predicted);
-    the mean of this and of its mirror image, the two systems exchanged, is taken. The contributions
-    of the parts of one division add up to the difference exactly; a division that leaves mentions
-    out is not given.
+    The parts are the labels, the tough subsets and the buckets of each attribute. A correct mention is
+    worth 2 / (gold + predicted), and a predicted one costs the other system's F1 / (gold + predicted);
+    this is averaged with its mirror image, in which the two systems are exchanged. The contributions of
+    the parts of a division add up exactly to the difference; a division that leaves mentions out is
+    omitted.
     """
-    one, other = first.exact.overall, second.exact.overall
-    sizes = (one.gold + one.predicted, other.gold + other.predicted)
-    if one.f1 is None or other.f1 is None or not all(sizes):
+    first_overall, second_overall = first.exact.overall, second.exact.overall
+    sizes = (first_overall.gold + first_overall.predicted, second_overall.gold + second_overall.predicted)
+    if first_overall.f1 is None or second_overall.f1 is None or not all(sizes):
         return {}
-    price = (other.f1, one.f1)
+    price = (second_overall.f1, first_overall.f1)
 
     def contribution(a: _PartCounts, b: _PartCounts) -> float:
         right, predicted = a.correct - b.correct, a.predicted - b.predicted
         return fsum((2 * right - f1 * predicted) / (2 * size) for f1, size in zip(price, sizes, strict=True))
 
     none = _PartCounts(0, 0)
-    whole = [_PartCounts(overall.predicted, overall.correct) for overall in (one, other)]
+    whole = [_PartCounts(overall.predicted, overall.correct) for overall in (first_overall, second_overall)]
     leads = {}
     for division, (a, b) in _divisions(first, second).items():
         if [_sum(a), _sum(b)] != whole:
@@ -391,7 +394,7 @@ def _sum(division: _Division) -> _PartCounts:
 
 
 def _divisions(first: SystemScores, second: SystemScores) -> dict[str, tuple[_Division, _Division]]:
-    """Every way in which both systems' mentions fall into parts."""
+    """All divisions of mentions into parts that both systems have."""
     divisions: dict[str, tuple[_Division, _Division]] = {"labels": (_by_label(first), _by_label(second))}
     if all(subset in system.tough for subset in TOUGH_PARTS for system in (first, second)):
         divisions["tough"] = (_by_subset(first), _by_subset(second))
@@ -418,11 +421,11 @@ def _by_bucket(table: AttributeScores) -> _Division:
 def lead_over_runs(
     first: Sequence[SystemScores], second: Sequence[SystemScores]
 ) -> dict[str, tuple[LeadPart, ...]]:
-    """The parts of the lead of one system over another, means over all pairs of their runs.
+    """The parts of one system's lead over another, averaged over all pairs of their runs.
 
-    They add up to the difference of the mean F1. A division that some pair of runs lacks is not given.
+    They add up to the difference of the mean F1. A division that some pair of runs lacks is omitted.
     """
-    pairs = [parts_of_lead(one, other) for one in first for other in second]
+    pairs = [parts_of_lead(first_run, second_run) for first_run in first for second_run in second]
     leads = {}
     for division in pairs[0]:
         if not all(division in pair for pair in pairs):
@@ -432,7 +435,8 @@ def lead_over_runs(
             for part in pair[division]:
                 values.setdefault(part.name, []).append(part.contribution)
         leads[division] = tuple(
-            LeadPart(name=name, contribution=fsum(some) / len(pairs)) for name, some in values.items()
+            LeadPart(name=name, contribution=fsum(contributions) / len(pairs))
+            for name, contributions in values.items()
         )
     return leads
 
@@ -440,7 +444,7 @@ def lead_over_runs(
 def with_leads(
     comparisons: Iterable[Comparison], systems: Mapping[str, Sequence[SystemScores]]
 ) -> tuple[Comparison, ...]:
-    """The comparisons, each with the parts of its lead; `systems` has the scores of every run."""
+    """The comparisons with the parts of each lead; `systems` has the scores of every run of each system."""
     return tuple(
         replace(row, lead=lead_over_runs(*(systems[name] for name in row.systems))) for row in comparisons
     )
@@ -461,7 +465,7 @@ def lettering(scores: Mapping[str, float | None]) -> dict[str, str]:
 
 
 def letter(place: int) -> str:
-    """The sign of the system at a place, from 0: a … z, A … Z, then its number in brackets."""
+    """The letter of the system at a rank, from 0: a … z, A … Z, then its number in brackets."""
     return LETTERS[place] if place < len(LETTERS) else f"({place + 1})"
 
 
@@ -472,11 +476,11 @@ def _or_lowest(value: float | None) -> float:
 def letters(
     scores: Mapping[str, float | None], comparisons: Iterable[Comparison], *, path: tuple[str, ...] = F1
 ) -> dict[str, str]:
-    """For every system the letters of those it is significantly better than, in order of score.
+    """For every system, the letters of the systems it is significantly better than, in order of score.
 
     Args:
         scores: the score of each system.
-        comparisons: the comparisons of a document; `path` names the score they are asked for.
+        comparisons: the comparisons of a document; `path` selects the score that is compared.
     """
     sign = lettering(scores)
     beaten: dict[str, set[str]] = {name: set() for name in sign}
@@ -492,9 +496,9 @@ def letters(
 
 
 class Reversal(Struct, frozen=True):
-    """Two systems whose order in a slice is not their overall order."""
+    """Two systems whose order in a slice is the reverse of their overall order."""
 
-    slice: int  # its place among the slices
+    slice: int  # its index among the slices
     overall: str  # the system that leads overall
     here: str  # the one that leads in the slice
     lead: float
@@ -518,9 +522,9 @@ def rank_flips(scores: Mapping[str, float], slices: Iterable[Mapping[str, float]
         for at, name in enumerate(names):
             for other in names[at + 1 :]:
                 overall = scores[name] - scores[other]
-                here = values.get(name, nan) - values.get(other, nan)
-                if not overall * here < 0:  # undefined and equal scores reverse nothing
+                in_slice = values.get(name, nan) - values.get(other, nan)
+                if not overall * in_slice < 0:  # undefined or equal scores are no reversal
                     continue
                 lead, trail = (name, other) if overall > 0 else (other, name)
-                flips.append(Reversal(index, lead, trail, abs(overall), abs(here)))
+                flips.append(Reversal(index, lead, trail, abs(overall), abs(in_slice)))
     return sorted(flips, key=lambda row: -row.reversal)

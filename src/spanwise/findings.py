@@ -21,17 +21,18 @@ LEAST_EFFECT = 0.01  # a point of F1 or recall
 
 
 def findings(document: Evaluation) -> tuple[Finding, ...]:
-    """The few things a reader of a result document should know first, at most four.
+    """The few things that a reader of a result document should know first, at most four.
 
-    About the system with the highest primary score (F1 unless another was chosen): the kind of error
-    whose fixing would gain most; mentions unseen in training, if their recall is below that of seen
-    ones; the costliest slice of other mentions; with a second system, whether the lead over the
-    runner-up is real and where it comes from (then only the costlier of the two slices is named), or,
-    first of all, that the two differ in slices though not overall; and what is odd about the data.
-    Each rests on at least 50 mentions, is worth at least one point, and was tested as it was chosen: a lead
-    after correction, a slice or a subset against all slices at once; a kind of error is said to cost most if
-    it beats the second, otherwise both are named. Reports phrase them; `filter` chooses the sentences behind
-    the number.
+    They are about the system with the highest primary score (F1 unless another was chosen): the kind of
+    error that would gain most if fixed; mentions unseen in training, if their recall is below that of seen
+    ones; the costliest slice of other mentions; with a second system, whether the lead over the runner-up
+    is real and where it comes from (then only the costlier of the two slices is named), or, in first place,
+    that the two differ in slices though not overall; and anything unusual about the data.
+
+    Each finding rests on at least 50 mentions, is worth at least one point, and was tested in the way it was
+    selected: a lead after correction, a slice or subset against all slices at once. A kind of error is said
+    to cost most if it costs significantly more than the second; otherwise both are named. Reports put the
+    findings into words; `filter` selects the sentences behind the number.
     """
     systems = document.systems
     if not systems:
@@ -55,15 +56,15 @@ def findings_over_runs(
     dataset: DatasetFacts,
     settings: Settings,
 ) -> tuple[Finding, ...]:
-    """The same of systems with several runs each: about the one with the highest mean of the primary score.
+    """Like `findings`, for systems with several runs: about the one with the highest mean primary score.
 
-    What is said of a system is what more than half of its runs show, in the numbers of the run that shows
-    it and is nearest to the median; `runs` says how many do. With one run each, these are the findings of
-    an evaluation.
+    A finding about the system is one that more than half of its runs show, with the numbers of the run
+    nearest to the median that shows it; `runs` says how many do. With one run each, these are the findings
+    of an evaluation.
     """
     primary = settings.primary or "f1"
     scores = {
-        name: {run: one.primary(primary) for run, one in runs.items()} for name, runs in systems.items()
+        name: {run: system.primary(primary) for run, system in runs.items()} for name, runs in systems.items()
     }
     defined = {name: [run for run in runs.values() if run is not None] for name, runs in scores.items()}
     order = list(lettering({name: mean_of(values).mean for name, values in defined.items()}))
@@ -73,14 +74,14 @@ def findings_over_runs(
     ranked = sorted(systems[name], key=lambda run: (scores[name][run] is not None, scores[name][run] or 0.0))
     middle = (len(ranked) - 1) // 2
     nearest = sorted(ranked, key=lambda run: abs(ranked.index(run) - middle))
-    shown = {run: _own_findings(name, systems[name][run], lead) for run in nearest}
-    number = Counter((row.kind, row.path) for rows in shown.values() for row in rows)
+    by_run = {run: _own_findings(name, systems[name][run], lead) for run in nearest}
+    number = Counter((row.kind, row.path) for rows in by_run.values() for row in rows)
     own: dict[tuple[str, ...], Finding] = {}
-    for run, rows in shown.items():
+    for run, rows in by_run.items():
         for row in rows:
             agreeing = number[row.kind, row.path]
-            if 2 * agreeing > len(shown):
-                several = {"run": run, "runs": (agreeing, len(shown))} if len(shown) > 1 else {}
+            if 2 * agreeing > len(by_run):
+                several = {"run": run, "runs": (agreeing, len(by_run))} if len(by_run) > 1 else {}
                 own.setdefault((row.kind, *row.path), replace(row, **several))
     return _in_order(list(own.values()), lead, _data_finding(inputs, dataset, settings))
 
@@ -93,7 +94,7 @@ def _lead_of(comparisons: Sequence[Comparison], order: Sequence[str]) -> Finding
 
 
 def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list[Finding]:
-    """What is said of one system: its costliest kind of error, and where it is weak."""
+    """The findings about one system: its costliest kind of error, and where it is weak."""
     weak = _weak_findings(name, system)
     if lead:
         weak = sorted(weak, key=lambda row: -(row.cost or 0.0))[:1]
@@ -102,13 +103,13 @@ def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list
 
 
 def _in_order(own: Sequence[Finding], lead: Finding | None, odd: Finding | None) -> tuple[Finding, ...]:
-    """The lead after what is said of the first system, but before it where the two are even."""
+    """All findings in order: the lead comes after those about the system, but first if the two are even."""
     rows = [lead, *own, odd] if lead and lead.even else [*own, lead, odd]
     return tuple(row for row in rows if row)[:MOST_FINDINGS]
 
 
 def _weak_findings(name: str, system: SystemScores) -> list[Finding]:
-    """What training did not show, and the costliest slice: if both are named, of other mentions."""
+    """Unseen mentions, and the costliest slice, which excludes unseen mentions if both are named."""
     tough = _tough_finding(name, system)
     rows = [tough] if tough and _matters(tough) else []
     other = _slice_finding(name, system, without="UNSEEN-ANY" if rows else None)
@@ -116,14 +117,14 @@ def _weak_findings(name: str, system: SystemScores) -> list[Finding]:
 
 
 def _matters(row: Finding) -> bool:
-    """Whether a finding rests on enough mentions, is worth a point, and is not chance."""
+    """Whether a finding rests on enough mentions, is worth a point, and is significant."""
     effect = row.value - (row.against or 0.0)
     enough = (row.mentions or row.count or 0) >= LEAST_GOLD
     return bool(enough and abs(effect) >= LEAST_EFFECT and row.significant)
 
 
 def _gain_finding(name: str, system: SystemScores) -> Finding | None:
-    """The kind of error that costs the most; where the second may cost as much, both."""
+    """The kind of error that costs most, or two kinds if the second may cost as much."""
     gains = {kind: row.gain for kind, row in system.gains.items() if row.gain}
     if not gains:
         return None
@@ -169,19 +170,21 @@ def _tough_finding(name: str, system: SystemScores) -> Finding | None:
 
 
 def _tested(row: WeakSlice) -> dict[str, Any]:
-    """What the test of all slices at once says of one of them; without a test nothing is significant."""
+    """One slice's result in the test of all slices at once; without a test nothing is significant."""
     weak = row.p is not UNSET and row.p is not None and row.p < LEVEL
     return {"significant": weak, "p": row.p, "interval": row.interval, "among": row.among}
 
 
 def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> Finding | None:
-    """The costliest of the slices that are weaker than the rest."""
+    """The costliest of the slices that are weaker than the rest and do not resemble the slice `without`."""
     rows = [row for row in system.slices if row.cost > 0]
     weak = [row for row in rows if row.kind != "tough" and _tested(row)["significant"]]
     if weak and without is not None:
         groups = distinct(rows, system)
-        said = [row for group in groups for row in group if any(one.name == without for one in group)]
-        weak = [row for row in weak if row not in said]
+        similar = [
+            row for group in groups for row in group if any(member.name == without for member in group)
+        ]
+        weak = [row for row in weak if row not in similar]
     row = next(iter(weak), None)
     if row is None or row.value is None or row.overall is None:
         return None
@@ -203,16 +206,16 @@ def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> F
 
 
 def lead_finding(comparison: Comparison, first: str) -> Finding | None:
-    """The lead of one of two systems, and the slices that give and take most of it, where that matters.
+    """The lead of the system `first` with the slices that add and cost most, if it matters.
 
-    Where the systems differ in slices but not overall, the finding is `even`: what one gains on some
-    mentions is lost on others.
+    If the systems differ in slices but not overall, the finding is `even`: what one gains on some
+    mentions it loses on others.
     """
     overall = comparison.primary
     if overall is None or overall.difference is None:
         return None
-    one, other = comparison.systems
-    sign, second = (1, other) if one == first else (-1, one)
+    a, b = comparison.systems
+    sign, second = (1, b) if a == first else (-1, a)
     lead = sign * overall.difference
     real = overall.significant and abs(lead) >= LEAST_EFFECT
     shares = [(sign * share, row) for share, row in _shares(comparison)]
@@ -252,7 +255,7 @@ def lead_finding(comparison: Comparison, first: str) -> Finding | None:
 
 
 def _shares(comparison: Comparison) -> list[tuple[float, ScoreTest]]:
-    """The slices that differ significantly, with how much of the lead each gives."""
+    """The slices that differ significantly, with how much each adds to the lead."""
     return [
         (row.difference * row.mentions, row)
         for row in comparison.scores
@@ -277,7 +280,7 @@ def _chosen(path: Sequence[str]) -> Mapping[str, str]:
 
 
 def _data_finding(inputs: Sequence[Input], dataset: DatasetFacts, settings: Settings) -> Finding | None:
-    """What a reader should check before trusting any number: repairs, leaks, misfits, few units."""
+    """What a reader should check before trusting any number: repairs, leaks, mismatches, few units."""
     alignments = [row.alignment for row in inputs if row.alignment is not None]
     odd = {
         "repairs": sum(row.repairs for row in inputs),

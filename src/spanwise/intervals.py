@@ -295,7 +295,7 @@ class _PairSums:
         self.number = 0
 
     def add(self, deviation: Floats, held: Bools, times: Ints) -> None:
-        """Add deviations, and which cells are held (systems × rows × cells), of rows of `times` units each."""
+        """Add deviations, and which cells are held (systems × rows × cells); each row is `times` units."""
         weighted = deviation * times[:, None]
         self.sum = self.sum + weighted.sum(axis=1)
         self.product = self.product + _products(weighted, deviation)

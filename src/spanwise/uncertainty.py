@@ -38,7 +38,7 @@ __all__ = [
 
 
 # ---- swaps: in randomly chosen units, two systems change sides -----------------------------------
-EXACT_UNITS = 16  # if two systems differ in at most this many units, all 2**16 swaps are enumerated
+EXACT_UNITS = 16  # if two systems differ in at most this many units, all swaps are enumerated
 MOST_SHUFFLES = 100_000  # the most for a test that is still undecided
 UNDECIDED = 3.0  # Monte-Carlo standard errors between p and its level
 # The most random bits (one per unit and shuffle) and scores (one per hypothesis and shuffle) in memory.
