@@ -1,4 +1,4 @@
-"""One look at a whole file of JSON: a list that is cut between its items, or lines of objects."""
+"""Survey a whole JSON file in one pass: a list, which is cut between its items, or lines of objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spanwise.formats.annotators import names_annotators
 from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, as_record, gathered, records
 from spanwise.schemes import Tags, malformed, recognise_situations, situations
 
-CHUNK = 1 << 19  # bytes of JSON that are looked at together: its objects take thirty times as much memory
+CHUNK = 1 << 19  # bytes of JSON to parse at a time; as Python objects they take thirty times the memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
 _SPACE = b" \t\r\n"  # the white space of JSON
 
@@ -45,46 +45,46 @@ for _characters, _mark in ((b'"', _QUOTE), (b"[{", _OPENING), (b"]}", _CLOSING),
 
 
 def commas_between(data: bytes) -> Ints:
-    """Where the commas are that are inside no string, list or object of these bytes.
+    """The positions of commas that are not inside a string, list or object.
 
     Examples:
         >>> commas_between(b'{"a": [1, 2]}, "x, y", 3').tolist()
         [13, 21]
     """
     marks = _MARKS[np.frombuffer(data, dtype=np.uint8)]
-    places = np.flatnonzero(marks)
-    marks = marks[places]
+    positions = np.flatnonzero(marks)
+    marks = marks[positions]
     if b"\\" in data:
-        inside = _escaped(data, places) & (marks == _QUOTE)
-        places, marks = places[~inside], marks[~inside]
+        inside = _escaped(data, positions) & (marks == _QUOTE)
+        positions, marks = positions[~inside], marks[~inside]
     quotes = np.cumsum(marks == _QUOTE)
     outside = (quotes % 2 == 0) & (marks != _QUOTE)
-    places, marks = places[outside], marks[outside]
+    positions, marks = positions[outside], marks[outside]
     depth = np.cumsum((marks == _OPENING).astype(np.int64) - (marks == _CLOSING))
-    return ints(places[(marks == _COMMA) & (depth == 0)])
+    return ints(positions[(marks == _COMMA) & (depth == 0)])
 
 
-def _escaped(data: bytes, places: Ints) -> Bools:
-    """Whether an odd number of backslashes stands before each of these places."""
+def _escaped(data: bytes, positions: Ints) -> Bools:
+    """Whether each position is preceded by an odd number of backslashes."""
     slashes = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\\"))
-    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)  # of each run of them
+    first = np.flatnonzero(np.diff(slashes, prepend=-2) > 1)  # of each run of backslashes
     begins = slashes[first]
     ends = slashes[np.append(first[1:], len(slashes)) - 1] + 1
-    run_of = np.minimum(np.searchsorted(ends, places), len(ends) - 1)
-    escaped: Bools = (ends[run_of] == places) & ((ends - begins)[run_of] % 2 == 1)
+    run_of = np.minimum(np.searchsorted(ends, positions), len(ends) - 1)
+    escaped: Bools = (ends[run_of] == positions) & ((ends - begins)[run_of] % 2 == 1)
     return escaped
 
 
 class NotOneList(Exception):
-    """A file is not one JSON list; reading all of it says why."""
+    """Raised if a file is not one JSON list; reading it whole reports why."""
 
 
 class ItemPiece(Struct, frozen=True, eq=False):
-    """Some items of a list that follow each other, and the byte with which each begins."""
+    """Some consecutive items of a list, and the byte at which each begins."""
 
     items: list[object]
     begins: Ints
-    end: int  # the byte behind them
+    end: int  # the byte after the last item
 
 
 def item_pieces(file: File) -> Iterator[ItemPiece]:
@@ -103,24 +103,24 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
     if head[begin - 1 : begin] != b"[":
         raise NotOneList
     byte = begin + (len(BOM) if has_mark(file) else 0)
-    any_before, held = False, b""
+    any_before, pending = False, b""
     for piece in cut_pieces(chain([head[begin:]], stream), _after_last_comma):
-        if held:
-            yield ItemPiece(items_of(held), _begins(held, byte), byte + len(held))
-            byte += len(held)
+        if pending:
+            yield ItemPiece(items_of(pending), _begins(pending, byte), byte + len(pending))
+            byte += len(pending)
             any_before = True
-        held = piece
-    if not held.rstrip(_SPACE).endswith(b"]"):
+        pending = piece
+    if not pending.rstrip(_SPACE).endswith(b"]"):
         raise NotOneList
-    items = items_of(held)
+    items = items_of(pending)
     if items:
-        yield ItemPiece(items, _begins(held, byte), byte + len(held))
-    elif any_before:  # a comma behind the last item
+        yield ItemPiece(items, _begins(pending, byte), byte + len(pending))
+    elif any_before:  # a trailing comma
         raise NotOneList
 
 
 def items_of(data: bytes) -> list[object]:
-    """The items in bytes that begin with one and end with what stands behind one, a comma or a bracket."""
+    """Parse items from bytes that begin with an item and end with the comma or bracket after the last."""
     try:
         items: list[object] = json.loads(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
     except (ValueError, RecursionError):
@@ -129,7 +129,7 @@ def items_of(data: bytes) -> list[object]:
 
 
 def _begins(data: bytes, byte: int) -> Ints:
-    """The byte with which each item begins; the first one of the data is number `byte`."""
+    """The byte at which each item begins; `byte` is the position of the data in the file."""
     inner = commas_between(data.rstrip(_SPACE)[:-1])
     return ints(np.concatenate([[0], inner + 1]) + byte)
 
@@ -140,16 +140,16 @@ def _after_last_comma(data: bytes) -> int:
 
 
 class ItemReader(Protocol):
-    """Reads one layer of the items of a list, each of which is a sentence or a text."""
+    """Reads one layer from the items of a list, each of which is a sentence or a text."""
 
     @property
     def evidence(self) -> str: ...
     def units(self, items: Sequence[object], first: int) -> list[Standoff]:
-        """The sentences or texts of items, the first of which has this number in the whole list."""
+        """The sentences or texts of items, which are numbered from `first` in the whole list."""
         ...
 
     def check(self) -> None:
-        """Refuse what all items read so far may not say together."""
+        """Raise InputError if the items read so far are inconsistent with each other."""
         ...
 
 
@@ -159,10 +159,10 @@ Readers = Callable[[str, Options, bool], Mapping[str, ItemReader] | None]
 def survey_items(
     name: str, readers: Readers, file: File, options: Options, cutting: Cutting
 ) -> RecordSurvey | None:
-    """Look at a file that is one JSON list; None where reading all of it says what is wrong.
+    """Survey a file that is one JSON list; None if it must be read whole, as when it has errors.
 
-    `readers(path, options, merged)` are those of its layers, "only", or "gold" and "predicted" of a
-    `merged` file; None where there are no such layers.
+    `readers(path, options, merged)` returns a reader for each layer: "only", or "gold" and "predicted" for
+    a `merged` file; None if the format has no such layers.
     """
     layers = readers(file.path, options, cutting.merged)
     if layers is None:
@@ -176,7 +176,7 @@ def survey_items(
             parts = _layers_of(name, layers, file.path, options, piece.items, number + 1)
             lengths = [part.corpus.lengths for part in parts.values()]
             if not all(np.array_equal(lengths[0], other) for other in lengths):
-                return None  # texts of gold and predictions that differ
+                return None  # the texts of gold and predictions differ
             for layer, part in parts.items():
                 labels[layer] |= {*part.mentions.labels}
                 has_ids |= part.corpus.ids is not None
@@ -211,7 +211,7 @@ def _layers_of(
     items: Sequence[object],
     first: int,
 ) -> dict[str, Annotation]:
-    """The annotations of items, the first of which has this number, by layer."""
+    """The annotations of items by layer; the items are numbered from `first`."""
     return {
         layer: options.limits.check(annotation(reader.units(items, first), Origin(path, name), options))
         for layer, reader in readers.items()
@@ -219,7 +219,7 @@ def _layers_of(
 
 
 def _item_part(readers: Readers, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The sentences or texts in the items of one part."""
+    """The annotations of the items in one part, by layer."""
     layers = readers(survey.path, survey.options, "only" not in survey.layers)
     assert layers is not None
     first = survey.cuts[number].sentence + 1
@@ -230,7 +230,7 @@ def _item_part(readers: Readers, survey: RecordSurvey, data: bytes, number: int)
 
 
 def _with_names(part: Annotation) -> Annotation:
-    """The part with names that are empty, where items of other parts alone have names."""
+    """The part with empty ids if it has none, to match the other parts."""
     corpus = part.corpus
     if corpus.ids is not None:
         return part
@@ -244,20 +244,20 @@ def _with_names(part: Annotation) -> Annotation:
 
 
 def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
-    """Look at a file of JSON records; None where it must be read whole, for what it is or what is wrong."""
+    """Survey a file of JSON records; None if it must be read whole, as when it has errors."""
     if cutting.merged or must_be_whole(options):
         return None
-    look = _Look(file, options)
+    surveyor = _RecordSurveyor(file, options)
     try:
-        if not look.through():
+        if not surveyor.through():
             return None
     except (InputError, NotOneList):
-        return None  # reading all of it says what is wrong, and how often
-    return look.survey(cutting)
+        return None  # reading the file whole reports the errors
+    return surveyor.survey(cutting)
 
 
-class _Look:
-    """One pass over a file of JSON records that keeps sums and places."""
+class _RecordSurveyor:
+    """A single pass over a file of JSON records that collects counts and positions."""
 
     def __init__(self, file: File, options: Options) -> None:
         self._file, self._options = file, options
@@ -268,7 +268,7 @@ class _Look:
         self._bytes: list[Ints] = []
         self._sizes: list[Ints] = []
         self._ids = True
-        # Which field names documents is known at the end only.
+        # Only at the end is it known which field names the documents.
         self._starts: dict[str, list[int]] = {key: [] for key in DOCUMENTS}
         self._before: dict[str, str] = {}
         self._number = 0
@@ -276,13 +276,13 @@ class _Look:
         self._listed = False
 
     def through(self) -> bool:
-        """Read the file; False where it cannot be read in parts."""
+        """Read the file; False if it cannot be read in parts."""
         self._listed = self._file.head.lstrip(_SPACE)[:1] == b"["
         steps = self._through_items() if self._listed else self._through_lines()
         return all(steps) and bool(self._number)
 
     def _through_lines(self) -> Iterator[bool]:
-        """Read lines, some at a time; False where these cannot be read in parts."""
+        """Read some lines at a time; yields False if they cannot be read in parts."""
         byte, line = len(BOM) if has_mark(self._file) else 0, 1
         for chunk in whole_pieces(self._file, _after_line, CHUNK):
             part = File.of_bytes(self._file.path, chunk, first_line=line)
@@ -294,9 +294,9 @@ class _Look:
             self._end = (line, byte)
 
     def _through_items(self) -> Iterator[bool]:
-        """Read the items of a list, some at a time; False where these cannot be read in parts."""
+        """Read some items of a list at a time; yields False if they cannot be read in parts."""
         for piece in item_pieces(self._file):
-            # A list of spans alone is what a pipeline gives for one text, or for one each.
+            # Bare lists of spans are pipeline output for one text or for several: read these files whole.
             yield not any(isinstance(item, list) for item in piece.items) and not is_spans(piece.items)
             batch = gathered(
                 self._file.path, _as_records(self._file.path, piece.items), self._options, self._kind
@@ -305,7 +305,7 @@ class _Look:
             self._end = (1, piece.end)
 
     def _take(self, batch: Gathered, begins: Ints) -> bool:
-        """Add records that begin with these bytes; False where they must be looked at with all others."""
+        """Add records that begin at these bytes; False if the file must be read whole."""
         self._kind = batch.kind
         if batch.refused:
             return False
@@ -330,19 +330,19 @@ class _Look:
         self._number += len(batch.lines)
         return True
 
-    def _note(self, key: str, some: Sequence[Any]) -> None:
-        """Where documents begin, if this field names them."""
-        if not all(key in record for record in some):
+    def _note(self, key: str, batch: Sequence[Any]) -> None:
+        """Record where documents begin if this field names them; drop the field if a record lacks it."""
+        if not all(key in record for record in batch):
             del self._starts[key]
             return
-        for number, record in enumerate(some, start=self._number):
+        for number, record in enumerate(batch, start=self._number):
             value = json.dumps(record[key], sort_keys=True, default=str)
             if self._before.get(key) != value:
                 self._starts[key].append(number)
                 self._before[key] = value
 
     def survey(self, cutting: Cutting) -> RecordSurvey:
-        """What all of it says."""
+        """The survey of the file."""
         key = None if self._options.documents == "none" else next(iter(self._starts), None)
         starts = None if key is None else ints(self._starts[key])
         cuts = cuts_of(cutting, starts, self._sizes, self._lines, self._bytes, self._end)
@@ -363,19 +363,19 @@ class _Look:
 
 
 def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The records of one part, which are items of a list or lines."""
+    """The annotation of one part, whose records are items of a list or lines."""
     options, layer = survey.options, survey.layers["only"]
     declared = {} if layer.recognised is None else {"scheme": options.scheme or layer.recognised.scheme}
     if listed:
-        found = _as_records(survey.path, items_of(data))
+        pairs = _as_records(survey.path, items_of(data))
     else:
-        found = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
-    batch = gathered(survey.path, found, options, layer.kind)
+        pairs = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
+    batch = gathered(survey.path, pairs, options, layer.kind)
     return {"only": options.limits.check(annotation_of(batch, replace(options, **declared)))}
 
 
 def _as_records(path: str, items: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:
-    """Each record with its line, as all items of a list are at line 1."""
+    """Each record with its line number, which is 1 for all items of a list."""
     return ((1, as_record(path, 1, item)) for item in items)
 
 

@@ -1,4 +1,4 @@
-"""Texts become tokens: where each begins and ends, and its code, without a loop over them."""
+"""Tokenise texts: the start, end and code of each token, computed without a Python loop over tokens."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RUNS = re.compile(r"\w+|[^\w\s]")
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text are: runs of word characters, marks included, and other characters alone.
+    """The spans of a text's tokens: runs of word characters, and every other visible character by itself.
 
-    A combining mark (a vowel sign of Devanagari, an accent of its own) is not a letter to Python,
-    yet it belongs to the word it occurs in.
+    A combining mark (such as a Devanagari vowel sign or a separate accent) counts as a word character,
+    although `\\w` does not match it.
 
     Examples:
         >>> words("U.S. sanctions")
@@ -50,7 +50,7 @@ def _is_word(character: str) -> bool:
 
 
 class TextTokens(Struct, frozen=True, eq=False):
-    """The tokens of texts: codes of words, the first token of each text, and characters in their texts."""
+    """The tokens of texts: their codes, the first token of each text, and their spans in characters."""
 
     codes: Codes
     vocabulary: tuple[str, ...]
@@ -59,34 +59,34 @@ class TextTokens(Struct, frozen=True, eq=False):
     end: Ints
 
 
-BATCH = 1 << 20  # characters of texts that are looked at together
+BATCH = 1 << 20  # characters of text to process at a time
 _SPACE, _WORD, _OTHER = 0, 1, 2
 
 
 def text_tokens(texts: Sequence[str]) -> TextTokens:
-    """The tokens of texts, those that `words` finds.
+    """The tokens of texts, the same as those of `words`.
 
     Examples:
         >>> tokens = text_tokens(["U.S. sanctions", "हिन्दी"])
         >>> tokens.vocabulary, tokens.sentences.tolist(), tokens.end.tolist()
         (('U', '.', 'S', 'sanctions', 'हिन्दी'), [0, 5, 6], [1, 2, 3, 4, 14, 6])
     """
-    met = Interner()
+    interner = Interner()
     parts: list[tuple[Codes, Ints, Ints, Ints]] = []
     try:
-        for some in _batches(texts):
-            joined = "\n".join(some)
-            if "\0" in joined:  # which no word of an interner may hold
+        for batch in _batches(texts):
+            joined = "\n".join(batch)
+            if "\0" in joined:  # which an interner cannot store
                 return _by_words(texts)
-            parts.append(_tokens(joined, offsets([len(text) + 1 for text in some])[:-1], met))
+            parts.append(_tokens(joined, offsets([len(text) + 1 for text in batch])[:-1], interner))
     except UnicodeEncodeError:  # half of a surrogate pair
         return _by_words(texts)
     coded, sizes, starts, ends = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return TextTokens(codes(coded), tuple(met.strings), offsets(sizes), ints(starts), ints(ends))
+    return TextTokens(codes(coded), tuple(interner.strings), offsets(sizes), ints(starts), ints(ends))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Some texts at a time, at least one."""
+    """The texts in batches of limited size, each with at least one text."""
     first, size = 0, 0
     for number, text in enumerate(texts):
         if size > BATCH:
@@ -96,8 +96,8 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     yield texts[first:]
 
 
-def _tokens(joined: str, begins: Ints, met: Interner) -> tuple[Codes, Ints, Ints, Ints]:
-    """The codes of the tokens of texts that begin here, how many each text has, and their characters."""
+def _tokens(joined: str, begins: Ints, interner: Interner) -> tuple[Codes, Ints, Ints, Ints]:
+    """The codes of the tokens, the number of tokens in each text, and the start and end of each token."""
     data = joined.encode("utf-8")
     kinds = _kinds(joined, data)
     word, other = kinds == _WORD, kinds == _OTHER
@@ -109,16 +109,16 @@ def _tokens(joined: str, begins: Ints, met: Interner) -> tuple[Codes, Ints, Ints
     sizes = np.bincount(text, minlength=len(begins))
     own = begins[text]
     if joined.isascii():
-        coded = met.codes(data + PADDING, start, end)
+        coded = interner.codes(data + PADDING, start, end)
     else:
         bytes_ = np.frombuffer(data, dtype=np.uint8)
         byte = np.append(np.flatnonzero((bytes_ & 0xC0) != 0x80), len(data))  # of each character
-        coded = met.codes(data + PADDING, byte[start], byte[end])
+        coded = interner.codes(data + PADDING, byte[start], byte[end])
     return coded, ints(sizes), ints(start - own), ints(end - own)
 
 
 def _kinds(joined: str, data: bytes) -> npt.NDArray[np.uint8]:
-    """Whether each character is a space, part of a word, or a token of its own."""
+    """Classify each character as white space, part of a word, or a token of its own."""
     kinds: npt.NDArray[np.uint8]
     if joined.isascii():
         kinds = _ASCII[np.frombuffer(data, dtype=np.uint8)]
@@ -141,18 +141,18 @@ _ASCII = np.array([_kind(chr(point)) for point in range(128)], dtype=np.uint8)
 
 
 def _by_words(texts: Sequence[str]) -> TextTokens:
-    """The same tokens, text by text."""
-    known: dict[str, int] = {}
-    places = [words(text) for text in texts]
+    """The same tokens as `text_tokens`, found text by text."""
+    vocabulary: dict[str, int] = {}
+    spans = [words(text) for text in texts]
     coded = [
-        known.setdefault(text[start:end], len(known))
-        for text, where in zip(texts, places, strict=True)
-        for start, end in where
+        vocabulary.setdefault(text[start:end], len(vocabulary))
+        for text, text_spans in zip(texts, spans, strict=True)
+        for start, end in text_spans
     ]
     return TextTokens(
         codes(coded),
-        tuple(known),
-        offsets([len(where) for where in places]),
-        ints([start for where in places for start, _ in where]),
-        ints([end for where in places for _, end in where]),
+        tuple(vocabulary),
+        offsets([len(text_spans) for text_spans in spans]),
+        ints([start for text_spans in spans for start, _ in text_spans]),
+        ints([end for text_spans in spans for _, end in text_spans]),
     )

@@ -250,12 +250,10 @@ def _mentions_of(rows: Ints, labels: Sequence[str], numbers: Sequence[str], firs
     names = tuple(sorted(set(labels)))
     code = {name: number for number, name in enumerate(names)}
     label = ints([code[name] for name in labels])
-    codes_of_numbers: dict[str, int] = {}
-    number = ints(
-        [codes_of_numbers.setdefault(name, len(codes_of_numbers)) if name else -1 for name in numbers]
-    )
+    number_codes: dict[str, int] = {}
+    number = ints([number_codes.setdefault(name, len(number_codes)) if name else -1 for name in numbers])
     sentence = np.searchsorted(firsts, rows, side="right") - 1
-    key = (sentence * max(len(codes_of_numbers), 1) + number) * len(names) + label
+    key = (sentence * max(len(number_codes), 1) + number) * len(names) + label
     key[number < 0] = -1 - np.flatnonzero(number < 0)
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)

@@ -1,4 +1,4 @@
-"""One source with the work of several annotators: Prodigy, doccano, Label Studio, CoNLL columns, projects."""
+"""Sources with several annotators: Prodigy, doccano, Label Studio, CoNLL columns and projects."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation
 from spanwise.schemes import malformed
 
-# The fields by which a record names its annotator; Prodigy writes the first two.
+# Fields that may name a record's annotator; Prodigy writes the first two.
 _WHO = ("_annotator_id", "_session_id", "annotator", "username", "user")
 _SPANS = ("spans", "entities", "label", "labels")
-_REFUSED = ("reject", "ignore")  # Prodigy's answers beside "accept"
+_REFUSED = ("reject", "ignore")  # Prodigy's answers other than "accept"
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 
 Units = dict[str, dict[str, Standoff]]  # by annotator and text
 
 
 def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, Annotation] | None:
-    """The annotation of each annotator of a JSON file or a project; None where it names no annotators."""
+    """The annotation of each annotator of a JSON file or a project; None if it names no annotators."""
     file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
-    for known in FORMATS:
-        if known.read_annotators is not None and known.recognise(file) is not None:
-            return known.read_annotators(file, options)
+    for form in FORMATS:
+        if form.read_annotators is not None and form.recognise(file) is not None:
+            return form.read_annotators(file, options)
     if file.is_folder or file.head.lstrip()[:1] not in (b"{", b"["):
         return None
     records = list(_records(file))
@@ -55,13 +55,13 @@ def by_annotator(path: str | os.PathLike[str], options: Options) -> dict[str, An
 
 
 def refused(record: Mapping[str, object]) -> str | None:
-    """What an annotator did with a task of Prodigy whose spans are therefore not gold; None if accepted."""
+    """A Prodigy record's answer if it was not accepted, so that its spans are not gold, else None."""
     answer = record.get("answer")
     return answer if answer in _REFUSED else None
 
 
 def refused_note(counts: Mapping[str, int], records: int) -> str:
-    """How many records were left out, by answer, for the notes of a reading.
+    """A note on how many records were left out, by answer.
 
     Examples:
         >>> refused_note({"reject": 2, "ignore": 1}, 10)
@@ -74,12 +74,12 @@ def refused_note(counts: Mapping[str, int], records: int) -> str:
 
 
 def names_annotators(records: Sequence[object]) -> bool:
-    """Whether records say who marked them, so that all of them must be looked at together."""
+    """Whether records name their annotators, so that they cannot be read in parts."""
     return _reader(records) is not None
 
 
 def refuse_several(path: str, records: Sequence[object]) -> None:
-    """Refuse records in which several annotators marked the same text: one of them must be meant."""
+    """Refuse records in which several annotators annotated the same text: one of them must be chosen."""
     reader = _reader(records)
     if reader is None:
         return
@@ -90,7 +90,7 @@ def refuse_several(path: str, records: Sequence[object]) -> None:
 
 
 def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
-    """Refuse annotators, given with the texts they marked, where two of them marked the same one."""
+    """Refuse if two annotators annotated the same text; `texts` lists the texts of each annotator."""
     seen: dict[str, str] = {}
     for who, names in texts.items():
         for name in names:
@@ -103,29 +103,29 @@ def refuse_shared(path: str, texts: Mapping[str, Sequence[str]]) -> None:
 
 
 def chosen_records(records: Sequence[object], annotator: str) -> list[Any]:
-    """The records of one annotator, or with only this annotator's spans."""
+    """The records of one annotator, or all records reduced to this annotator's spans."""
     kept: list[object] = []
-    known: set[str] = set()
+    annotators: set[str] = set()
     for record in records:
         if isinstance(record, Mapping) and (key := _signed(record)) is not None:
-            known.update(str(span.get("user")) for span in record[key])
-            own = [span for span in record[key] if str(span.get("user")) == annotator]
-            kept.append({**record, key: own})
+            annotators.update(str(span.get("user")) for span in record[key])
+            spans = [span for span in record[key] if str(span.get("user")) == annotator]
+            kept.append({**record, key: spans})
         elif isinstance(record, Mapping) and (who := _who(record)) is not None:
-            known.add(who)
+            annotators.add(who)
             kept += [record] if who == annotator else []
-    check_annotator(annotator, known)
-    return kept if known else list(records)
+    check_annotator(annotator, annotators)
+    return kept if annotators else list(records)
 
 
 def check_annotator(annotator: str, known: Collection[str]) -> None:
-    """Refuse an annotator whom a file does not name, unless it names nobody, as predictions do."""
+    """Refuse an unknown annotator, unless the file names none at all, as is usual for predictions."""
     if known and annotator not in known:
         raise unknown("annotator", annotator, known)
 
 
 def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
-    """The last columns of a CoNLL file that all hold tags, by their numbers; one where there is only one."""
+    """The numbers of the last columns of a CoNLL file, as far as they hold tags, in order."""
     file = File(path, encoding=options.encoding)
     rows = [line.split() for line in file.head.split(b"\n")[:-1]]
     mark = None if options.comments is None else options.comments.encode()
@@ -146,7 +146,7 @@ def _records(file: File) -> Iterator[object]:
         try:
             whole = json.loads(text)
         except json.JSONDecodeError:
-            whole = None  # lists line by line, which name no annotator
+            whole = None  # one list per line, which names no annotators
         yield from whole if isinstance(whole, list) else ()
         return
     for line, row in enumerate(text.split("\n"), start=1):
@@ -161,7 +161,7 @@ def _records(file: File) -> Iterator[object]:
 
 
 def _reader(records: Sequence[object]) -> tuple[str, Any] | None:
-    """Who wrote the file, and what reads a record of it."""
+    """The tool that wrote the file, and the function that reads its records; None if it is unknown."""
     objects = [record for record in records if isinstance(record, Mapping)]
     if not objects or len(objects) < len(records):
         return None
@@ -184,7 +184,7 @@ def _who(record: Mapping[str, object]) -> str | None:
 
 
 def _signed(record: Mapping[str, object]) -> str | None:
-    """The key of the spans that name their users; None where there are none."""
+    """The key of the list of spans that name their users; None if there is none."""
     for key in ("annotations", *_SPANS):
         listed = record.get(key)
         if isinstance(listed, list) and any(isinstance(span, Mapping) and "user" in span for span in listed):
@@ -193,12 +193,12 @@ def _signed(record: Mapping[str, object]) -> str | None:
 
 
 def _add(units: Units, who: str, key: str, unit: Standoff) -> None:
-    """The last version of an annotator on a text counts, as it does in the tools."""
+    """Add an annotator's version of a text; as in the tools, the last version counts."""
     units.setdefault(who, {})[key] = unit
 
 
 def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
-    """One record is the work of one annotator on one text; rejected and ignored ones are left out."""
+    """Add a record, which holds one annotator's spans on one text, unless it was rejected or ignored."""
     who = _who(record)
     if who is None or refused(record):
         return
@@ -209,7 +209,7 @@ def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
 
 
 def _doccano(units: Units, number: int, record: JsonRecord) -> None:
-    """The annotations of a text name their users; a user without spans there is taken not to have it."""
+    """Add a text whose spans name their users; a user without spans counts as not having annotated it."""
     text, name = record["text"], str(record.get("id", number))
     users: dict[str, list[tuple[Pieces, str]]] = {}
     key = _signed(record)
@@ -232,7 +232,7 @@ def _span(span: Any) -> tuple[Pieces, str]:
 
 
 def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
-    """Each annotation of a task that was not cancelled is the work of whoever completed it."""
+    """Add each annotation of a task that was not cancelled, under the annotator who completed it."""
     name = str(task.get("id", number))
     for index, work in enumerate(task.get("annotations") or (), start=1):
         if work.get("was_cancelled"):
@@ -249,7 +249,7 @@ def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
 
 
 def completed_by(annotation: Mapping[str, object], index: int) -> str:
-    """Who completed an annotation of Label Studio; where nobody is named, its number in its task."""
+    """The annotator who completed a Label Studio annotation; if none is named, its number in the task."""
     who = annotation.get("completed_by")
     if isinstance(who, Mapping):
         who = who.get("email") or who.get("username") or who.get("id")

@@ -1,4 +1,4 @@
-"""Files changed in place, or cut into parts: what is not asked for keeps every byte."""
+"""Edit files in place or extract parts of them, leaving everything else unchanged byte for byte."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spanwise.formats.jsonl import ENDS, SPANS, STARTS, tags_key
 from spanwise.schemes import encode
 
 Row = tuple[int, int, int, str]
-Change = tuple[list[Row], list[Row]]  # mentions that leave a sentence, and mentions that join it
+Change = tuple[list[Row], list[Row]]  # the mentions removed from a sentence, and those added
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -29,7 +29,7 @@ _EMPTY = re.compile(rb"(?:NONE|EMPTY)(?:[\t\r ]|$)")
 
 
 def changed_rows(annotation: Annotation, rows: Sequence[Row]) -> dict[int, Change]:
-    """What leaves and what joins, by sentence."""
+    """The mentions to remove and to add, by sentence."""
     before, after = set(annotation.mentions.rows()), set(rows)
     changes: dict[int, Change] = {}
     for row in sorted(before - after):
@@ -40,7 +40,7 @@ def changed_rows(annotation: Annotation, rows: Sequence[Row]) -> dict[int, Chang
 
 
 def edited_json(annotation: Annotation, changes: Mapping[int, Change], raw: bytes) -> bytes:
-    """The bytes of a file with one JSON object per line, whose spans were changed."""
+    """The bytes of a JSON lines file after changing some of its spans."""
     path, where = annotation.reading.path, _lines_of(annotation)
     lines = raw.split(b"\n")
     for sentence, change in changes.items():
@@ -53,7 +53,7 @@ def edited_json(annotation: Annotation, changes: Mapping[int, Change], raw: byte
 def edited_tags(
     annotation: Annotation, changes: Mapping[tuple[int, int], str], labels: Sequence[str] | None, raw: bytes
 ) -> bytes:
-    """The bytes of a file with one JSON object per line, whose tags were changed; numbers stay numbers."""
+    """The bytes of a JSON lines file after changing some of its tags; numeric tags stay numeric."""
     path, where = annotation.reading.path, _lines_of(annotation)
     by_sentence: dict[int, dict[int, str]] = {}
     for (sentence, token), tag in changes.items():
@@ -66,8 +66,8 @@ def edited_tags(
     return b"\n".join(lines)
 
 
-def _with_tags(text: str, tags: Mapping[int, str], labels: Sequence[str] | None, place: str) -> str:
-    """One line with other tags of some tokens; everything between them stays as it is written."""
+def _with_tags(text: str, tags: Mapping[int, str], labels: Sequence[str] | None, location: str) -> str:
+    """A line with new tags for some tokens; everything else stays as it is written."""
     chosen = tags_key(json.loads(text))
     begin = next(start for key, start, _ in _members(text, text.index("{")) if key == chosen)
     for token, (start, end) in reversed(list(enumerate(_items(text, begin)))):
@@ -77,14 +77,14 @@ def _with_tags(text: str, tags: Mapping[int, str], labels: Sequence[str] | None,
         new = json.dumps(tag, ensure_ascii=False)
         if not isinstance(json.loads(text[start:end]), str):
             if labels is None or tag not in labels:
-                raise InputError(f"{place}: no number stands for the tag {tag!r}.\nAdd it to labels.")
+                raise InputError(f"{location}: no number stands for the tag {tag!r}.\nAdd it to labels.")
             new = str(list(labels).index(tag))
         text = text[:start] + new + text[end:]
     return text
 
 
 def _lines_of(annotation: Annotation) -> Ints:
-    """The line of each record."""
+    """The line number of each record."""
     where = annotation.corpus.source.lines
     if where is None or (len(where) > 1 and int(where[0]) == int(where[-1])):
         raise InputError(
@@ -94,8 +94,8 @@ def _lines_of(annotation: Annotation) -> Ints:
     return where
 
 
-def _with_spans(text: str, change: Change, place: str) -> str:
-    """One line with other spans; what was not changed stays as it is written."""
+def _with_spans(text: str, change: Change, location: str) -> str:
+    """A line with changed spans; everything else stays as it is written."""
     spans = next(span for span in _members(text, text.index("{")) if _are_spans(text, span))
     items = list(_items(text, spans[1]))
     removed, added = list(change[0]), list(change[1])
@@ -111,7 +111,7 @@ def _with_spans(text: str, change: Change, place: str) -> str:
         )
         if item is None:
             raise InputError(
-                f"{place}: the mention {row[3]} [{row[1]}, {row[2]}) is not written as one span.\n"
+                f"{location}: the mention {row[3]} [{row[1]}, {row[2]}) is not written as one span.\n"
                 "Change it by hand."
             )
         near = next((new for new in added if new[1] < row[2] and row[1] < new[2]), None)
@@ -132,25 +132,25 @@ def _with_spans(text: str, change: Change, place: str) -> str:
 
 
 def _members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
-    """The keys of an object and where their values are."""
-    at_ = _skip(text, begin + 1)
-    while text[at_] == '"':
-        key, at_ = _DECODER.raw_decode(text, at_)
-        start = _skip(text, _skip(text, at_) + 1)
+    """The keys of an object, with the start and end of each value."""
+    position = _skip(text, begin + 1)
+    while text[position] == '"':
+        key, position = _DECODER.raw_decode(text, position)
+        start = _skip(text, _skip(text, position) + 1)
         end = _DECODER.raw_decode(text, start)[1]
         yield key, start, end
-        at_ = _skip(text, end)
-        at_ = _skip(text, at_ + 1) if text[at_] == "," else at_
+        position = _skip(text, end)
+        position = _skip(text, position + 1) if text[position] == "," else position
 
 
 def _items(text: str, begin: int) -> Iterator[tuple[int, int]]:
-    """Where the items of a list are."""
-    at_ = _skip(text, begin + 1)
-    while text[at_] != "]":
-        end = _DECODER.raw_decode(text, at_)[1]
-        yield at_, end
-        at_ = _skip(text, end)
-        at_ = _skip(text, at_ + 1) if text[at_] == "," else at_
+    """The start and end of each item of a list."""
+    position = _skip(text, begin + 1)
+    while text[position] != "]":
+        end = _DECODER.raw_decode(text, position)[1]
+        yield position, end
+        position = _skip(text, end)
+        position = _skip(text, position + 1) if text[position] == "," else position
 
 
 def _skip(text: str, position: int) -> int:
@@ -168,7 +168,7 @@ def _key(span: Mapping[str, object], keys: Sequence[str]) -> str | None:
 
 
 def _reads(text: str) -> tuple[int, int, str] | None:
-    """Start, end and label of one written span."""
+    """Start, end and label of a span written as JSON; None if it is not a span."""
     span = json.loads(text)
     if isinstance(span, list) and len(span) >= 3:
         return span[0], span[1], span[2]
@@ -182,7 +182,7 @@ def _reads(text: str) -> tuple[int, int, str] | None:
 
 
 def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
-    """A span with other positions and another label; `alone`: only these, in the form of the given one."""
+    """A written span with a new position and label; with `alone`, its other fields are dropped."""
     assert row is not None
     _, start, end, label = row
     span = json.loads(text)
@@ -192,7 +192,7 @@ def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
     new: object = [label] if isinstance(span.get(names[2]), list) else label
     values = dict(zip(names, (start, end, new), strict=True))
     if alone or "parts" in span or "text" in span:
-        # The words and pieces of another mention say nothing of this one.
+        # The text and pieces of the old mention do not apply to the new one.
         rest = {} if alone else {key: value for key, value in span.items() if key not in ("parts", "text")}
         return json.dumps({**rest, **values}, ensure_ascii=False)
     written = text
@@ -203,7 +203,7 @@ def _rewritten(text: str, row: Row | None, *, alone: bool = False) -> str:
 
 
 def edited_spans(annotation: Annotation, changes: Mapping[int, Change], raw: bytes) -> bytes:
-    """The bytes of a span file, whose rows were changed, left out or added."""
+    """The bytes of a span file after changing, removing and adding rows."""
     where = annotation.corpus.source.lines
     assert where is not None
     lines: list[bytes | None] = list(raw.split(b"\n"))
@@ -227,7 +227,7 @@ def edited_spans(annotation: Annotation, changes: Mapping[int, Change], raw: byt
         ]
         block += [_span_row(row) + tail for row in left]
         block = block or [b"NONE\t999\t999\t999" + tail]
-        # The block keeps its number of places, so that lines of other sentences stay where they are.
+        # The block keeps its number of list items, so that the indices of other sentences stay valid.
         whole: bytes | None = b"\n".join(block)
         lines[first : last + 1] = [whole, *([None] * (last - first))]
     return b"\n".join(line for line in lines if line is not None)
@@ -252,9 +252,9 @@ _FIELD = re.compile(rb"[^ \t]+")
 
 
 def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
-    """The bytes of the CoNLL, JSON-lines or span file that `annotation` was read from, with other mentions.
+    """The bytes of the CoNLL, JSON lines or span file that `annotation` was read from, with new mentions.
 
-    Only tags or records that change are rewritten, in the scheme of the file; line ends, separators,
+    Only the tags or records that change are rewritten, in the scheme of the file; line endings, separators,
     other columns and fields, and comments stay as they are.
     """
     path, kind = annotation.reading.path, annotation.reading.format
@@ -289,10 +289,10 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
 
 
 def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int], str]:
-    """The tokens whose tags differ between both sets of mentions, with their new tags.
+    """The tokens whose tags differ between the old and the new mentions, with their new tags.
 
-    Tags beside a change that were repaired on reading are written as they were understood, since a
-    changed neighbour might give them another meaning.
+    If tags were repaired on reading, the neighbours of a change are also written, as they were understood:
+    next to a changed tag they might be read differently.
     """
     corpus, scheme = annotation.corpus, annotation.reading.scheme or "IOB2"
     names = tuple(sorted({*annotation.mentions.labels, *mentions.labels}))
@@ -313,7 +313,7 @@ def _changes(annotation: Annotation, mentions: Mentions) -> dict[tuple[int, int]
 
 
 def _check_labels(mentions: Mentions, layout: Layout) -> None:
-    """Refuse labels that would not be read back as one cell."""
+    """Refuse labels that would not be read back as one field."""
     for label in mentions.labels:
         if set(label) & set("\t\r\n" if layout.separator == "tab" else " \t\r\n"):
             raise InputError(
@@ -323,24 +323,24 @@ def _check_labels(mentions: Mentions, layout: Layout) -> None:
 
 
 def _with_tag(line: bytes, layout: Layout, tag: bytes) -> bytes:
-    """The line with another tag in the column of tags; blanks around it stay."""
+    """The line with a new tag in the tag column, keeping the blanks around it."""
     column = layout.tags[0]
     if layout.separator == "tab":
         body = line.rstrip(b" \t\r")
         fields = body.split(b"\t")
-        held = fields[column]
-        bare = held.strip(b" ")
-        fields[column] = held.replace(bare, tag, 1) if bare else tag
+        cell = fields[column]
+        bare = cell.strip(b" ")
+        fields[column] = cell.replace(bare, tag, 1) if bare else tag
         return b"\t".join(fields) + line[len(body) :]
     field = list(_FIELD.finditer(line.rstrip(b" \t\r")))[column]
     return line[: field.start()] + tag + line[field.end() :]
 
 
 def excerpt(parts: Sequence[tuple[Annotation, Ints]], **reading: Any) -> tuple[bytes, Annotation] | None:
-    """Some sentences of CoNLL files, line by line as they are, and what is read from these lines.
+    """Extract sentences from CoNLL files: their lines, unchanged, and the annotation read from these lines.
 
-    The lines before a sentence, such as comments and the mark of a document, come with it. None where an
-    annotation was not read from the lines of a CoNLL file.
+    The lines before a sentence, such as comments and document marks, are included. None if an
+    annotation was not read from a CoNLL file.
     """
     from spanwise.formats import read
 
@@ -357,7 +357,7 @@ def excerpt(parts: Sequence[tuple[Annotation, Ints]], **reading: Any) -> tuple[b
 
 
 def _with_lines_before(annotation: Annotation, sentences: Ints, text: list[bytes]) -> list[bytes]:
-    """The lines of each sentence with those between it and the one before, and a blank line at the end."""
+    """The lines of each sentence, including those since the previous sentence, and a final blank line."""
     corpus = annotation.corpus
     taken: list[bytes] = []
     for sentence in sentences.tolist():
@@ -367,6 +367,6 @@ def _with_lines_before(annotation: Annotation, sentences: Ints, text: list[bytes
 
 
 def _last_line(corpus: Corpus, sentence: int) -> int:
-    """The line of the last token of a sentence, from 1."""
+    """The line number, from 1, of the last token of a sentence."""
     last = max(int(corpus.lengths[sentence]) - 1, 0)
     return corpus.source.line(sentence, last, first_token=int(corpus.sentences[sentence])) or 0

@@ -22,7 +22,7 @@ _KINDS = {name: f"the column of {name} tags" for name in _LAYERS}
 
 
 def read(file: File, options: Options) -> Annotation:
-    """The predicted tags, or with `tag_column="gold"` the gold ones."""
+    """Read the predicted tags, or the gold tags with `tag_column="gold"`."""
     column = _column(options)
     return read_layers(file, options)[column]
 
@@ -35,7 +35,7 @@ def _column(options: Options) -> str:
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
-    """Both columns of tags."""
+    """Read both tag columns."""
     sentences = _sentences(file)
     result: dict[str, Annotation] = {}
     for column, name in enumerate(_LAYERS, start=1):
@@ -58,7 +58,7 @@ def read_layers(file: File, options: Options) -> dict[str, Annotation]:
 
 
 def _sentences(file: File) -> list[list[tuple[str, str, str, float, int]]]:
-    """Token, tags, confidence and line of every token, sentence by sentence."""
+    """For each sentence, the token, gold tag, predicted tag, confidence and line of each token."""
     rows: list[list[tuple[str, str, str, float, int]]] = [[]]
     for number, line in enumerate(file.text.split("\n"), start=file.first_line or 1):
         line = line.strip()
@@ -70,17 +70,17 @@ def _sentences(file: File) -> list[list[tuple[str, str, str, float, int]]]:
 
 
 class FlairReader(Struct, frozen=True):
-    """Reads both columns of tags of some lines; without `merged`, the one that is wanted is "only"."""
+    """Reads both tag columns of some lines; if only one is wanted, its layer is called "only"."""
 
     layers: tuple[str, str]
     evidence: str = ""
 
     def border(self, data: bytes) -> int:
-        """Where the last sentence ends that is whole."""
+        """The end of the last complete sentence."""
         return after_blank_line(data)
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
-        """The sentences; confidences are of no use to what comes in parts."""
+        """The sentences of a part, without confidences, which are not used when reading in parts."""
         sentences = _sentences(file)
         if not sentences:
             return None
@@ -95,10 +95,10 @@ class FlairReader(Struct, frozen=True):
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut a file whose predicted tags, or those of the column named, or both are wanted."""
+    """Scan a file and decide where to cut it, for the predicted tags, the given column or both."""
     layers = _LAYERS if cutting.merged else ("only", "predicted")
     if not cutting.merged and _column(options) == "predicted":
-        layers = ("gold", "only")  # whose scheme the predicted tags are taken to have, too
+        layers = ("gold", "only")  # predictions are assumed to use the scheme of gold
     kinds = dict(zip(layers, _KINDS.values(), strict=True))
     reader = FlairReader(layers)
     return survey_lines("flair", lambda *_: reader, file, options, cutting, kinds=kinds)
@@ -113,7 +113,7 @@ def _fields(line: str, path: str, number: int) -> tuple[str, str, str, float]:
             at(path, number, f"{line!r} has {len(fields)} columns.\nExpected 'token gold predicted', "
                "perhaps followed by a confidence.")
         )  # fmt: skip
-    # A token may hold blanks; tags may not.
+    # A token may contain blanks; tags may not.
     return " ".join(fields[:-2]), fields[-2], fields[-1], score
 
 
@@ -125,7 +125,7 @@ def _is_number(text: str) -> bool:
 
 
 def recognise(file: File) -> str | None:
-    """A `.tsv` without tabs: `test.tsv` or `dev.tsv` of three columns, or of four, the last a number."""
+    """Recognise a `.tsv` without tabs: `test.tsv` or `dev.tsv` with three columns, or four and a score."""
     if file.suffix != ".tsv" or b"\t" in file.head:
         return None
     first = next((line for line in file.head.decode("utf-8", "replace").split("\n") if line.strip()), "")

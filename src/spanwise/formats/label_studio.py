@@ -1,4 +1,4 @@
-"""Label Studio's JSON exports: tasks with annotations and predictions, or the short JSON-MIN."""
+"""Label Studio's JSON exports: tasks with annotations and predictions, or the simplified JSON-MIN."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from spanwise.formats.annotators import check_annotator, completed_by, refuse_sh
 
 
 def read(file: File, options: Options) -> Annotation:
-    """The annotation of every task that was not cancelled; tasks without one have no mentions.
+    """Read the annotation of each task; tasks without one, or with a cancelled one, have no mentions.
 
-    Where a task has several, `options.annotator` says whose is meant.
+    If a task has several annotations, `options.annotator` chooses one.
     """
     return _read_layer(file, json_of(file), TaskLayer(file.path, "annotations", options))
 
 
 def read_layers(file: File, options: Options) -> dict[str, Annotation]:
-    """Gold from `annotations`, predicted from `predictions`."""
+    """Read gold from `annotations` and predicted mentions from `predictions`."""
     tasks = json_of(file)
     return {
         name: _read_layer(file, tasks, layer)
@@ -44,21 +44,21 @@ def _read_layer(file: File, tasks: object, layer: TaskLayer) -> Annotation:
 
 
 class TaskLayer(Struct):
-    """Reads annotations or predictions of tasks, of all or of some at a time."""
+    """Reads the annotations or the predictions of tasks, all at once or some at a time."""
 
     path: str
     name: Literal["annotations", "predictions"]
     options: Options
     whose: dict[str, list[str]] = {}  # the tasks of each annotator or model
-    given: bool = False  # whether any task has some
+    given: bool = False  # whether any task has annotations or predictions
 
     @property
     def evidence(self) -> str:
-        """What is read of the tasks."""
+        """A description of what is read from the tasks."""
         return f"tasks with {self.name}"
 
     def units(self, items: Sequence[Any], first: int) -> list[Standoff]:
-        """The texts of tasks, the first of which has this number."""
+        """The texts of tasks, which are numbered from `first`."""
         units = []
         for number, task in enumerate(items, start=first):
             try:
@@ -76,7 +76,7 @@ class TaskLayer(Struct):
         return units
 
     def _done(self, task: JsonRecord, number: int) -> list[Mapping[str, object]]:
-        """What was done with a task and not cancelled, by the annotator chosen or by all."""
+        """The results of a task that were not cancelled, by the chosen annotator or by all."""
         listed = task.get(self.name) or ()
         self.given |= bool(listed)
         done = [work for work in listed if not work.get("was_cancelled")]
@@ -88,7 +88,7 @@ class TaskLayer(Struct):
         return [work for work, who in zip(done, people, strict=True) if who == self.options.annotator]
 
     def check(self) -> None:
-        """Refuse work of several people or models on the same tasks, unless one was chosen."""
+        """Refuse tasks with results of several annotators or models, unless one was chosen."""
         if self.name == "predictions":
             if not self.given:
                 raise InputError(
@@ -108,21 +108,21 @@ def _layers(path: str, options: Options, merged: bool) -> dict[str, TaskLayer]:
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut the list of tasks."""
+    """Scan the list of tasks and decide where to cut it."""
     from spanwise.formats._json_surveys import survey_items
 
     return survey_items("label-studio", _layers, file, options, cutting)
 
 
 def _who(annotation: Mapping[str, object], index: int, layer: str) -> str:
-    """Whose work this is: an annotator's, or a version's of a model."""
+    """The annotator of an annotation, or the model version of a prediction."""
     if layer == "annotations":
         return completed_by(annotation, index)
     return str(annotation.get("model_version") or f"prediction {index}")
 
 
 def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
-    """Refuse tasks with predictions of several models: the first must not pass for all."""
+    """Refuse tasks with predictions of several models, of which only the first would be read."""
     if len(whose) > 1 and sum(map(len, whose.values())) > len(
         {task for own in whose.values() for task in own}
     ):
@@ -148,7 +148,7 @@ def _are_spans(value: Sequence[object]) -> bool:
 
 
 def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> str:
-    """The field that the mentions are on: `text`, or the only string that contains their quotations."""
+    """The text to which the mentions refer: the field `text`, or the one that contains their quotes."""
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     if "text" in strings:
         return strings["text"]
@@ -181,7 +181,7 @@ def _mentions(results: Sequence[Any]) -> list[tuple[Pieces, str]]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """Tasks with one annotation each."""
+    """The bytes of a JSON export with one annotation per task."""
     tasks = []
     for unit in texts_of(annotation):
         text = str(unit.body)
@@ -203,7 +203,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise(file: File) -> str | None:
-    """A JSON list whose beginning speaks of annotations with results, or of labels at starts and ends."""
+    """Recognise a JSON list of tasks with data and annotations, or with labels, starts and ends."""
     head = file.head.lstrip()
     if not head.startswith(b"["):
         return None

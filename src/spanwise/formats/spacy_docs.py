@@ -1,4 +1,4 @@
-"""spaCy's documents: `.spacy` files, DocBin, lists of Doc or Example; entities or a group of spans."""
+"""spaCy documents: `.spacy` files, DocBin, and lists of Doc or Example, with entities or a span group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spanwise.formats._sentences import (
 
 
 def accepts(source: object) -> bool:
-    """Whether the object is a Doc, a DocBin, an Example or a list of them, without importing spaCy."""
+    """Whether the object is a Doc, DocBin or Example, or a list of Docs or Examples; does not import spaCy."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(_kind(item) in ("Doc", "Example") for item in source)
     return _kind(source) in ("Doc", "DocBin", "Example")
@@ -39,16 +39,16 @@ def _kind(source: object) -> str | None:
 
 
 def read(source: Any, options: Options) -> Annotation:
-    """The entities of every document, or the spans of the group that `tag_column` names, such as "sc".
+    """Read the entities of each document, or the spans of the group given as `tag_column`, such as "sc".
 
-    An Example gives its reference. Sentences are the document's own; where it marks none, or an
-    entity crosses one, the document is one sentence.
+    Of an Example, the reference is read. Sentences are those of the document; if it has no sentence
+    boundaries, or an entity crosses one, the document is a single sentence.
     """
     return _annotation(source, options, "reference")
 
 
 def read_layers(source: Any, options: Options) -> dict[str, Annotation]:
-    """Gold from the references of Examples, predicted from their predictions."""
+    """Read gold from the reference side of Examples and predictions from the predicted side."""
     if isinstance(source, File):
         raise ChoiceError("a .spacy file holds one annotation.\nGive gold and predictions as two files.")
     return {
@@ -61,7 +61,7 @@ def _annotation(source: object, options: Options, side: str) -> Annotation:
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
     units: list[Standoff] = []
     docs = list(_docs(source, side, options.limits))
-    # Both sides of Examples are cut into the sentences of the reference, so that they can be compared.
+    # Both sides of an Example use the sentences of the reference, so that they can be compared.
     gold = list(_docs(source, "reference", options.limits)) if are_examples(source) else docs
     others = list(_docs(source, "predicted", options.limits)) if are_examples(source) else docs
     group = str(options.tag_column) if options.tag_column is not None else _group(gold)
@@ -75,7 +75,7 @@ def _annotation(source: object, options: Options, side: str) -> Annotation:
 
 
 def _group(docs: Sequence[Any]) -> str:
-    """Where the mentions are: the entities, or spaCy's own group "sc" where there is nothing else."""
+    """The group that holds the mentions: "sc" if all documents have it and no entities, else "ents"."""
     return "sc" if docs and all("sc" in doc.spans and not doc.ents for doc in docs) else "ents"
 
 
@@ -86,7 +86,7 @@ def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
         _check_size(stored, source.path, limits)
         try:
             packed = spacy.tokens.DocBin().from_bytes(stored)
-        except Exception as error:  # zlib, msgpack and spaCy itself each raise their own
+        except Exception as error:  # zlib, msgpack and spaCy each raise their own errors
             raise InputError(
                 at(
                     source.path,
@@ -102,7 +102,7 @@ def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
 
 
 def _check_size(stored: bytes, path: str, limits: Limits) -> None:
-    """Refuse a file that unpacks without bound; spaCy would unpack it whole."""
+    """Refuse a file that unpacks to more bytes than allowed, before spaCy unpacks all of it."""
     import zlib
 
     unpacking, size, rest = zlib.decompressobj(), 0, stored
@@ -113,7 +113,7 @@ def _check_size(stored: bytes, path: str, limits: Limits) -> None:
             if size > limits.unpacked:
                 raise InputError(limits.passed(path, "the file unpacks to too many bytes", "unpacked"))
     except zlib.error:
-        return  # spaCy says what is wrong
+        return  # spaCy will report the error
 
 
 def _spacy() -> Any:
@@ -127,17 +127,17 @@ def _spacy() -> Any:
 
 
 def _listed(doc: Any, group: str, name: str, path: str) -> Any:
-    """The entities of a document, or the spans of a group."""
+    """The entities of a document, or the spans of one of its groups."""
     if group != "ents" and group not in doc.spans:
-        known = ", ".join(["ents", *doc.spans])
-        raise InputError(at(path, None, f"{name} has no group of spans {group!r}.\nThere are: {known}."))
+        available = ", ".join(["ents", *doc.spans])
+        raise InputError(at(path, None, f"{name} has no group of spans {group!r}.\nThere are: {available}."))
     return doc.ents if group == "ents" else doc.spans[group]
 
 
 def _borders(reference: Any, predicted: Any, group: str, name: str, path: str) -> list[int]:
-    """Where the sentences of a document begin and the last one ends; no mention of either side crosses one.
+    """The starts of a document's sentences and the end of the last; no mention of either side crosses one.
 
-    Empty where that cannot be said, so that the document is one sentence.
+    Empty if there are no such borders, so that the document is a single sentence.
     """
     if not reference.has_annotation("SENT_START"):
         return []
@@ -164,13 +164,13 @@ def _sentences(doc: Any, borders: Sequence[int], group: str, name: str, path: st
         inside: list[tuple[Pieces, str]] = [
             (((start - first, end - first),), label) for start, end, label in (spans[at] for at in chosen)
         ]
-        held = [scores[at] for at in chosen] if scores else []
-        units.append(Standoff(words[first:last], inside, document=name, scores=held))
+        chosen_scores = [scores[at] for at in chosen] if scores else []
+        units.append(Standoff(words[first:last], inside, document=name, scores=chosen_scores))
     return units
 
 
 def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
-    """The scores that spaCy's span categorizer keeps beside a group of spans, where there are any."""
+    """The scores that spaCy's span categorizer stores with a group of spans; empty if there are none."""
     given = None if group == "ents" else listed.attrs.get("scores")
     if given is None:
         return []
@@ -184,7 +184,10 @@ def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """A DocBin with one Doc per document (or a sentence); entities, or the group "sc" where some overlap."""
+    """The bytes of a DocBin with one Doc per document (or sentence).
+
+    Mentions are entities or, if any of them overlap, spans of the group "sc".
+    """
     annotation = tokens_for(annotation, "spacy", empty=False)
     spacy = _spacy()
     vocab = spacy.vocab.Vocab()
@@ -207,7 +210,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 def _doc(
     spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Sequence[int]
 ) -> tuple[Any, list[Any]]:
-    """A document and its spans in order, not yet set."""
+    """A Doc and its sorted spans, which are not yet set on it."""
     words: list[str] = []
     starts: list[bool] = []
     spans: list[tuple[int, int, str]] = []
@@ -215,15 +218,15 @@ def _doc(
         for pieces, label in rows[sentence]:
             start, end = only_piece(pieces, label, Standoff("", id=f"sentence {sentence + 1}"), "spacy")
             spans.append((len(words) + start, len(words) + end, label))
-        here = corpus.words(sentence)
-        starts += [index == 0 for index in range(len(here))]
-        words += here
+        tokens = corpus.words(sentence)
+        starts += [index == 0 for index in range(len(tokens))]
+        words += tokens
     doc = spacy.tokens.Doc(vocab, words=words, sent_starts=starts)
     return doc, [spacy.tokens.Span(doc, start, end, label=label) for start, end, label in sorted(spans)]
 
 
 def recognise(file: File) -> str | None:
-    """The suffix .spacy: the content is binary."""
+    """Recognise the suffix .spacy."""
     return "the suffix .spacy" if file.suffix == ".spacy" and not file.is_folder else None
 
 

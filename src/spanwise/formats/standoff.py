@@ -1,4 +1,4 @@
-"""Mentions beside their text: brat (`.ann` files beside `.txt`, or a folder of them) and PubTator."""
+"""Standoff annotation: brat (`.ann` files next to `.txt` files, or a folder of them) and PubTator."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ _LINE = re.compile(r"T\S*\t(\S+) ([0-9]{1,18} [0-9]{1,18}(?:;[0-9]{1,18} [0-9]{1
 
 
 def read_brat(file: File, options: Options) -> Annotation:
-    """The mentions of an `.ann` file and its text, or of all such pairs in a folder, each a document."""
+    """Read an `.ann` file and its text, or all such pairs in a folder, each as a document."""
     if not file.is_folder:
-        path, aside = Path(file.path), _Aside()
-        unit = _pair(file, path.with_suffix(".txt"), path.stem, options, aside)
-        origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, aside.notes())
+        path, skipped = Path(file.path), _Skipped()
+        unit = _pair(file, path.with_suffix(".txt"), path.stem, options, skipped)
+        origin = Origin(file.path, "brat", ".ann with its .txt", file.sha256, skipped.notes())
         return annotation([unit], origin, options)
     paths = _pairs(file)
-    units, aside = _documents(file.path, paths, options)
-    origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, aside.notes())
+    units, skipped = _documents(file.path, paths, options)
+    origin = Origin(file.path, "brat", f"{len(paths):,} .ann files with their .txt", None, skipped.notes())
     return annotation(units, origin, options)
 
 
 def _pairs(file: File) -> list[Path]:
-    """The `.ann` files of a folder, in their order."""
+    """The `.ann` files in a folder, sorted."""
     paths = sorted(Path(file.path).rglob("*.ann"))
     if not paths:
         raise InputError(
@@ -69,14 +69,14 @@ def _pairs(file: File) -> list[Path]:
     return paths
 
 
-class _Aside(Struct):
-    """What is told of lines beside the mentions, and of mentions that quote another text."""
+class _Skipped(Struct):
+    """Counts of lines that are not mentions, and the mentions whose quoted text differs from the file."""
 
     others: Counter[str] = field(default_factory=Counter)
     differing: list[str] = field(default_factory=list)
 
     def notes(self) -> list[str]:
-        """In words."""
+        """The notes for the `Reading`."""
         notes = []
         if self.others:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(self.others.items()))
@@ -89,34 +89,34 @@ class _Aside(Struct):
         return notes
 
 
-def _documents(folder: str, paths: Sequence[Path], options: Options) -> tuple[list[Standoff], _Aside]:
-    """Some documents of a folder."""
-    aside = _Aside()
+def _documents(folder: str, paths: Sequence[Path], options: Options) -> tuple[list[Standoff], _Skipped]:
+    """Read some documents of a folder."""
+    skipped = _Skipped()
     units = []
     for path in paths:
         name = str(path.relative_to(folder).with_suffix(""))
         part = File(path, encoding=options.encoding)
-        units.append(_pair(part, path.with_suffix(".txt"), name, options, aside))
-    return units, aside
+        units.append(_pair(part, path.with_suffix(".txt"), name, options, skipped))
+    return units, skipped
 
 
-TOGETHER = 100  # documents of a folder that are looked at together
+TOGETHER = 100  # documents of a folder to process at a time
 
 
 def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
-    """Look at all documents of a folder; None where it must be read whole, as a single document is."""
+    """Survey the documents of a folder; None if it must be read whole, as a single document is."""
     if cutting.merged or not file.is_folder:
         return None
-    sizes, labels, aside = [], set[str](), _Aside()
+    sizes, labels, skipped = [], set[str](), _Skipped()
     try:
         paths = _pairs(file)
         for first in range(0, len(paths), TOGETHER):
-            units, found = _documents(file.path, paths[first : first + TOGETHER], options)
+            units, batch = _documents(file.path, paths[first : first + TOGETHER], options)
             part = options.limits.check(annotation(units, Origin(file.path, "brat"), options))
             sizes.append(part.corpus.lengths)
             labels |= {*part.mentions.labels}
-            aside.others.update(found.others)
-            aside.differing += found.differing
+            skipped.others.update(batch.others)
+            skipped.differing += batch.differing
     except InputError:
         return None
     if len(labels) > options.limits.labels:
@@ -134,19 +134,19 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         documents=documents,
         part=_brat_part,
         pieces=_brat_pieces,
-        notes=tuple(aside.notes()),
+        notes=tuple(skipped.notes()),
     )
 
 
 def _brat_pieces(survey: RecordSurvey) -> Iterator[bytes]:
-    """The paths of the documents of each part."""
+    """The paths of the documents in each part."""
     paths = _pairs(File(survey.path))
     for begin, end in pairwise(survey.cuts):
         yield "\n".join(map(str, paths[begin.sentence : end.sentence])).encode("utf-8", "surrogateescape")
 
 
 def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
-    """The documents of one part."""
+    """The annotation of the documents in one part."""
     paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
     units, _ = _documents(survey.path, paths, survey.options)
     return {
@@ -154,7 +154,7 @@ def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Anno
     }
 
 
-def _pair(file: File, text_path: Path, name: str, options: Options, aside: _Aside) -> Standoff:
+def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Skipped) -> Standoff:
     lines = file.text.split("\n")
     if not text_path.exists():
         raise InputError(
@@ -167,9 +167,9 @@ def _pair(file: File, text_path: Path, name: str, options: Options, aside: _Asid
         if not line:
             continue
         if not line.startswith("T"):
-            aside.others[_KINDS.get(line[0], "others")] += 1
+            skipped.others[_KINDS.get(line[0], "others")] += 1
             continue
-        mentions.append(_mention(line, text, file.path, number, aside.differing))
+        mentions.append(_mention(line, text, file.path, number, skipped.differing))
     return Standoff(text, mentions, name)
 
 
@@ -203,7 +203,7 @@ def _mention(line: str, text: str, path: str, number: int, differing: list[str])
 
 
 def written_brat(unit: Standoff) -> str:
-    """The `.ann` file of one text."""
+    """The content of the `.ann` file for one text."""
     text = str(unit.body)
     lines = []
     for number, (pieces, label) in enumerate(unit.mentions, start=1):
@@ -214,7 +214,7 @@ def written_brat(unit: Standoff) -> str:
 
 
 def write_brat(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write an `.ann` and a `.txt` for every document into a folder; the paths of the `.ann` files."""
+    """Write an `.ann` and a `.txt` file for each document; return the paths of the `.ann` files."""
     check_labels(annotation, " \t\n\r", "brat")
     top = Path(folder)
     units = {_inside(top, unit.id): unit for unit in texts_of(annotation)}
@@ -234,7 +234,7 @@ def write_brat(annotation: Annotation, folder: str | os.PathLike[str]) -> list[P
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """The file of a document; a name that would lead out of the folder is an error."""
+    """The path of a document's file; raises InputError if its name would lead outside the folder."""
     path = folder / f"{name}.ann"
     if not path.resolve().is_relative_to(folder.resolve()) or not name:
         raise InputError(
@@ -248,7 +248,7 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def recognise_brat(file: File) -> str | None:
-    """A file that ends in .ann, or a folder with such files."""
+    """Recognise the suffix .ann, or a folder with such files."""
     if file.is_folder:
         return "a folder of .ann files" if any(Path(file.path).rglob("*.ann")) else None
     return "the suffix .ann" if file.suffix == ".ann" else None
@@ -266,7 +266,7 @@ BRAT = Format(
 )
 
 
-# ---- PubTator: title and abstract of an article, then its mentions as rows of tabs ----
+# ---- PubTator: the title and abstract of each article, then its mentions in tab-separated rows ----
 
 
 _ARTICLES = "'ID|t|' lines"
@@ -274,7 +274,7 @@ _PASSAGE = re.compile(r"([^|\t]+)\|([a-z])\|(.*)$")
 
 
 def read_pubtator(file: File, options: Options) -> Annotation:
-    """The mentions of every article, in characters of its passages joined by one character each."""
+    """Read the mentions of each article, in characters of its passages joined by line feeds."""
     reader = _PubtatorReader()
     parts: list[_Articles] = []
     line, name = 1, ""
@@ -293,7 +293,7 @@ def read_pubtator(file: File, options: Options) -> Annotation:
 
 
 class _Articles(Struct, frozen=True, eq=False):
-    """Articles without their mentions, the mentions of all, and how many relations stand behind them."""
+    """Some articles without their mentions, the mentions of all of them, and the number of relations."""
 
     units: list[Standoff]
     mentions: Mentions
@@ -302,28 +302,28 @@ class _Articles(Struct, frozen=True, eq=False):
 
 
 class _PubtatorReader(Struct, frozen=True):
-    """Reads articles: all of a file, or those of a part."""
+    """Reads the articles of a whole file or of a part."""
 
     evidence: str = _ARTICLES
 
     def border(self, data: bytes) -> int:
-        """Where the last article ends that is whole."""
+        """The end of the last complete article."""
         return after_blank_line(data)
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead | None:
-        """The articles."""
-        found = self.articles(file)
-        if not found.units:
+        """The articles of a part, for surveys."""
+        articles = self.articles(file)
+        if not articles.units:
             return None
-        part = annotation(found.units, Origin(file.path, "pubtator"), options, found.mentions)
-        begins, left_out = ints([unit.line for unit in found.units]), {"relations": found.relations}
+        part = annotation(articles.units, Origin(file.path, "pubtator"), options, articles.mentions)
+        begins, left_out = ints([unit.line for unit in articles.units]), {"relations": articles.relations}
         return LinesRead(part.corpus, begins, mentions=part.mentions, left_out=left_out)
 
     def articles(self, file: File, name: str = "") -> _Articles:
-        """The articles of some lines, which follow the one of this name."""
-        found = _regular_articles(file)
-        if found is not None:
-            return found
+        """The articles of some lines; `name` is the article before them."""
+        articles = _regular_articles(file)
+        if articles is not None:
+            return articles
         units, relations, last = articles_of(file, name)
         check_inside(units, Origin(file.path, "pubtator"))
         mentions = mentions_of([unit.mentions for unit in units])
@@ -334,7 +334,7 @@ def _opened(file: File, options: Options) -> _PubtatorReader:
     return _PubtatorReader()
 
 
-# A title, an abstract, and mentions of the same name, up to a blank line.
+# A title, an abstract and mentions with the same ID, up to a blank line.
 _ARTICLE = re.compile(
     r"([^|\t\n]+)\|t\|([^\n]*)\n\1\|a\|([^\n]*)\n"
     r"((?:\1\t[0-9]{1,18}\t[0-9]{1,18}\t[^\t\n]*\t[^\t\n]+(?:\t[^\n]*)?\n)*)(?:\n+|\Z)"
@@ -343,7 +343,7 @@ _ROW = re.compile(r"^[^\t]+\t([0-9]+)\t([0-9]+)\t[^\t]*\t([^\t\n]+)", re.MULTILI
 
 
 def _regular_articles(file: File) -> _Articles | None:
-    """Articles of a title, an abstract and mentions inside of them; None where there is anything else."""
+    """The articles if all consist of a title, an abstract and mentions within them, else None."""
     text = file.text.replace("\r\n", "\n").lstrip("\n")
     if "\r" in text:
         return None
@@ -384,9 +384,9 @@ def _regular_articles(file: File) -> _Articles | None:
 
 
 def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
-    """Articles line by line, how many relations stand behind them, and the name of the last.
+    """The articles, read line by line, the number of relations, and the name of the last article.
 
-    `name` is that of the article before them.
+    `name` is the name of the article before them.
     """
     units: list[Standoff] = []
     passages: list[str] = []
@@ -405,12 +405,12 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
         if not line:
             close()
             continue
-        if found := _PASSAGE.match(line):
-            if passages and found[1] != name:
+        if passage := _PASSAGE.match(line):
+            if passages and passage[1] != name:
                 close()
             if not passages:
-                name, first = found[1], number
-            passages.append(found[3])
+                name, first = passage[1], number
+            passages.append(passage[3])
             continue
         fields = line.split("\t")
         if len(fields) >= 5 and is_position(fields[1]) and is_position(fields[2]):
@@ -432,7 +432,7 @@ def articles_of(file: File, name: str = "") -> tuple[list[Standoff], int, str]:
 
 
 def _text(passages: Sequence[str], reach: int) -> str:
-    """The passages on lines of their own; an empty abstract has none unless a mention reaches into it."""
+    """The passages joined by line feeds; an empty abstract is dropped unless a mention reaches into it."""
     text = "\n".join(passages)
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
 
@@ -446,7 +446,7 @@ def _check_article(given: str, name: str, begun: bool, path: str, number: int) -
 
 
 def write_pubtator(annotation: Annotation, scheme: str | None) -> bytes:
-    """Articles whose title is the first line of the text; further line ends become blanks."""
+    """The bytes of a PubTator file; the first line of a text is its title, other line feeds become blanks."""
     check_labels(annotation, "\t\n\r", "pubtator")
     units = list(texts_of(annotation))
     check_characters([unit.id for unit in units], "|\t\n\r", "name", annotation.reading.path, "pubtator")
@@ -466,7 +466,7 @@ def write_pubtator(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise_pubtator(file: File) -> str | None:
-    """A first line such as `12345|t|A title`."""
+    """Recognise a first line such as `12345|t|A title`."""
     first = file.head.lstrip().split(b"\n", 1)[0]
     return "'ID|t|' in the first line" if re.match(rb"[^|\t]+\|t\|", first) else None
 

@@ -1,4 +1,4 @@
-"""JSON lists of sentences with nested and discontinuous mentions: W2NER's token lists and SpERT's spans."""
+"""JSON lists of sentences with nested or discontinuous mentions, as used by W2NER and SpERT."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ from spanwise.formats._sentences import (
 
 
 def read(file: File, options: Options) -> Annotation:
-    """`sentence` with `ner` (`index`: the mention's tokens), or `tokens` with `entities` (`start`, `end`)."""
+    """Read a list of sentences in the format of W2NER or SpERT.
+
+    W2NER has `sentence` and `ner` (with the mention's tokens as `index`), SpERT has `tokens` and
+    `entities` (with `start` and `end`).
+    """
     rows = json_of(file)
     if not isinstance(rows, list):
         raise InputError(
@@ -35,17 +39,17 @@ def read(file: File, options: Options) -> Annotation:
 
 
 class _SentenceListReader(Struct, frozen=True):
-    """Reads sentences: all of a list, or those of a part."""
+    """Reads the sentences of a whole list or of a part."""
 
     path: str
     evidence: str = "a JSON list of sentences"
 
     def units(self, items: Sequence[object], first: int) -> list[Standoff]:
-        """The sentences."""
+        """The sentences, which are numbered from `first`."""
         return [_sentence(row, number, self.path) for number, row in enumerate(items, start=first)]
 
     def check(self) -> None:
-        """Sentences say nothing of each other."""
+        """Do nothing: sentences are independent of each other."""
 
 
 def _readers(path: str, options: Options, merged: bool) -> dict[str, _SentenceListReader] | None:
@@ -53,7 +57,7 @@ def _readers(path: str, options: Options, merged: bool) -> dict[str, _SentenceLi
 
 
 def survey(file: File, options: Options, cutting: Cutting) -> CutSource | None:
-    """Where to cut the list."""
+    """Scan the list and decide where to cut it."""
     from spanwise.formats._json_surveys import survey_items
 
     return survey_items("w2ner", _readers, file, options, cutting)
@@ -90,7 +94,7 @@ def _mention(mention: JsonRecord) -> tuple[Pieces, str]:
 
 
 def write(annotation: Annotation, scheme: str | None) -> bytes:
-    """W2NER's form, one sentence per line."""
+    """The bytes of a file in W2NER's format, with one sentence per line."""
     annotation = tokens_for(annotation, "w2ner")
     rows = []
     for number, mentions in enumerate(by_sentence(annotation)):
@@ -103,7 +107,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def recognise(file: File) -> str | None:
-    """A JSON list whose beginning has `sentence` and `ner`, or `tokens` and `entities`."""
+    """Recognise a JSON list whose beginning has `sentence` and `ner`, or `tokens` and `entities`."""
     head = file.head.lstrip()
     for tokens, mentions in ((b'"sentence"', b'"ner"'), (b'"tokens"', b'"entities"')):
         if head.startswith(b"[") and tokens in head and mentions in head:

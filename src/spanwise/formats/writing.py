@@ -1,4 +1,4 @@
-"""Annotations written to files: each is read back before it is kept, to tell what it would lose."""
+"""Write annotations to files, after reading the result back to find out what it would lose."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ __all__ = ["check_scores_fit", "to_bytes", "write"]
 
 _Written = TypeVar("_Written")
 _Row = tuple[int, Pieces, str]
-_BREAKING = (
-    "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"  # what ends a column, a line or a file somewhere
-)
+# Characters that end a column, a line or a file in some format.
+_BREAKING = "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"
 
 
 def write(
@@ -39,15 +38,15 @@ def write(
     lossy: bool = False,
     scores: bool = False,
 ) -> tuple[str, ...]:
-    """Write an annotation to a file, whole or not at all; the format follows from the suffix unless named.
+    """Write an annotation to a file atomically; the suffix decides the format unless it is given.
 
-    A format of several files, such as brat, is written into a folder. What the format cannot
-    hold is an InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
-    `scores` also in a third column of a CoNLL file, where every token of a mention has its mention's
-    score and the others have `_`. Other formats are refused then.
+    A format of several files, such as brat, is written to a folder. Content that the format cannot
+    represent raises InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
+    `scores`, also in a third column of a CoNLL file, where every token of a mention has its mention's
+    score and the others have `_`. Other formats are refused with `scores`.
 
     Returns:
-        What was lost, in words; nothing unless `lossy`.
+        Descriptions of what was lost; empty unless `lossy`.
     """
     if not isinstance(annotation, Annotation):
         raise ChoiceError(
@@ -65,7 +64,7 @@ def write(
 
 
 def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
-    """Raise ChoiceError where a file has no place for the scores of mentions."""
+    """Raise ChoiceError if the format of a file cannot store the scores of mentions."""
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
     if chosen.write_scored is None:
         names = " or ".join(form.name for form in FORMATS if form.write_scored is not None)
@@ -83,7 +82,7 @@ def to_bytes(
     scores: bool = False,
     name: str = "-",
 ) -> tuple[bytes, tuple[str, ...]]:
-    """The bytes of a file called `name` with this annotation, and what they lost; see `write`."""
+    """The annotation as the bytes of a file called `name`, and what was lost; see `write`."""
     chosen = FORMATS.find(format)
     if chosen.write is None:
         raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
@@ -104,7 +103,7 @@ def to_bytes(
 def _write_folder(
     annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, lossy: bool
 ) -> tuple[str, ...]:
-    """Write a folder, once a copy of it in another place was read back as what it is."""
+    """Write a folder, after writing a temporary copy and reading it back."""
     assert chosen.write_folder is not None
     write_folder = chosen.write_folder
 
@@ -126,10 +125,10 @@ def _write_folder(
 
 def _format_for(path: Path) -> Format:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
-    for known in FORMATS:
-        if suffixes and suffixes[-1] in known.suffixes and known.write is not None:
-            return known
-    names = ", ".join(known.name for known in FORMATS if known.write is not None)
+    for form in FORMATS:
+        if suffixes and suffixes[-1] in form.suffixes and form.write is not None:
+            return form
+    names = ", ".join(form.name for form in FORMATS if form.write is not None)
     raise ChoiceError(f"the suffix of {str(path)!r} does not name a format to write.\nName one: {names}.")
 
 
@@ -146,7 +145,11 @@ def kept_in(
     lossy: bool,
     name: str,
 ) -> tuple[_Written, tuple[str, ...]]:
-    """What was written, and what it lost: nothing, or it is refused unless that is wanted."""
+    """Write an annotation, read it back, and return the result and what was lost.
+
+    Raises:
+        InputError: Something was lost, and `lossy` is false.
+    """
     try:
         written = write(annotation)
     except InputError:
@@ -173,7 +176,7 @@ def kept_in(
 
 @contextmanager
 def renamed(trial: str, path: str) -> Iterator[None]:
-    """Within this, errors speak of a path where a copy of it in another place is meant."""
+    """In errors raised in this context, replace the path of the temporary copy by the real path."""
     try:
         yield
     except InputError as error:
@@ -181,11 +184,11 @@ def renamed(trial: str, path: str) -> Iterator[None]:
 
 
 def losses(annotation: Annotation, again: Annotation) -> list[str]:
-    """What of an annotation is not in the one that was read back from its file, in words.
+    """Describe what an annotation lost when it was written to a file and read back as `again`.
 
-    Tokens, or the text up to the kind of its white space, sentences and mentions with their
-    pieces and labels are compared. Where the file holds texts, a text written out of tokens
-    is what is compared; names of sentences are not.
+    Compares tokens (or texts, treating all white-space characters as equal), sentences, and mentions with
+    their pieces and labels. If the file holds texts, the tokens are compared as the texts they were
+    written as. Names of sentences are not compared.
     """
     try:
         bodies, rows = _content(annotation, again.corpus)
@@ -220,7 +223,7 @@ def losses(annotation: Annotation, again: Annotation) -> list[str]:
 
 
 def _content(annotation: Annotation, like: Corpus) -> tuple[Sequence[object], list[_Row]]:
-    """The words or texts, and the mentions, in the terms of a corpus that was read from a file."""
+    """The words or texts, and the mentions, in the units of the corpus `like`."""
     if like.unit == "character":
         units = list(texts_of(annotation))
         bodies: list[object] = [_spaced(str(unit.body)) for unit in units]
@@ -236,7 +239,7 @@ def _content(annotation: Annotation, like: Corpus) -> tuple[Sequence[object], li
 
 
 def _spaced(text: str) -> str:
-    """A text in which one blank stands for any character of white space, and none for a last one."""
+    """The text with each white-space character replaced by a blank, and trailing blanks removed."""
     return "".join(" " if character.isspace() else character for character in text).rstrip(" ")
 
 
@@ -252,10 +255,10 @@ def _named(row: _Row) -> str:
 
 
 def reduced(annotation: Annotation) -> Annotation:
-    """What formats of flat, plain columns can hold of an annotation.
+    """The annotation reduced to what flat column formats can represent.
 
-    Mentions in pieces and those that overlap a longer (or as long, earlier) one are left out, and
-    a character that ends a line or column becomes an underscore.
+    Discontinuous mentions, and those that overlap a longer one (or an earlier one of the same length), are
+    left out, and characters that end a line or column become underscores.
     """
     mentions = annotation.mentions
     if mentions.parts is not None:
@@ -274,8 +277,8 @@ def reduced(annotation: Annotation) -> Annotation:
 
 
 def _flat(mentions: Mentions) -> list[int]:
-    """The rows that overlap none that was chosen before, the longest first."""
-    taken: dict[int, list[tuple[int, int]]] = {}  # by sentence, in order; they do not overlap
+    """The rows of a set of mentions without overlaps, chosen greedily from the longest down."""
+    taken: dict[int, list[tuple[int, int]]] = {}  # by sentence, sorted and without overlaps
     chosen = []
     order = np.lexsort((np.arange(len(mentions)), mentions.start, -mentions.length))
     spans = list(zip(mentions.sentence.tolist(), mentions.start.tolist(), mentions.end.tolist(), strict=True))
@@ -291,7 +294,7 @@ def _flat(mentions: Mentions) -> list[int]:
 
 
 def _cleaned(mentions: Mentions) -> Mentions:
-    """The mentions with labels that end no line; labels that become equal are one."""
+    """The mentions with labels free of characters that end a line; labels that become equal are merged."""
     rows = mentions.rows()
     return Mentions.of(
         [(sentence, start, end, _plain(label).strip() or "_") for sentence, start, end, label in rows]
