@@ -1,4 +1,4 @@
-"""The table of errors as a frame of Spark, whose rows executors make and write."""
+"""The table of errors as a Spark frame, whose rows are computed and written by the executors."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SCHEMA = ", ".join(f"`{name}` {'int' if name in _WHOLE else 'string'}" for name 
 
 
 class ErrorTable(Struct, frozen=True, eq=False):
-    """A frame with one row per error, under the columns of the CSV.
+    """A frame with one row per error and the same columns as the CSV.
 
-    Executors keep the blocks that it is made of until `free`.
+    Executors keep the underlying blocks until `free` is called.
     """
 
     frame: Any
     engine: SparkEngine | FrameEngine
 
     def write(self, folder: str) -> int:
-        """Write the frame as Parquet, wherever Spark writes; the number of its rows."""
+        """Write the frame as Parquet to any folder that Spark can write to, and return the number of rows."""
         self.frame.write.mode("overwrite").parquet(folder)
         return int(self.frame.sparkSession.read.parquet(folder).count())
 
     def free(self) -> None:
-        """Let executors forget the blocks."""
+        """Release the blocks that executors keep."""
         if isinstance(self.engine, FrameEngine):
             self.engine.packed.free()
 
@@ -55,33 +55,33 @@ def error_table(
     over: Over = "error",
     **options: Any,
 ) -> ErrorTable:
-    """Every error as a row of a Spark frame: files, folders or a frame as `evaluate` takes them.
+    """Every error as a row of a Spark frame, from files, folders or a frame as in `evaluate`.
 
     Args:
         source: as in `evaluate`, as are `systems` and `options` (gold, train, name, attributes, buckets,
             edges, align, and the keywords of `spanwise.read`).
-        engine: a Spark session, or an engine on one; a frame brings its own.
-        outcome: which errors, with `gold_label`, `predicted`, `system`, `bucket`, `tough`, `where`, `over`:
-            as in `spanwise.reports.errors.listing`.
+        engine: a Spark session, or an engine based on one; not needed if `source` is a Spark frame.
+        outcome: selects errors as in `spanwise.reports.errors.listing`, as do `gold_label` (`gold` there),
+            `predicted`, `system`, `bucket`, `tough`, `where` and `over`.
     """
-    result, shared, place = evaluated_elsewhere(source, systems, engine=engine, **options)
-    if not isinstance(place, SparkEngine | FrameEngine):
+    result, shared, chosen = evaluated_elsewhere(source, systems, engine=engine, **options)
+    if not isinstance(chosen, SparkEngine | FrameEngine):
         raise ChoiceError("a frame of errors needs Spark.\nGive a session as engine=.")
-    asked: dict[str, Any] = {
+    choices: dict[str, Any] = {
         "outcome": outcome, "gold": gold_label, "predicted": predicted, "system": system, "bucket": bucket,
         "tough": tough, "where": where, "over": over,
     }  # fmt: skip
     document = replace(result, examples=UNSET, units=UNSET, mentions=UNSET, sentences=())
-    listing(document, **asked)  # refuses unknown names
+    listing(document, **choices)  # raises an error for unknown names
     frames = [
-        place.rows(_rows, blocks, _Choosing(own, document, asked), SCHEMA)
+        chosen.rows(_rows, blocks, _Choosing(own, document, choices), SCHEMA)
         for own, blocks in shared.portions(shared.source.references())
     ]
-    return ErrorTable(reduce(lambda one, other: one.unionAll(other), frames), place)
+    return ErrorTable(reduce(lambda first, second: first.unionAll(second), frames), chosen)
 
 
 class _Choosing(Struct, frozen=True, eq=False):
-    """What executors need beside a block to choose its errors."""
+    """What executors need, besides a block, to select its errors."""
 
     shared: BlockContext
     document: Evaluation  # without sentences

@@ -1,4 +1,4 @@
-"""Every error of a result document with its sentence: as text, JSON lines, CSV or a frame of Spark."""
+"""Every error of a result document with its sentence, as text, JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ AGREEING: tuple[Agreeing, ...] = ("all", "some")
 
 
 class Listed(Struct, frozen=True):
-    """One error: what it is, the mentions it concerns and the sentence they are in.
+    """One error: its kind, the mentions involved and their sentence.
 
-    `turn` is 2 where the predicted mention belongs to an earlier error too, 3 where the
-    gold one belongs to another match too, else 1, or 0 for FN and FP. `runs` are those of the system that
-    make the error, `of` how many it has; `dataset` is named where a document has several.
+    `turn` is 2 if the predicted mention also belongs to an earlier error, 3 if the gold mention also
+    belongs to another match, 0 for FN and FP, and 1 otherwise. `runs` are the runs of the system that
+    make the error, `of` is how many runs it has; `dataset` is set if the document has several.
     """
 
     system: str
@@ -64,7 +64,7 @@ class Listed(Struct, frozen=True):
 
     @property
     def agreement(self) -> str:
-        """How many runs make the error, in words; nothing where there is one."""
+        """How many runs make the error, in words; empty if the system has a single run."""
         if self.of < 2:
             return ""
         named = ", ".join(map(say.visible, self.runs))
@@ -76,14 +76,14 @@ class Listed(Struct, frozen=True):
 
     @property
     def consumed(self) -> ShownMention:
-        """The mention by whose bucket the error is found: the gold one, unless that was counted already."""
+        """The mention whose bucket the error is in: the gold one, unless it was counted already."""
         chosen = self.predicted if self.turn == 3 or self.gold is None else self.gold
         assert chosen is not None
         return chosen
 
     @property
     def subsets(self) -> Sequence[str]:
-        """The tough subsets of that mention; predicted mentions are in none."""
+        """The tough subsets of the `consumed` mention; predicted mentions are in none."""
         mention = self.consumed
         return (mention.tough or ()) if isinstance(mention, GoldMention) else ()
 
@@ -104,26 +104,26 @@ def listing(
 ) -> list[Listed]:
     """The errors of a document, in the order of its sentences; as many as its tables count.
 
-    Of several runs of a system, the errors that any of them makes; one that several make alike stands once.
+    For several runs of a system, the errors that any run makes; an error that several make is listed once.
 
     Args:
         outcome: kinds of error (LE, BE, BEs, BEl, BEo, LBE, FN, FP).
         gold: only errors about a gold mention with this label.
         predicted: only errors about a predicted mention with this label.
-        system: only those of this system; by default of all.
-        bucket: (attribute, bucket name or what it holds); the gold mention's bucket where the error
-            counts it, else the predicted one's.
-        tough: only gold mentions of this tough subset.
-        where: a condition such as `label=MISC & entity_length>=3`, asked of the same mention as `bucket`.
-        over: "error" has one line for each error; "gold" one for each gold mention that was
-            not found exactly, "predicted" one for each predicted mention that is wrong, which are
-            the outcomes that buckets count.
-        dataset: only those of this dataset of a study; by default of all.
-        runs: only errors that "all" runs of a system make alike, or only "some" of them.
+        system: only errors of this system; by default of all systems.
+        bucket: (attribute, bucket name or contents); the bucket of the gold mention if the error
+            counts it, else that of the predicted mention.
+        tough: only errors about gold mentions in this tough subset.
+        where: a condition such as `label=MISC & entity_length>=3`, on the same mention as `bucket`.
+        over: "error" gives one entry per error; "gold" one per gold mention that was not found
+            exactly, and "predicted" one per predicted mention that is wrong, which are the outcomes
+            that buckets count.
+        dataset: only errors on this dataset of a study; by default on all datasets.
+        runs: only errors that "all" runs of a system make, or that only "some" of them make.
 
     Raises:
-        ChoiceError: there is no such kind, label, system, bucket, subset or dataset.
-        InputError: the document holds no sentences.
+        ChoiceError: the kind, label, system, bucket, subset or dataset is unknown.
+        InputError: the document contains no sentences.
     """
     document = as_document(document)
     if over not in OVERS:
@@ -133,7 +133,7 @@ def listing(
     kinds = _kinds(outcome)
     errors = []
     parts = _checked(document, gold, predicted, system, tough, dataset)
-    if runs is not None and not any(part.several(name) for part in parts for name in _asked(part, system)):
+    if runs is not None and not any(part.several(name) for part in parts for name in _systems(part, system)):
         whose = "every system" if system is None else f"the system {system!r}"
         raise ChoiceError(
             f"runs is {runs!r}, but {whose} has a single run here, whose errors no other run shares.\n"
@@ -146,8 +146,8 @@ def listing(
     return errors
 
 
-def _asked(part: ShownDataset, system: str | None) -> list[str]:
-    """The systems of a dataset that are asked for."""
+def _systems(part: ShownDataset, system: str | None) -> list[str]:
+    """The requested systems of a dataset."""
     return [name for name in part.runs if system is None or name == system]
 
 
@@ -207,7 +207,7 @@ def _checked(
     tough: str | None,
     dataset: str | None,
 ) -> list[ShownDataset]:
-    """The datasets of a document, if it holds sentences and what is asked for."""
+    """The requested datasets, after checking that the document has sentences and the requested names."""
     shown = shown_datasets(document)
     if dataset is not None and dataset not in {part.name for part in shown}:
         raise unknown("dataset", dataset, [part.name for part in shown])
@@ -246,9 +246,9 @@ def _scored(shown: ShownDataset) -> list[SystemScores]:
 
 
 def incomplete(document: DocumentLike) -> str | None:
-    """What to tell the reader where the document holds fewer sentences with errors than there are."""
+    """A note to the reader if the document lacks some of the sentences with errors, else None."""
     about = [shown.examples for shown in shown_datasets(as_document(document))]
-    shown, of = sum(one.shown for one in about), sum(one.of for one in about)
+    shown, of = sum(part.shown for part in about), sum(part.of for part in about)
     if shown < of:
         return (
             f"the document holds {shown} of {of} sentences "
@@ -259,16 +259,16 @@ def incomplete(document: DocumentLike) -> str | None:
 
 
 def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[Listed]:
-    """The errors of all systems or of one; what several runs of a system do alike is one of them."""
+    """The errors of all systems or of one; an error that several runs make is given once."""
     for name, runs in shown.runs.items():
         if system is not None and system != name:
             continue
         for sentence in shown.sentences:
-            alike: dict[_Alike, list[tuple[str, Listed]]] = {}
+            by_key: dict[_ErrorKey, list[tuple[str, Listed]]] = {}
             for run in runs:
                 for error in _of_run(name, run_name(name, run, runs), sentence, over):
-                    alike.setdefault(_key(error), []).append((run, error))
-            for errors in alike.values():
+                    by_key.setdefault(_key(error), []).append((run, error))
+            for errors in by_key.values():
                 _, first = errors[0]
                 yield replace(first, runs=tuple(run for run, _ in errors), of=len(runs))
 
@@ -281,16 +281,16 @@ def _of_run(system: str, run: str, sentence: Sentence, over: Over) -> Iterator[L
         yield from _of_predicted(system, run, sentence, predicted, alone=over == "error")
 
 
-_Place: TypeAlias = tuple[int, int, str, tuple[tuple[int, int], ...], str]
-_Alike: TypeAlias = tuple[str, int, _Place | None, _Place | None]
+_MentionKey: TypeAlias = tuple[int, int, str, tuple[tuple[int, int], ...], str]
+_ErrorKey: TypeAlias = tuple[str, int, _MentionKey | None, _MentionKey | None]
 
 
-def _key(error: Listed) -> _Alike:
-    """What is the same of an error that several runs make."""
+def _key(error: Listed) -> _ErrorKey:
+    """What identifies the same error in several runs."""
     return error.outcome, error.turn, _mention_key(error.gold), _mention_key(error.predicted)
 
 
-def _mention_key(mention: ShownMention | None) -> _Place | None:
+def _mention_key(mention: ShownMention | None) -> _MentionKey | None:
     if mention is None:
         return None
     answer = mention.answer if isinstance(mention, PredictedMention) else ""
@@ -315,7 +315,7 @@ def _of_gold(
 def _of_predicted(
     system: str, run: str, sentence: Sentence, predicted: Sequence[PredictedMention], *, alone: bool
 ) -> Iterator[Listed]:
-    """Errors of predicted mentions; `alone` leaves out those that a gold mention was listed with."""
+    """Errors of predicted mentions; `alone` leaves out those already listed with a gold mention."""
     for number, mention in enumerate(predicted):
         if mention.outcome == "TP":
             continue
@@ -325,7 +325,7 @@ def _of_predicted(
         gold = sentence.gold[mention.partner]
         mutual = gold.partner.get(run) == number
         if not (mutual and alone):
-            # Counted over predicted mentions, a mutual pair is found by the predicted one's bucket.
+            # When counting predicted mentions, a mutual pair is in the bucket of the predicted one.
             turn = 3 if not mutual or not alone else 1
             yield Listed(system, mention.outcome, turn, gold, mention, sentence)
 
@@ -336,15 +336,15 @@ _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud
 
 
 def to_jsonl(errors: Iterable[Listed]) -> str:
-    """One JSON object per line; characters that could turn or break a line are written as escapes."""
+    """One JSON object per line; characters that could reverse or break a line are escaped."""
     lines = [json.dumps(_row(error), ensure_ascii=False, separators=(",", ":")) for error in errors]
-    return "".join(_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", line) + "\n" for line in lines)
+    return "".join(_UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n" for line in lines)
 
 
 def _row(error: Listed) -> dict[str, object]:
     sentence = error.sentence
     about: dict[str, object] = {
-        "id": sentence.id, "source": _place(error), "document": given(sentence.document),
+        "id": sentence.id, "source": _location(error), "document": given(sentence.document),
     }  # fmt: skip
     if sentence.tokens is not UNSET:
         about["tokens"] = list(sentence.tokens)
@@ -378,7 +378,7 @@ def _pieces(mention: ShownMention) -> Sequence[tuple[int, int]]:
 
 
 def _words(sentence: Sentence, mention: ShownMention) -> str | None:
-    """The words of a mention, or what was predicted, for one without a place; None where there is no text."""
+    """The words of a mention, or its answer if it could not be placed; None if there is no text."""
     if mention.start < 0:
         return given(mention.answer) if isinstance(mention, PredictedMention) else None
     if sentence.tokens is not UNSET:
@@ -399,9 +399,9 @@ COLUMNS = (
 
 
 def to_csv(errors: Iterable[Listed]) -> str:
-    """One row per error under a line of names; no cell can be taken for a formula by a spreadsheet.
+    """One row per error under a header; no cell can be taken for a formula by a spreadsheet.
 
-    Of a study the first columns name the dataset, where there are several, and the runs, where there are.
+    For a study, the first columns are the dataset and the runs, if there are several.
     """
     listed = list(errors)
     datasets, runs = any(error.dataset for error in listed), any(error.of > 1 for error in listed)
@@ -418,7 +418,7 @@ def to_csv(errors: Iterable[Listed]) -> str:
 
 
 def cells_of(error: Listed) -> list[object]:
-    """The cells of one row."""
+    """The cells of an error's row, under `COLUMNS`."""
     cells: list[object] = [error.system, error.outcome, error.turn]
     for mention in (error.gold, error.predicted):
         if mention is None:
@@ -428,7 +428,7 @@ def cells_of(error: Listed) -> list[object]:
             cells += [mention.label, *borders, _words(error.sentence, mention)]
     sentence = error.sentence
     text = given(sentence.text) if sentence.tokens is UNSET else " ".join(sentence.tokens)
-    return [*cells, sentence.id, _place(error), given(sentence.document), text]
+    return [*cells, sentence.id, _location(error), given(sentence.document), text]
 
 
 # Text
@@ -438,10 +438,10 @@ _MARKS = {"gold": "^", "predicted": "~"}
 
 
 def to_text(errors: Sequence[Listed], *, width: int = 100, color: bool = False) -> str:
-    """The errors in groups of kind and labels, the largest first, with the spans drawn under the tokens.
+    """The errors grouped by kind and labels, the largest group first, with spans drawn under the tokens.
 
     Gold spans are drawn with `^`, predicted ones with `~`. Characters that would move the
-    cursor or turn the text around are shown by their names.
+    cursor or reverse the text are shown by their names.
     """
     groups: dict[tuple[str, str], list[Listed]] = {}
     several = len({error.system for error in errors}) > 1
@@ -474,7 +474,7 @@ def _heading(error: Listed) -> str:
 
 
 class _Pen:
-    """Gathers lines, styled or plain."""
+    """Collects lines, styled or plain."""
 
     def __init__(self, width: int, color: bool) -> None:
         self.width = width
@@ -482,14 +482,14 @@ class _Pen:
         self._lines: list[str] = []
 
     def line(self, *parts: tuple[str, str]) -> None:
-        """One line of (style, text)."""
+        """Add one line of (style, text) parts."""
         self._lines.append("".join(self._styled(*part) for part in parts).rstrip())
 
     def _styled(self, style: str, text: str) -> str:
         return f"{_STYLES[style]}{text}\x1b[0m" if self._color and style in _STYLES and text else text
 
     def text(self) -> str:
-        """All lines."""
+        """All lines as one text."""
         return "".join(f"{line}\n" for line in self._lines)
 
 
@@ -499,11 +499,11 @@ _TURNS = {
 }
 
 
-def _place(error: Listed) -> str | None:
-    """Where the error is: in a document that is one text, the line on which its first mention begins."""
+def _location(error: Listed) -> str | None:
+    """Where the error is; if the document is one text, with the line on which its first mention begins."""
     sentence = error.sentence
     source, document, text = sentence.source, given(sentence.document), given(sentence.text)
-    starts = [one.start for one in (error.gold, error.predicted) if one is not None and one.start >= 0]
+    starts = [side.start for side in (error.gold, error.predicted) if side is not None and side.start >= 0]
     if source is None or not text or not starts or not source.endswith(f": {document}:1"):
         return source
     line = 1 + text.count("\n", 0, min(starts))
@@ -512,7 +512,7 @@ def _place(error: Listed) -> str | None:
 
 def _draw(pen: _Pen, error: Listed) -> None:
     sentence = error.sentence
-    source = say.visible(_place(error) or sentence.id or "")
+    source = say.visible(_location(error) or sentence.id or "")
     notes = [note for note in (error.agreement, _TURNS.get(error.turn, "")) if note]
     pen.line(("faint", f"  {source}" + (f"  ({'; '.join(notes)})" if notes else "")))
     units = sentence.tokens or list(sentence.text or "")
@@ -542,17 +542,17 @@ def _named(mention: ShownMention) -> str:
 def _rows(
     units: Sequence[str], drawn: Sequence[tuple[str, ShownMention]], joint: str, width: int
 ) -> list[tuple[int, int]]:
-    """The stretches of tokens to show, one per line: the spans with as much around them as fits."""
+    """The ranges of tokens to show, one per line: the spans with as much context as fits."""
     from rich.cells import cell_len
 
     sizes = [cell_len(say.visible(unit)) + len(joint) for unit in units]
     first = max(min(mention.start for _, mention in drawn), 0)
     last = min(max(mention.end for _, mention in drawn), len(units))
-    # The marks are followed by the label, which needs room there, though none after the sentence.
+    # The label comes right after the marks and needs room there, but not after the sentence.
     label = max(cell_len(f"{side} {say.visible(mention.label)}") for side, mention in drawn)
     if sum(sizes) <= width and sum(sizes[:last]) + label <= width:
         return [(0, len(units))]
-    room = width - 4  # dots show that the sentence goes on
+    room = width - 4  # for dots that show where the sentence is cut
     used = marked = sum(sizes[first:last])
     if marked + label > room:
         return _broken(sizes, first, last, max(room - label, 20))
@@ -610,24 +610,24 @@ def _draw_row(
 
 
 def bucket_name(systems: Sequence[SystemScores], attribute: str, asked: str) -> str:
-    """The name of a bucket that is given by its name or by what it holds, as the screen shows it."""
+    """The name of a bucket, given by its name or by its contents as shown on the screen."""
     tables = [scores.attributes for scores in systems]
     of_mentions = {name for table in tables for name, scores in table.items() if scores.unit == "mention"}
     if attribute not in of_mentions:
         raise unknown("attribute of mentions in this result", attribute, of_mentions)
     buckets = [bucket for table in tables if attribute in table for bucket in table[attribute].buckets]
     names = {bucket.name for bucket in buckets}
-    held = {"".join(str(given(bucket.label)).split()): bucket.name for bucket in buckets}
+    by_contents = {"".join(str(given(bucket.label)).split()): bucket.name for bucket in buckets}
     if asked in names:
         return asked
-    name = held.get("".join(asked.split()))
+    name = by_contents.get("".join(asked.split()))
     if name is None:
         raise unknown(f"bucket of {attribute}", asked, names)
     return name
 
 
 def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[Listed], bool]:
-    """Whether the mention of an error meets a condition, by its label, subsets and buckets."""
+    """A test of whether the mention of an error meets a condition, by its label, subsets and buckets."""
     buckets: dict[str, dict[str, Bucket]] = {}
     for scores in systems:
         for name, table in scores.attributes.items():
@@ -643,45 +643,45 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
         if value not in subsets:
             raise unknown("tough subset", value, subsets)
 
-    def holds(one: Criterion, error: Listed) -> bool:
+    def holds(criterion: Criterion, error: Listed) -> bool:
         mention = error.consumed
-        if one.attribute == TOUGHNESS:
+        if criterion.attribute == TOUGHNESS:
             if mention is not error.gold:
                 return False  # predicted mentions are in no subset
-            return bool(set(one.values) & set(error.subsets)) == (one.operator == "=")
-        if one.attribute == "label":
-            return (mention.label in one.values) == (one.operator == "=")
-        if one.attribute in (TEXT, SENTENCE):
-            return _says(error.sentence, mention, one)
-        name = (mention.buckets or {}).get(one.attribute)
-        bucket = None if name is None else buckets[one.attribute].get(name)
-        held = None if bucket is None else bucket_holds(bucket, one)
-        if held is None:
+            return bool(set(criterion.values) & set(error.subsets)) == (criterion.operator == "=")
+        if criterion.attribute == "label":
+            return (mention.label in criterion.values) == (criterion.operator == "=")
+        if criterion.attribute in (TEXT, SENTENCE):
+            return _contains_words(error.sentence, mention, criterion)
+        name = (mention.buckets or {}).get(criterion.attribute)
+        bucket = None if name is None else buckets[criterion.attribute].get(name)
+        answer = None if bucket is None else bucket_holds(bucket, criterion)
+        if answer is None:
             raise ChoiceError(
-                f"{str(one)!r} cannot be decided by the bucket {name} of {one.attribute}.\n"
+                f"{str(criterion)!r} cannot be decided by the bucket {name} of {criterion.attribute}.\n"
                 "Ask for a bucket, or cut the attribute there with buckets=."
             )
-        return held
+        return answer
 
     def meets(error: Listed) -> bool:
-        return bool(condition.mask(lambda one: np.asarray(holds(one, error))))
+        return bool(condition.mask(lambda criterion: np.asarray(holds(criterion, error))))
 
     return meets
 
 
-def _says(sentence: Sentence, mention: ShownMention, one: Criterion) -> bool:
-    """Whether a mention, or its sentence, holds one of some words or phrases."""
-    if one.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
-        raise unsearchable(one)
+def _contains_words(sentence: Sentence, mention: ShownMention, criterion: Criterion) -> bool:
+    """Whether a mention, or its sentence, contains any of the criterion's words or phrases."""
+    if criterion.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
+        raise unsearchable(criterion)
     search = (
         WordSearch.of_words(sentence.tokens)
         if sentence.tokens is not UNSET
         else WordSearch.of_texts([sentence.text or ""])
     )
-    place = (ints([value]) for value in (0, mention.start, mention.end))
-    window = search.mentions(*place) if one.attribute == TEXT else search.around(ints([0]))
-    held = any(bool(search.holding(value, *window)[0]) for value in one.values)
-    return held == (one.operator == "=")
+    span = (ints([value]) for value in (0, mention.start, mention.end))
+    window = search.mentions(*span) if criterion.attribute == TEXT else search.around(ints([0]))
+    is_found = any(bool(search.holding(value, *window)[0]) for value in criterion.values)
+    return is_found == (criterion.operator == "=")
 
 
 def _bucket_of(edges: BucketEdges) -> Bucket:
