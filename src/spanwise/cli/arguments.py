@@ -374,8 +374,8 @@ def _aliases(path: str | None) -> dict[str, str]:
 def reading_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords for `spanwise.read` that were given; the others keep their defaults."""
     flags = (setting.name for setting in SETTINGS.values() if setting.group == "read" and setting.help)
-    given = {name: getattr(args, name, None) for name in flags}
-    return {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(args, name, None) for name in flags}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
@@ -404,10 +404,12 @@ _LEXICON = "spark.spanwise.lexicon"  # our own setting: Spark accepts unknown on
 @contextmanager
 def engine_of(args: argparse.Namespace) -> Iterator[Any]:
     """The chosen engine, None for the local one; a Spark session is stopped on exit."""
-    given = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
+    spark_options = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
     if args.engine == "local":
-        if given:
-            raise ChoiceError(f"--{given[0]} is an option of Spark.\nAdd --engine spark, or leave it out.")
+        if spark_options:
+            raise ChoiceError(
+                f"--{spark_options[0]} is an option of Spark.\nAdd --engine spark, or leave it out."
+            )
         yield None
         return
     if args.partitions is not None and args.partitions < 1:

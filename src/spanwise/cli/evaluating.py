@@ -137,14 +137,14 @@ def has_runs(args: argparse.Namespace) -> bool:
 
 def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str, Any]:
     """The keywords from the command's options; `reading` gains the columns and fields of attributes."""
-    given = {
+    keywords = {
         name: getattr(args, name)
         for name, setting in SETTINGS.items()
         if setting.group != "read" and setting.keyword and name in args
     }
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
-    return given | {
+    return keywords | {
         "attributes": attributes,
         "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
         "edges": read_edges(args.edges),

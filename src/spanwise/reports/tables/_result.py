@@ -102,12 +102,12 @@ def holistic(document: Evaluation) -> Table | None:
         ],
         *([points(system.primary(name)) for system in systems.values()] for name in others),
     ]
-    first, *beside = [marked(column) for column in columns]
+    first, *remaining = [marked(column) for column in columns]
     rows: list[tuple[Cell, ...]] = []
     for index, (name, system) in enumerate(systems.items()):
         ends = interval(system.primary_ends(primary))
         signs = [letter(index)] if letters else []
-        rows.append((*signs, name, first[index], ends, *(column[index] for column in beside)))
+        rows.append((*signs, name, first[index], ends, *(column[index] for column in remaining)))
     settings = document.settings
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(settings)
     if len(systems) > 1:

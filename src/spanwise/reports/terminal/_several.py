@@ -95,7 +95,7 @@ def _scores(
     own = own_letters(document)
     primary = document.settings.primary or "f1"
     scale = Scale.around(_reach(systems.values(), primary))
-    beside = [name for name in ("f1", "precision", "recall", "fair") if name != primary]
+    others = [name for name in ("f1", "precision", "recall", "fair") if name != primary]
     credits = list(union(system.credits or {} for system in systems.values()))
     rows: list[list[ScreenCell]] = []
     for name, system in systems.items():
@@ -112,7 +112,7 @@ def _scores(
                 text(name, "strong"),
                 [(say.points(value), "score"), *spread(primary)],
                 [(say.interval(ends), "faint")],
-                *([(say.points(system.primary(score)), ""), *spread(score)] for score in beside),
+                *([(say.points(system.primary(score)), ""), *spread(score)] for score in others),
                 *(_credited(system, credit) for credit in credits),
                 *(
                     []
@@ -128,7 +128,7 @@ def _scores(
         Column("system", least=8, names=True),
         Column(say.PRIMARY_SCORES[primary], right=True),
         Column(interval_title(document.settings)),
-        *(Column(_SHORT[name], right=True) for name in beside),
+        *(Column(_SHORT[name], right=True) for name in others),
         *(Column(say.visible(name), right=True, least=7, rank=1) for name in credits),
         *([] if primary == "macro" else [Column("macro", right=True, rank=1)]),
         Column("beats", least=5),
