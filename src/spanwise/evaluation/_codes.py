@@ -1,4 +1,4 @@
-"""Every mention as numbers: coded in blocks, packed into documents, and joined over documents."""
+"""Mentions as columns of integer codes: made in blocks, packed into documents, joined over documents."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from spanwise.evaluation._dataset import DatasetBlock, Facts
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.evaluation._system import Evaluated
 
-MOST_MENTIONS = 1_000_000  # of gold and of all systems together; a document grows by up to two bytes for each
-NOT_FOUND, SAME, OTHER = range(3)  # of a gold mention: how the prediction that found it is coded
+MOST_MENTIONS = 1_000_000  # of gold and all systems together; a document grows by up to two bytes for each
+NOT_FOUND, SAME, OTHER = range(3)  # whether a gold mention was found, and by a prediction with the same codes
 
 Coded: TypeAlias = Mapping[str, Column]  # columns of equal length by name
 
 
 class CodedSystem(Struct, frozen=True, eq=False):
-    """What a system made of each gold mention, and its predictions that are coded unlike one."""
+    """Which gold mentions a system found, and those of its predictions whose codes are not those of gold."""
 
-    found: Column
-    paired: Coded  # those that found a gold mention, in the order of gold
-    alone: Coded
+    found: Column  # NOT_FOUND, SAME or OTHER for each gold mention
+    paired: Coded  # predictions that found a gold mention, in the order of gold
+    alone: Coded  # predictions that found none
 
 
 class CodedMentions(Struct, frozen=True, eq=False):
-    """The mentions of consecutive sentences, coded by labels and buckets that all parts of a corpus share."""
+    """The mentions of consecutive sentences as codes: their units, labels, buckets and tough subsets."""
 
     units: int
     labels: tuple[str, ...]
@@ -47,7 +47,7 @@ class CodedMentions(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, data: DatasetBlock, systems: Mapping[str, Evaluated]) -> CodedMentions:
-        """The mentions of one block."""
+        """Code the mentions of one block."""
         labels = used_labels(data, systems)
         names = buckets_of(data.facts)
 
@@ -77,60 +77,63 @@ class CodedMentions(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[CodedMentions]) -> CodedMentions:
-        """The mentions of consecutive parts of a corpus."""
+        """Join the mentions of consecutive parts of a corpus."""
         if len(parts) == 1:
             return parts[0]
         labels = tuple(sorted({label for part in parts for label in part.labels}))
         begins = offsets([part.units for part in parts])
-        moved = [part.recoded(labels, int(begin)) for part, begin in zip(parts, begins[:-1], strict=True)]
+        recoded = [part.recoded(labels, int(begin)) for part, begin in zip(parts, begins[:-1], strict=True)]
         systems = {
             name: CodedSystem(
-                np.concatenate([part.systems[name].found for part in moved]),
-                _one_after_another(part.systems[name].paired for part in moved),
-                _one_after_another(part.systems[name].alone for part in moved),
+                np.concatenate([part.systems[name].found for part in recoded]),
+                _concatenated(part.systems[name].paired for part in recoded),
+                _concatenated(part.systems[name].alone for part in recoded),
             )
             for name in parts[0].systems
         }
-        gold = _one_after_another(part.gold for part in moved)
-        return replace(moved[0], units=int(begins[-1]), gold=gold, systems=systems)
+        gold = _concatenated(part.gold for part in recoded)
+        return replace(recoded[0], units=int(begins[-1]), gold=gold, systems=systems)
 
     @classmethod
     def beside(cls, parts: Sequence[CodedMentions]) -> CodedMentions | None:
-        """The systems of several results over the same gold mentions; None where these are not the same.
+        """Combine the systems of several results over the same gold mentions; None if these differ.
 
         Attributes that were bucketed differently, and tough subsets that differ, are left out.
         """
         labels = tuple(sorted({label for part in parts for label in part.labels}))
-        first, *others = moved = [part.recoded(labels) for part in parts]
-        if any(not _equal(first.gold[key], one.gold[key]) for one in others for key in ("unit", "label")):
+        first, *others = recoded = [part.recoded(labels) for part in parts]
+        if any(not _equal(first.gold[key], other.gold[key]) for other in others for key in ("unit", "label")):
             return None
         buckets = {
             name: cut
             for name, cut in first.buckets.items()
             if all(
-                one.buckets.get(name) == cut
-                and _equal(one.gold[f"bucket {name}"], first.gold[f"bucket {name}"])
-                for one in others
+                other.buckets.get(name) == cut
+                and _equal(other.gold[f"bucket {name}"], first.gold[f"bucket {name}"])
+                for other in others
             )
         }
         tough = bool(first.subsets) and all(
-            one.subsets == first.subsets and _equal(one.gold["tough"], first.gold["tough"]) for one in others
+            other.subsets == first.subsets and _equal(other.gold["tough"], first.gold["tough"])
+            for other in others
         )
-        kept = ["unit", "label", *(f"bucket {name}" for name in buckets), *(["tough"] if tough else [])]
+        columns = ["unit", "label", *(f"bucket {name}" for name in buckets), *(["tough"] if tough else [])]
         return replace(
             first,
             subsets=first.subsets if tough else (),
             buckets=buckets,
-            gold=_only(first.gold, kept),
+            gold=_only(first.gold, columns),
             systems={
-                name: replace(system, paired=_only(system.paired, kept), alone=_only(system.alone, kept))
-                for part in moved
+                name: replace(
+                    system, paired=_only(system.paired, columns), alone=_only(system.alone, columns)
+                )
+                for part in recoded
                 for name, system in part.systems.items()
             },
         )
 
     def recoded(self, labels: Sequence[str], begin: int = 0) -> CodedMentions:
-        """The same under other numbers of labels, and of units from `begin` on."""
+        """The same mentions with other codes for labels, and with units numbered from `begin` on."""
         code_of = {label: code for code, label in enumerate(labels)}
         table = np.array([code_of[label] for label in self.labels] or [0])
 
@@ -152,12 +155,12 @@ class CodedMentions(Struct, frozen=True, eq=False):
         )
 
     def named(self, names: Mapping[str, str]) -> CodedMentions:
-        """The same with other names of the systems."""
+        """The same mentions with other names for the systems."""
         return replace(self, systems={names[name]: system for name, system in self.systems.items()})
 
     @property
     def number(self) -> int:
-        """How many mentions gold and all systems have."""
+        """The number of mentions of gold and of all systems."""
         return len(self.gold["unit"]) + sum(
             int((system.found == SAME).sum()) + len(system.paired["unit"]) + len(system.alone["unit"])
             for system in self.systems.values()
@@ -165,7 +168,7 @@ class CodedMentions(Struct, frozen=True, eq=False):
 
 
 def used_labels(data: DatasetBlock, systems: Mapping[str, Evaluated]) -> tuple[str, ...]:
-    """The labels that mentions carry, sorted."""
+    """The labels that occur among the mentions, sorted."""
     sides = [data.gold, *(system.case.predicted for system in systems.values())]
     return tuple(
         sorted(
@@ -194,31 +197,31 @@ def _coded_system(gold: Coded, predicted: Coded, system: Evaluated) -> CodedSyst
     for name in predicted:
         if name.startswith("bucket "):
             same &= gold[name][rows] == predicted[name][partner]
-    found = np.zeros(len(system.case.gold), dtype=np.uint8)
-    found[rows] = np.where(same, SAME, OTHER)
+    codes = np.zeros(len(system.case.gold), dtype=np.uint8)
+    codes[rows] = np.where(same, SAME, OTHER)
     alone = np.ones(len(system.case.predicted), dtype=bool)
     alone[partner] = False
     return CodedSystem(
-        found,
+        codes,
         {name: column[partner[~same]] for name, column in predicted.items()},
         {name: column[alone] for name, column in predicted.items()},
     )
 
 
 def _narrow(column: Column) -> Column:
-    """The same whole numbers in as few bytes as the largest of them needs."""
+    """The same integers in the narrowest type that holds the largest of them."""
     return column.astype(np.min_scalar_type(int(column.max(initial=0))))
 
 
-def _equal(one: Column, other: Column) -> bool:
-    return len(one) == len(other) and bool((one == other).all())
+def _equal(first: Column, second: Column) -> bool:
+    return len(first) == len(second) and bool((first == second).all())
 
 
 def _only(coded: Coded, names: Sequence[str]) -> Coded:
     return {name: coded[name] for name in names if name in coded}
 
 
-def _one_after_another(parts: Iterable[Coded]) -> Coded:
+def _concatenated(parts: Iterable[Coded]) -> Coded:
     listed = list(parts)
     return {name: np.concatenate([part[name] for part in listed]) for name in listed[0]}
 
@@ -236,18 +239,18 @@ def packed_codes(
     buckets: Mapping[str, tuple[str, ...]],
     block: int = 1,
 ) -> MentionCodes:
-    """What a document says of the mentions; columns are made when they are first asked for.
+    """The mention codes of a document, whose columns are computed on first use.
 
     Args:
-        number: mentions of gold and of all systems; beyond a million there are no columns.
-        block: how many consecutive units are one.
+        number: the number of mentions of gold and all systems; above a million, there are no columns.
+        block: how many consecutive units are joined into one.
     """
     if number > MOST_MENTIONS:
         return MentionCodes(number=number, cap=MOST_MENTIONS)
-    made = cache(make)
+    coded = cache(make)
 
     def of_system(name: str) -> Later[PackedColumn]:
-        return Later(lambda: _packed_system(made().systems[name], block))
+        return Later(lambda: _packed_system(coded().systems[name], block))
 
     return MentionCodes(
         number=number,
@@ -255,18 +258,18 @@ def packed_codes(
         labels=labels,
         subsets=subsets,
         buckets=buckets,
-        gold=Later(lambda: _packed_side(made().gold, block)),
+        gold=Later(lambda: _packed_side(coded().gold, block)),
         systems={name: of_system(name) for name in systems},
     )
 
 
 def _packed_system(system: CodedSystem, block: int) -> list[PackedColumn]:
-    others = _one_after_another([system.paired, system.alone])
+    others = _concatenated([system.paired, system.alone])
     return [_packed("found", system.found), *_packed_side(others, block)]
 
 
 def _packed_side(coded: Coded, block: int) -> list[PackedColumn]:
-    """The columns, units as the difference from the one before (modulo 2³²)."""
+    """Pack the columns; each unit is stored as its difference from the one before (modulo 2³²)."""
     unit = coded["unit"] // np.uint32(block)
     return [
         _packed(name, np.diff(unit, prepend=np.uint32(0)) if name == "unit" else column)
@@ -282,7 +285,7 @@ def _packed(name: str, column: Column) -> PackedColumn:
 
 
 def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
-    """The mentions in a document; None where there are too many for it to hold.
+    """Unpack the mentions of a document; None if there were too many to store.
 
     Raises:
         InputError: the columns cannot be read, or do not fit together.
@@ -306,19 +309,19 @@ def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
 def packed_beside(
     codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, place: str
 ) -> MentionCodes | UnsetType:
-    """The mentions of several documents over the same gold file, whose systems get these names.
+    """Combine the mentions of several documents over the same gold file, and rename their systems.
 
-    There are none where a document has none, or has those of other systems.
+    The result is UNSET if a document has no mentions, or mentions of systems without a new name.
     """
-    there = [code for code in codes if code is not UNSET]
-    if not there or len(there) < len(codes):
+    present = [code for code in codes if code is not UNSET]
+    if not present or len(present) < len(codes):
         return UNSET
-    if any(set(one.systems) - set(renamed) for one, renamed in zip(there, names, strict=True)):
+    if any(set(entry.systems) - set(renamed) for entry, renamed in zip(present, names, strict=True)):
         return UNSET
-    coded = [unpacked_codes(one, place=place) for one in there]
-    parts = [one.named(renamed) for one, renamed in zip(coded, names, strict=True) if one is not None]
-    if len(parts) < len(there):
-        return MentionCodes(number=max(one.number for one in there), cap=MOST_MENTIONS)
+    coded = [unpacked_codes(entry, place=place) for entry in present]
+    parts = [part.named(renamed) for part, renamed in zip(coded, names, strict=True) if part is not None]
+    if len(parts) < len(present):
+        return MentionCodes(number=max(entry.number for entry in present), cap=MOST_MENTIONS)
     joined = CodedMentions.beside(parts)
     return UNSET if joined is None else packed_codes(
         lambda: joined, joined.systems, number=joined.number, labels=joined.labels, subsets=joined.subsets,
@@ -327,13 +330,13 @@ def packed_beside(
 
 
 def _unpacked_system(codes: MentionCodes, columns: Sequence[PackedColumn], number: int) -> CodedSystem:
-    found = _unpacked(columns[0])  # the first one is `found`
+    found_codes = _unpacked(columns[0])  # the column `found` comes first
     others = _unpacked_side(codes, columns[1:])
-    pairs = int((found == OTHER).sum())
-    if len(found) != number or len(others["unit"]) < pairs or int(found.max(initial=0)) > OTHER:
+    pairs = int((found_codes == OTHER).sum())
+    if len(found_codes) != number or len(others["unit"]) < pairs or int(found_codes.max(initial=0)) > OTHER:
         raise ValueError("a system does not fit the gold mentions")
     return CodedSystem(
-        found,
+        found_codes,
         {name: column[:pairs] for name, column in others.items()},
         {name: column[pairs:] for name, column in others.items()},
     )
@@ -357,7 +360,7 @@ def _unpacked_side(codes: MentionCodes, columns: Sequence[PackedColumn]) -> Code
 
 
 def _unpacked(column: PackedColumn) -> Column:
-    # No more than a document may hold is unpacked, however much the text stands for.
+    # Unpack no more than a document may hold, however much the text would expand to.
     opened = zlib.decompressobj()
     data = opened.decompress(base64.b64decode(column.codes), column.width * MOST_MENTIONS + 1)
     return np.frombuffer(data, dtype=f"<u{column.width}")

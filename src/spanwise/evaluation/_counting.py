@@ -50,13 +50,13 @@ SUBSETS = cast("Sequence[Subset]", SUBSET_NAMES)
 def examples(
     data: DatasetBlock, systems: Mapping[str, Evaluated], *, policy: str, cap: int, redact: bool
 ) -> tuple[list[Sentence], int]:
-    """The sentences that the policy asks for, at most `cap` of them, and how many there are in all."""
+    """The sentences that the policy selects, at most `cap` of them, and how many it selects in all."""
     chosen = chosen_sentences(data, systems, policy)
     return written_sentences(data, systems, chosen[:cap], redact=redact), len(chosen)
 
 
 def chosen_sentences(data: DatasetBlock, systems: Mapping[str, Evaluated], policy: str) -> Ints:
-    """The numbers of the sentences that the policy asks for, those with errors first."""
+    """The numbers of the sentences that the policy selects, those with errors first."""
     if policy == "none":
         return np.zeros(0, dtype=np.int64)
     wrong = np.zeros(len(data.inputs.corpus), dtype=bool)
@@ -71,12 +71,12 @@ def chosen_sentences(data: DatasetBlock, systems: Mapping[str, Evaluated], polic
 def written_sentences(
     data: DatasetBlock, systems: Mapping[str, Evaluated], chosen: Ints, *, redact: bool
 ) -> list[Sentence]:
-    """The sentences of these numbers, with what happened to each of their mentions."""
+    """The sentences with these numbers, with the outcome of each of their mentions."""
     return _Writer(data, systems, redact=redact).sentences(chosen.tolist())
 
 
 class _Writer:
-    """Writes sentences; columns become lists once, for the mentions of the chosen sentences only."""
+    """Builds sentences of the document; columns become lists only for the mentions of chosen sentences."""
 
     def __init__(self, data: DatasetBlock, systems: Mapping[str, Evaluated], *, redact: bool) -> None:
         self._data = data
@@ -87,7 +87,7 @@ class _Writer:
         ]
 
     def sentences(self, chosen: Sequence[int]) -> list[Sentence]:
-        """The sentences of these numbers."""
+        """The sentences with these numbers."""
         corpus = self._data.inputs.corpus
         wanted = np.zeros(len(corpus), dtype=bool)
         wanted[list(chosen)] = True
@@ -106,8 +106,8 @@ class _Writer:
         documents = corpus.document_of_sentence
         document = None
         if documents is not None:
-            place = int(documents[number])
-            document = self.named(corpus.document_ids, place)
+            document_number = int(documents[number])
+            document = self.named(corpus.document_ids, document_number)
         row: dict[str, object] = {
             "id": self.named(corpus.ids, number),
             "source": corpus.place(number),
@@ -122,7 +122,7 @@ class _Writer:
         return row
 
     def named(self, names: Sequence[str] | None, number: int) -> str:
-        """The name of a sentence or document; names that the data give (a tuple) are text to redact."""
+        """The name of a sentence or document; names from the data, which come as a tuple, may be redacted."""
         if names is None or (self._redact and isinstance(names, tuple)):
             return str(number)
         return names[number]
@@ -147,7 +147,7 @@ class _Writer:
                 label=label,
                 parts=parts,
                 outcome={name: OUTCOMES[codes[i]] for name, codes in outcomes.items()},
-                partner={name: places[i] for name, places in inner.items()},
+                partner={name: positions[i] for name, positions in inner.items()},
                 tough=UNSET if tough is None else list(compress(SUBSETS, tough[i])),
                 buckets=buckets[i],
             )
@@ -155,13 +155,13 @@ class _Writer:
         ]
         return _grouped(gold.sentence[chosen], rows)
 
-    def _predicted(self, one: Evaluated, wanted: Bools) -> dict[int, list[PredictedMention]]:
-        predicted = one.case.predicted
+    def _predicted(self, system: Evaluated, wanted: Bools) -> dict[int, list[PredictedMention]]:
+        predicted = system.case.predicted
         chosen = np.flatnonzero(wanted[predicted.sentence])
-        buckets = self._buckets(chosen, one.predicted_sides)
-        partner = _within(one.case.gold.sentence, one.matching.predicted_partner[chosen])
-        outcome = one.matching.predicted_outcome[chosen].tolist()
-        said = None if self._redact else predicted.fields.get("answer")
+        buckets = self._buckets(chosen, system.predicted_sides)
+        partner = _within(system.case.gold.sentence, system.matching.predicted_partner[chosen])
+        outcome = system.matching.predicted_outcome[chosen].tolist()
+        answers = None if self._redact else predicted.fields.get("answer")
         rows = [
             PredictedMention(
                 start=start,
@@ -171,14 +171,14 @@ class _Writer:
                 outcome=OUTCOMES[outcome[i]],
                 partner=partner[i],
                 buckets=buckets[i],
-                answer=UNSET if said is None or start >= 0 else str(said[chosen[i]]),
+                answer=UNSET if answers is None or start >= 0 else str(answers[chosen[i]]),
             )
             for i, (start, end, label, parts) in enumerate(_spans(predicted, chosen))
         ]
         return _grouped(predicted.sentence[chosen], rows)
 
     def _buckets(self, chosen: Ints, sides: Mapping[str, BucketedSide]) -> list[dict[str, str]]:
-        """The names of the buckets that each chosen mention is in, by attribute of mentions."""
+        """The bucket names of each chosen mention, by attribute."""
         result: list[dict[str, str]] = [{} for _ in range(len(chosen))]
         for name in self._attributes:
             names = [bucket.name for bucket in self._data.facts.bucketings[name].buckets]
@@ -191,7 +191,7 @@ _Span: TypeAlias = tuple[int, int, str, Sequence[tuple[int, int]]]
 
 
 def _spans(mentions: Mentions, chosen: Ints) -> list[_Span]:
-    """Start, end, label, and the parts of mentions that have several."""
+    """The start, end and label of each mention, and its parts if it has several."""
     taken = mentions.take(chosen)
     rows = taken.rows()
     if taken.parts is None:
@@ -203,7 +203,7 @@ def _spans(mentions: Mentions, chosen: Ints) -> list[_Span]:
 
 
 def _within(sentence: Ints, row: Ints) -> list[int | None]:
-    """The place of rows among the mentions of their sentence; None for none (-1)."""
+    """The position of each row among the mentions of its sentence; None for row -1."""
     if len(sentence) == 0:
         return [None] * len(row)
     first = np.searchsorted(sentence, sentence[row])
@@ -221,11 +221,11 @@ def _grouped(sentence: Column, rows: Sequence[T]) -> dict[int, list[T]]:
 
 
 Sentences = list[Sentence]
-LONG = 500_000  # tokens, from which on NumPy works longer than Python between two of its calls
+LONG = 500_000  # tokens from which threads pay off: NumPy then works longer than Python between its calls
 
 
 class CountTask(Struct, frozen=True, eq=False):
-    """One block, how many of its sentences can still be shown, by policy, and of its mentions be kept."""
+    """One block to count, and how many of its sentences (by policy) and mentions may still be kept."""
 
     reference: Any
     room: Mapping[str, int]
@@ -237,21 +237,21 @@ class CountTask(Struct, frozen=True, eq=False):
         return int(self.reference.number)
 
     def with_data(self, data: bytes) -> CountTask:
-        """The same task where the data of its block are."""
+        """The same task with the data of its block."""
         return replace(self, reference=self.reference.with_data(data))
 
 
 class CountedBlock(Struct, frozen=True, eq=False):
-    """One block, counted: distinct rows, names of labels and buckets, and codes of not too many mentions."""
+    """The counts of one block, the sentences to show, and the codes of mentions if there are not too many."""
 
     counted: Mapping[str, Counted]
     described: DatasetPart
     units: int
-    sums: Mapping[str, BlockSums]  # of the gold file, "", and of each system's
+    sums: Mapping[str, BlockSums]  # by system; "" stands for gold
     chosen: Mapping[str, Sentences]  # by policy
     choosable: int
     mentions: int
-    coded: CodedMentions | None  # where there is room for them
+    coded: CodedMentions | None  # if there is room for them
 
 
 class EvaluatedBlock(Struct, frozen=True, eq=False):
@@ -268,7 +268,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 
     @property
     def inputs(self) -> Inputs | None:
-        """What was read, where the block is the whole."""
+        """The data as they were read, if the block is the whole dataset."""
         return self.data.inputs if isinstance(self.data.inputs, Inputs) else None
 
     def evaluated(self, name: str) -> Evaluated | None:
@@ -277,11 +277,11 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 
     @property
     def mentions(self) -> int:
-        """How many mentions gold and all systems have."""
+        """The number of mentions of gold and of all systems."""
         return len(self.data.gold) + sum(len(system.case.predicted) for system in self.systems.values())
 
     def codes(self, block: int) -> MentionCodes:
-        """Every mention as numbers; `block` consecutive units are one."""
+        """The codes of all mentions; `block` consecutive units are joined into one."""
         return packed_codes(
             lambda: CodedMentions.of(self.data, self.systems),
             self.systems,
@@ -293,7 +293,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         )
 
     def examples(self, settings: Settings) -> tuple[Later[Sentence], ExampleCounts]:
-        """The sentences that the settings ask for, and how many of how many they are."""
+        """The sentences that the settings select, and how many of them are shown."""
         policy, cap = settings.examples, settings.examples_cap
         chosen = chosen_sentences(self.data, self.systems, policy)
         shown = chosen[:cap]
@@ -303,7 +303,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
         )
 
     def summed(self, room: Mapping[str, int], mentions: int, *, redact: bool) -> CountedBlock:
-        """What the whole needs of the block; `room` and `mentions` bound the sentences and mentions kept."""
+        """What the whole needs from this block; at most `room` sentences and `mentions` mentions are kept."""
         shown = {
             policy: examples(self.data, self.systems, policy=policy, cap=most, redact=redact)
             for policy, most in room.items()
@@ -322,18 +322,20 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 
 
 def count(task: CountTask, shared: BlockContext) -> CountedBlock:
-    """Count one block: everything that the result document says is a sum over this."""
+    """Count one block: the result document is made from the sum of all blocks."""
     block = shared.source.open(task.reference)
-    one = evaluated(block, shared.sides(block), shared)
-    return one.summed(task.room, task.mentions, redact=shared.choices.redact)
+    evaluated_block = evaluated(block, shared.sides(block), shared)
+    return evaluated_block.summed(task.room, task.mentions, redact=shared.choices.redact)
 
 
 def sentences_with_errors(reference: object, shared: BlockContext) -> Sentences:
-    """The sentences of one block on which a system is wrong."""
+    """The sentences of one block in which at least one system makes an error."""
     block = shared.source.open(reference)
-    one = evaluated(block, shared.sides(block), shared)
-    chosen = chosen_sentences(one.data, one.systems, "errors")
-    return written_sentences(one.data, one.systems, chosen, redact=shared.choices.redact)
+    evaluated_block = evaluated(block, shared.sides(block), shared)
+    chosen = chosen_sentences(evaluated_block.data, evaluated_block.systems, "errors")
+    return written_sentences(
+        evaluated_block.data, evaluated_block.systems, chosen, redact=shared.choices.redact
+    )
 
 
 def evaluated(block: Block, sides: Sequence[AttributeSide], shared: BlockContext) -> EvaluatedBlock:
@@ -343,7 +345,7 @@ def evaluated(block: Block, sides: Sequence[AttributeSide], shared: BlockContext
 
 
 class GoldBlock(Struct, frozen=True, eq=False):
-    """What one block says without any system: its gold mentions in their buckets, and what it is made of."""
+    """What is known of a block without any system: its gold mentions in buckets, and its composition."""
 
     data: DatasetBlock
     described: DatasetPart
@@ -352,7 +354,7 @@ class GoldBlock(Struct, frozen=True, eq=False):
     def of(
         cls, block: Block, gold: AttributeSide, shared: BlockContext, valued: Valued = values_of
     ) -> GoldBlock:
-        """The gold mentions of a block that is open, whose values are `valued` so."""
+        """The gold side of an open block; `valued` computes the values of attributes."""
         facts = shared.facts
         assert facts is not None
         tough = shared.toughness(block, gold)
@@ -364,35 +366,35 @@ class GoldBlock(Struct, frozen=True, eq=False):
 def fixed_alone(
     block: Block, gold: AttributeSide, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[BlockContext, GoldBlock]:
-    """Look at the gold mentions of a single block, fix what follows, and put them in their buckets.
+    """Fix the facts of a dataset that is a single block, and assign its gold mentions to buckets.
 
-    Their values are computed once for both.
+    The values of attributes are computed once for both.
     """
     values = {name: values_of(attribute, gold) for name, attribute in shared.attributes.items()}
 
     def valued(attribute: Attribute, _: AttributeSide) -> Values:
         return values[attribute.name]
 
-    known = fixed(shared, lambda now: iter([looked(gold, now, valued)]), absent, progress)
-    return known, GoldBlock.of(block, gold, known, valued)
+    context = fixed(shared, lambda current: iter([looked(gold, current, valued)]), absent, progress)
+    return context, GoldBlock.of(block, gold, context, valued)
 
 
 def with_systems(
     gold: GoldBlock, block: Block, sides: Sequence[AttributeSide], shared: BlockContext
 ) -> EvaluatedBlock:
-    """The systems of a block, each matched with its gold mentions and counted."""
+    """Match every system of a block with its gold mentions, and count the outcomes."""
     data = replace(gold.data, inputs=block)
-    ours = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
+    built_in = all(is_built_in(attribute) for attribute in data.facts.attributes.values())
     long = len(block.corpus.tokens) >= LONG
     # User functions may not be thread-safe.
-    threads = min(shared.threads, MOST_THREADS) if ours and long else 1
+    threads = min(shared.threads, MOST_THREADS) if built_in and long else 1
     calls = [partial(evaluate_system, data, side, shared.choices) for side in sides]
     systems = dict(zip(block.systems, together(calls, threads=threads), strict=True))
     return EvaluatedBlock(data.counted(), systems, gold.described)
 
 
 class Whole(Struct, frozen=True, eq=False):
-    """What all blocks together say, from which everything else is made; mentions are not kept."""
+    """The sums over all blocks, from which the result is made; mentions are not kept."""
 
     counted: Mapping[str, Counted]
     described: dict[str, object]
@@ -406,19 +408,19 @@ class Whole(Struct, frozen=True, eq=False):
 
     @property
     def inputs(self) -> Inputs | None:
-        """The data read are not kept."""
+        """None: the data that were read are not kept."""
         return None
 
     def evaluated(self, name: str) -> Evaluated | None:
-        """Mentions are not kept."""
+        """None: mentions are not kept."""
         return None
 
     def examples(self, settings: Settings) -> tuple[Sentences, ExampleCounts]:
-        """The sentences that were chosen on the way."""
+        """The sentences that were chosen while counting."""
         return self.sentences, self.about
 
     def codes(self, block: int) -> MentionCodes:
-        """Every mention as numbers, where there are not too many to be kept."""
+        """The codes of all mentions, if there were not too many to keep."""
         if self.coded is None:
             return MentionCodes(number=self.mentions, cap=MOST_MENTIONS)
         coded = self.coded
@@ -434,7 +436,7 @@ class Whole(Struct, frozen=True, eq=False):
 
 
 class Adding:
-    """Adds up counted blocks, and keeps the sentences that are to be shown."""
+    """Adds up counted blocks, and keeps the sentences to show."""
 
     def __init__(self, choices: Choices, systems: Iterable[str]) -> None:
         self._counts = {system: Joining(Counted.joined) for system in systems}
@@ -448,12 +450,12 @@ class Adding:
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 
     def tasks(self, references: Iterable[Any]) -> Iterator[CountTask]:
-        """The blocks; they are asked for one by one, so that they know how much room is left."""
+        """Yield a task per block; each is made when it is needed, and says how much room is left by then."""
         for reference in references:
             yield CountTask(reference, self._room(), MOST_MENTIONS - self._mentions)
 
     def add(self, block: CountedBlock) -> None:
-        """Take the next block."""
+        """Add the next block."""
         room = self._room()
         for policy, sentences in block.chosen.items():
             self._chosen[policy] += sentences[: room[policy]]
@@ -471,13 +473,15 @@ class Adding:
             self._coded.append(block.coded)
 
     def _room(self) -> dict[str, int]:
-        return {policy: self._choices.examples_cap - len(kept) for policy, kept in self._chosen.items()}
+        return {
+            policy: self._choices.examples_cap - len(sentences) for policy, sentences in self._chosen.items()
+        }
 
     def total(self, shared: BlockContext) -> Whole:
         """The sums over all blocks."""
         assert shared.facts is not None
         cap = self._choices.examples_cap
-        shown = [row for kept in self._chosen.values() for row in kept][:cap]
+        shown = [sentence for sentences in self._chosen.values() for sentence in sentences][:cap]
         return Whole(
             counted={system: sums.total() for system, sums in self._counts.items()},
             described=dataset_entry(
@@ -498,10 +502,10 @@ class Adding:
 
 
 def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> Whole:
-    """Count every block, wherever the engine runs it, and add up.
+    """Count every block on the engine, and add up the counts.
 
-    Where blocks stay on this machine, the first of several is counted here: the others need not write
-    sentences where it has filled the room for them.
+    If blocks stay on this machine, the first one is counted before any other starts: where it provides all
+    the sentences to show, the others need not write any.
     """
     adding = Adding(shared.choices, shared.source.systems)
     tasks = adding.tasks(shared.source.references())
@@ -519,7 +523,7 @@ def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> W
 
 
 def counted_block(one: EvaluatedBlock, shared: BlockContext) -> Whole:
-    """The same of a source that is one block and evaluated; its sentences are written when asked for."""
+    """Like `counted_whole`, for a single block that is already evaluated; sentences are written on demand."""
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
     adding.add(one.summed({}, 0, redact=shared.choices.redact))
     return adding.total(shared)

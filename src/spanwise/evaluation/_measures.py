@@ -1,4 +1,4 @@
-"""Count one system's matching unit by unit into the tables from which all its scores come."""
+"""Count one system's matching, unit by unit, into the tables from which all its scores are computed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure,
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
 BOUNDARY = tuple(OUTCOME[name] for name in ("BEs", "BEl", "BEo"))
-# Tough subsets that are two others together are not counted but added up.
+# Tough subsets that are the union of two others: they are not counted, but added up.
 _SUMS = {"UNSEEN-ANY": ("UNSEEN-TYPE", "UNSEEN-TOKENS"), "TCM-ALL": ("TCM-SEEN", "TCM-UNSEEN")}
 _PARTS = tuple(subset for subset in SUBSETS if subset not in _SUMS)
 SIDES = ("left", "right", "both")
-NOBODY = None  # stands for the mention that an event lacks
+NOBODY = None  # stands for the missing mention of an event
 
 
 class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
-    """One system on one dataset: both sides' mentions under one list of labels, and their matching."""
+    """One system on one dataset: gold and predicted mentions with one list of labels, and their matching."""
 
     corpus: Corpus
     units: ResampledUnits
@@ -38,17 +38,17 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def labels(self) -> Sequence[str]:
-        """The labels of gold or predictions."""
+        """The labels of gold and predictions."""
         return self.gold.labels
 
     @cached_property
     def gold_units(self) -> EventUnits:
-        """The unit that each gold mention is in."""
+        """The unit of each gold mention."""
         return EventUnits.of(ints(self.units.of_sentence[self.gold.sentence]))
 
     @cached_property
     def predicted_units(self) -> EventUnits:
-        """The unit that each predicted mention is in."""
+        """The unit of each predicted mention."""
         return EventUnits.of(ints(self.units.of_sentence[self.predicted.sentence]))
 
     @cached_property
@@ -68,7 +68,7 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def mention_events(self) -> PairedEvents:
-        """The mentions of both sides."""
+        """The mentions of both sides as events."""
         return PairedEvents(self.gold_units, self.predicted_units, self.found_pairs)
 
     @cached_property
@@ -78,20 +78,20 @@ class MatchedSystem(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def event_labels(self) -> tuple[Codes, Codes]:
-        """The gold and the predicted label of each event, -1 where a side is absent."""
+        """The gold and the predicted label of each event; -1 if it has no mention on that side."""
         events = self.matching.events()
         return _at(self.gold.label, events.gold), _at(self.predicted.label, events.predicted)
 
     @cached_property
     def event_units(self) -> EventUnits:
-        """The unit that each event is in."""
+        """The unit of each event."""
         events = self.matching.events()
         gold, predicted = self.gold_units.unit, self.predicted_units.unit
-        return EventUnits.of(_first_there(_at(gold, events.gold), _at(predicted, events.predicted)))
+        return EventUnits.of(_first_present(_at(gold, events.gold), _at(predicted, events.predicted)))
 
 
 class PairedEvents(Struct, frozen=True, eq=False):
-    """Mentions or tokens of both sides: the units that they are in, and the pairs that are the same."""
+    """Mentions or tokens of both sides: the unit of each, and the pairs that are the same."""
 
     gold: EventUnits
     predicted: EventUnits
@@ -99,24 +99,24 @@ class PairedEvents(Struct, frozen=True, eq=False):
 
 
 def _at(column: Column, rows: Ints) -> Column:
-    """The values of a column at some rows, -1 where the row is -1."""
+    """The values of a column at these rows; -1 where the row is -1."""
     return np.asarray(np.append(column, -1)[rows])
 
 
-def _first_there(one: Column, other: Column) -> Column:
-    """The values of one column, and of another where it has none (-1)."""
-    return np.where(one >= 0, one, other)
+def _first_present(first: Column, second: Column) -> Column:
+    """The values of the first column, or of the second where the first has none (-1)."""
+    return np.where(first >= 0, first, second)
 
 
 class BucketedSide(Struct, frozen=True, eq=False):
-    """The units of one attribute on one side: the mention each belongs to, and its bucket."""
+    """The units of an attribute on one side: the mention and the bucket of each."""
 
-    mention: Ints | None  # None where a unit is a mention
+    mention: Ints | None  # None if units are mentions
     bucket: Column
     position: Ints | None  # of a token unit
 
     def of(self, mentions: Column) -> Column:
-        """What is known of the mentions, for each unit."""
+        """Expand a column of mentions to the units."""
         return mentions if self.mention is None else np.asarray(mentions[self.mention])
 
 
@@ -175,7 +175,7 @@ def fair_measures(
 
 
 def relaxed_measure(case: MatchedSystem, matching: Matching) -> Measure:
-    """The schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
+    """Scores by the schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
     alone = np.flatnonzero(matching.predicted_outcome == OUTCOME["FP"])
     groups = [
         EventGroup(case.gold_units, matching.gold_outcome, (np.arange(len(OUTCOMES)),)),
@@ -192,8 +192,8 @@ def tough_measures(case: MatchedSystem, toughness: Toughness) -> list[Measure]:
     kind = _with_right(case.gold.label, case.found, labels)
     for number, subset in enumerate(_PARTS):
         chosen = np.flatnonzero(toughness.of(subset))
-        places = _gold_places(labels, RECALL, begin=number * labels)
-        groups.append(EventGroup(case.gold_units.take(chosen), kind[chosen], places))
+        positions = _gold_positions(labels, RECALL, begin=number * labels)
+        groups.append(EventGroup(case.gold_units.take(chosen), kind[chosen], positions))
     basic = [f"{subset}/{label}" for subset in _PARTS for label in case.labels]
     counts = _tally(case, basic, RECALL, groups)
     parts: list[list[int]] = []
@@ -218,7 +218,7 @@ def _labeled_paths(prefix: tuple[str, ...], labels: Sequence[str]) -> tuple[tupl
 
 
 def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
-    """One measure over the units of all parts, whose labels may differ; `labels` are those of all."""
+    """Join a measure over the units of all parts, whose labels may differ; `labels` are those of all."""
     first = parts[0]
     counts = Counts.joined([part.counts for part in parts])
     if first.key.kind == "tough":
@@ -240,7 +240,7 @@ def bucket_measure(
     buckets: Sequence[str],
     path: tuple[str, ...],
 ) -> Measure:
-    """Exact scores of the buckets of an attribute; correct: the same unit, a pair, in the same bucket."""
+    """Exact scores of the buckets of an attribute; a pair is correct if both sides are in the same bucket."""
     gold, predicted = sides
     pair_gold, pair_predicted = events.pairs
     agree = gold.bucket[pair_gold] == predicted.bucket[pair_predicted]
@@ -256,7 +256,7 @@ def bucket_measure(
 def outcome_tables(
     case: MatchedSystem, name: str, gold: BucketedSide, predicted: BucketedSide, buckets: Sequence[str]
 ) -> dict[MeasureKey, CrossTable]:
-    """Outcomes × buckets of an attribute of mentions, over the gold mentions and over the predicted ones."""
+    """Outcomes × buckets of an attribute of mentions, counted over gold and over predicted mentions."""
     sides = {
         "gold": (case.matching.gold_outcome, gold.bucket),
         "predicted": (case.matching.predicted_outcome, predicted.bucket),
@@ -267,7 +267,7 @@ def outcome_tables(
         )
         for side, (outcome, bucket) in sides.items()
     }
-    # An event with a mention that already had a partner counts at both of its ends.
+    # An event whose mention already had a partner counts for both of its mentions.
     events = case.matching.events()
     again = {
         "gold": (3, events.gold, gold.bucket),
@@ -289,14 +289,16 @@ def tough_outcomes(case: MatchedSystem, toughness: Toughness) -> CrossTable:
 
 
 def crossed(sides: tuple[BucketedSide, BucketedSide], widths: tuple[int, int]) -> BucketedSide:
-    """The units of two attributes of mentions at once, each in the pair of its buckets."""
+    """Mentions by two attributes at once: each is in the cell of its pair of buckets."""
     first, second = sides
     return BucketedSide(None, first.bucket.astype(np.int64) * widths[1] + second.bucket, None)
 
 
 def confusion_table(case: MatchedSystem, events: Events, kind: str | None = None) -> CrossTable:
-    """Gold labels as rows, predicted ones as columns, errors only, or those of one kind; NOBODY is the row
-    of what is spurious and the column of what is missed."""
+    """Errors, or those of one kind, by gold label (rows) and predicted label (columns).
+
+    Spurious mentions are in the row NOBODY, missed ones in the column NOBODY.
+    """
     gold, predicted = case.event_labels
     wrong = case.wrong
     if kind is not None:
@@ -308,7 +310,7 @@ def confusion_table(case: MatchedSystem, events: Events, kind: str | None = None
 
 
 def sides_table(case: MatchedSystem, events: Events) -> CrossTable:
-    """Boundary errors by label and by the side on which the spans end differently.
+    """Boundary errors by label, and by the side on which the spans differ.
 
     References:
         Ortmann (2022), footnote 2.
@@ -326,19 +328,19 @@ def sides_table(case: MatchedSystem, events: Events) -> CrossTable:
 def _tally(
     case: MatchedSystem, cells: Sequence[str], columns: Sequence[str], groups: Sequence[EventGroup]
 ) -> Counts:
-    """Counts of several groups of events."""
+    """Count several groups of events."""
     return Counts.of_groups(cells, columns, groups, units=case.units.number)
 
 
 def _with_right(cell: Column, right: Ints, cells: int) -> Ints:
-    """The kind of each gold event: its cell, and beyond the `cells` of all where it is right."""
+    """The kind of each gold event: its cell, plus `cells` if it is right."""
     kind = cell.astype(np.int64)
     kind[right] += cells
     return kind
 
 
-def _gold_places(cells: int, columns: Sequence[str], begin: int = 0) -> tuple[Ints, Ints]:
-    """Where the kinds of `_with_right` count: in the first column, and if right in the last one, too."""
+def _gold_positions(cells: int, columns: Sequence[str], begin: int = 0) -> tuple[Ints, Ints]:
+    """Where the kinds of `_with_right` count: in the first column, and if right in the last as well."""
     first = np.arange(begin, begin + cells) * len(columns)
     return np.tile(first, 2), np.append(np.full(cells, -1), first + len(columns) - 1)
 
@@ -346,20 +348,22 @@ def _gold_places(cells: int, columns: Sequence[str], begin: int = 0) -> tuple[In
 def _found_and_predicted(
     gold: tuple[EventUnits, Ints], predicted: tuple[EventUnits, Column], cells: int
 ) -> list[EventGroup]:
-    """Events in the columns of `EXACT`: gold ones, their kinds made by `_with_right`, and predicted ones."""
+    """Events for the columns of `EXACT`: gold events, with kinds from `_with_right`, and predicted events."""
     second = np.arange(cells) * len(EXACT) + 1
-    return [EventGroup(*gold, _gold_places(cells, EXACT)), EventGroup(*predicted, (second,))]
+    return [EventGroup(*gold, _gold_positions(cells, EXACT)), EventGroup(*predicted, (second,))]
 
 
 def _outcomes(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, float]:
     gold, predicted = case.event_labels
-    # What is absent on one side counts under the label of the other.
+    # An event without a mention on one side counts under the label of the other.
     sides = {"gold": [(gold, predicted)], "predicted": [(predicted, gold)]}
     sides["both"] = [*sides["gold"], *sides["predicted"]]
-    every = np.arange(len(case.labels) * len(OUTCOMES))
+    positions = np.arange(len(case.labels) * len(OUTCOMES))
     groups = [
-        EventGroup(case.event_units, _first_there(*both) * np.int64(len(OUTCOMES)) + events.outcome, (every,))
-        for both in sides[focus]
+        EventGroup(
+            case.event_units, _first_present(*labels) * np.int64(len(OUTCOMES)) + events.outcome, (positions,)
+        )
+        for labels in sides[focus]
     ]
     return _tally(case, case.labels, OUTCOMES, groups), 1 / len(groups)
 
@@ -377,11 +381,11 @@ def _gains(case: MatchedSystem, events: Events) -> Counts:
 
 
 def _gain_columns() -> Small:
-    """Outcomes × turns: the column of `GAINS` where an error counts; that of TP has no meaning."""
+    """Outcomes × turns: the column of `GAINS` in which an error counts; meaningless for TP."""
     columns = np.zeros((len(OUTCOMES), 4), dtype=np.int8)
     for outcome, name in enumerate(OUTCOMES[1:], start=1):
         kind = "BE" if outcome in BOUNDARY else name
-        # LE, FN and FP have one role each; other errors have that of their pass.
+        # LE, FN and FP have one role each; the role of other errors depends on their pass.
         roles = GAIN_ROLES[kind]
         for turn in range(4):
             columns[outcome, turn] = GAINS.index(f"{kind}.{roles[min(max(turn, 1), len(roles)) - 1]}")
@@ -392,7 +396,7 @@ _GAIN_COLUMN = _gain_columns()
 
 
 def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> PairedEvents:
-    """The token units of both sides; those are the same that have one position and one label."""
+    """The token units of both sides as events; the same units have the same position and label."""
     return PairedEvents(
         EventUnits.of(ints(gold.of(case.gold_units.unit))),
         EventUnits.of(ints(predicted.of(case.predicted_units.unit))),
@@ -404,9 +408,9 @@ def _same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSid
     assert gold.position is not None and predicted.position is not None
     mine, theirs = gold.of(case.gold.label), predicted.of(case.predicted.label)
     if _ascends(gold.position) and _ascends(predicted.position):
-        one, other = _joined(gold.position, predicted.position)
-        same = mine[one] == theirs[other]
-        return ints(one[same]), ints(other[same])
+        gold_row, predicted_row = _joined(gold.position, predicted.position)
+        same = mine[gold_row] == theirs[predicted_row]
+        return ints(gold_row[same]), ints(predicted_row[same])
     number = len(case.labels)
     return _joined(ints(gold.position * number + mine), ints(predicted.position * number + theirs))
 
@@ -415,11 +419,11 @@ def _ascends(column: Ints) -> bool:
     return bool((column[1:] > column[:-1]).all())
 
 
-_DENSE = 16  # values for each key, up to which marking all of them is faster than a search
+_DENSE = 16  # values per key up to which marking all of them is faster than searching
 
 
 def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
-    """Where two columns of distinct keys hold the same key."""
+    """The rows at which two columns of distinct keys hold the same key."""
     if len(mine) == 0 or len(theirs) == 0:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
@@ -435,17 +439,17 @@ def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
 
 
 def _marked(keys: Ints, others: Ints) -> Ints:
-    """The places of the keys, small numbers, that are among others; both ascend."""
-    there = np.zeros(int(max(keys[-1], others[-1])) + 1, dtype=bool)
-    there[others] = True
-    return ints(np.flatnonzero(there[keys]))
+    """The rows of the keys that also occur in `others`; both ascend and are small numbers."""
+    present = np.zeros(int(max(keys[-1], others[-1])) + 1, dtype=bool)
+    present[others] = True
+    return ints(np.flatnonzero(present[keys]))
 
 
 def _accuracy(case: MatchedSystem) -> Counts | None:
-    """Tokens with equal tags, by unit; None where there are no tokens or mentions overlap.
+    """Tokens with equal tags, by unit; None if there are no tokens, or mentions overlap.
 
-    Encoded as IOB2 the tags of a token follow from the mention it is in, so only
-    tokens of mentions that are not found exactly can differ.
+    The IOB2 tag of a token follows from the mention it is in, so only tokens of mentions
+    that are not found exactly can differ.
     """
     corpus = case.corpus
     if corpus.unit == "character" or not corpus.sentences[-1]:
@@ -461,7 +465,8 @@ def _accuracy(case: MatchedSystem) -> Counts | None:
     mine, theirs = _joined(gold_at, predicted_at)
     same = gold_tag[mine] == predicted_tag[theirs]
     gold_unit, predicted_unit = (
-        np.repeat(case.units.of_sentence[one.sentence], one.length) for one in (left_gold, left_predicted)
+        np.repeat(case.units.of_sentence[mentions.sentence], mentions.length)
+        for mentions in (left_gold, left_predicted)
     )
     touched = np.concatenate([gold_unit, np.delete(predicted_unit, theirs)])
     differing = np.bincount(touched, minlength=case.units.number)

@@ -1,4 +1,4 @@
-"""One system's part of the result document: its counts and scores by name."""
+"""The counts of one system, and the scores that the result document holds of it."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ from spanwise.matching import CATEGORIES, OUTCOMES, Matching, fair_and_overlap, 
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 
 CONFUSING = ("LE", "LBE")  # the errors with two labels
-SMALL = 30  # gold units under which a bucket carries a mark
+SMALL = 30  # a bucket with fewer gold units is marked as small
 
 
 class Counted(Struct, frozen=True, eq=False):
-    """One system's counts, before anything is divided; those of two parts of a corpus add up."""
+    """One system's counts, before anything is divided; counts over parts of a corpus add up."""
 
     labels: tuple[str, ...]
     measures: Sequence[Measure]
@@ -81,20 +81,20 @@ class Counted(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
-        """The counts over all parts, one after the other."""
+        """Add up the counts of consecutive parts."""
         if len(parts) == 1:
             return parts[0]
         labels = tuple(sorted({label for part in parts for label in part.labels}))
         by_key = [{measure.key: measure for measure in part.measures} for part in parts]
-        # A measure that a part does not have, such as accuracy where mentions overlap, the whole has not.
-        shared = [key for key in by_key[0] if all(key in one for one in by_key)]
-        measures = [joined_measures([one[key] for one in by_key], labels) for key in shared]
+        # The whole has the measures that all parts have: accuracy is missing where mentions overlap.
+        shared = [key for key in by_key[0] if all(key in of_part for of_part in by_key)]
+        measures = [joined_measures([of_part[key] for of_part in by_key], labels) for key in shared]
         tables = {key: reduce(add, [part.tables[key] for part in parts]) for key in parts[0].tables}
         return cls(labels, measures, tables)
 
 
 class Evaluated(Struct, frozen=True, eq=False):
-    """One system with its counts and with what they were counted from, mention by mention."""
+    """One system's counts, and the mentions and outcomes that were counted."""
 
     counted: Counted
     case: MatchedSystem
@@ -104,7 +104,7 @@ class Evaluated(Struct, frozen=True, eq=False):
 
 
 def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choices) -> Evaluated:
-    """Match one system's mentions of a block and count them into every table."""
+    """Match one system's mentions in a block, and count them into every table."""
     gold, other = with_one_labelling([data.gold, predicted.mentions])
     fair, overlap = fair_and_overlap(gold, other)
     chosen = choices.matcher
@@ -123,7 +123,7 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
         measures += tough_measures(case, data.toughness)
         tables[MeasureKey("tough")] = tough_outcomes(case, data.toughness)
     gold_sides, other_sides = data.gold_sides, sides_of(data.facts, predicted)
-    # Attributes of tokens have the same units, so that the events of one are those of all.
+    # All attributes of tokens have the same units, so their events are computed only once.
     tokens = next(
         (name for name, attribute in data.facts.attributes.items() if attribute.unit == "token"), None
     )
@@ -138,8 +138,8 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
         measures.append(replace(measure, unplaced=bucketing.unplaced))
         if not of_tokens:
             tables |= outcome_tables(case, name, *sides, names)
-    for one, two in choices.crosses:
-        measures.append(_cross(case, data.facts, one, two, gold_sides, other_sides))
+    for left, right in choices.crosses:
+        measures.append(_cross(case, data.facts, left, right, gold_sides, other_sides))
     counted = Counted(tuple(case.labels), measures, tables)
     return Evaluated(counted, case, matching, sides_of_mentions(gold_sides), sides_of_mentions(other_sides))
 
@@ -147,27 +147,27 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
 def _cross(
     case: MatchedSystem,
     facts: Facts,
-    one: str,
-    two: str,
+    left: str,
+    right: str,
     gold_sides: Mapping[str, BucketedSide],
     predicted_sides: Mapping[str, BucketedSide],
 ) -> Measure:
-    first, second = (facts.bucketings[name].buckets for name in (one, two))
+    first, second = (facts.bucketings[name].buckets for name in (left, right))
     widths = len(first), len(second)
-    gold = crossed((gold_sides[one], gold_sides[two]), widths)
-    predicted = crossed((predicted_sides[one], predicted_sides[two]), widths)
+    gold = crossed((gold_sides[left], gold_sides[right]), widths)
+    predicted = crossed((predicted_sides[left], predicted_sides[right]), widths)
     names = [f"{a.name} × {b.name}" for a, b in product(first, second)]
-    pair = f"{one},{two}"
+    pair = f"{left},{right}"
     key = MeasureKey("cross", pair)
     measure = bucket_measure(case, key, case.mention_events, (gold, predicted), names, ("cross", pair))
-    # Crossed cells are shown with intervals; testing each would only weaken the family of buckets.
+    # Crossed cells are shown with intervals, but not tested: that would weaken the tests of buckets.
     return Measure(measure.key, measure.counts, "exact", measure.paths)
 
 
 def system_scores(
     facts: Facts, counted: Counted, scored: ScoredSystem, crosses: Sequence[tuple[str, str]], mentions: int
 ) -> SystemScores:
-    """Everything that the document says of one system; `mentions` is the number of gold ones."""
+    """All scores of one system in the document; `mentions` is the number of gold mentions."""
     measures = {measure.key: measure for measure in counted.measures}
     counts = {key: measure.counts for key, measure in measures.items()}
     exact, fair = counts[MeasureKey("exact")], counts[MeasureKey("fair")]
@@ -206,7 +206,7 @@ def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -
 
 
 def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, str, int], ...]:
-    """How often each gold label met each predicted one, the most frequent first, then in order of labels."""
+    """Pairs of gold and predicted label with their number, the most frequent first, then in label order."""
     counts = table.chosen(labels, labels)
     pairs = [(labels[row], labels[column], int(counts[row, column])) for row, column in np.argwhere(counts)]
     return tuple(sorted(pairs, key=lambda pair: -pair[2]))
@@ -255,7 +255,7 @@ def _outcomes(row: Any) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> int | float:
-    """A count as a whole number, and as a fraction only where events were halved between labels."""
+    """A count as an int; as a float only if events were split between two labels."""
     return int(value) if float(value).is_integer() else float(value)
 
 
@@ -309,7 +309,7 @@ def _tough(counted: Counted, counts: Counts, scored: ScoredSystem) -> dict[Subse
 
 
 def _named_outcomes(table: CrossTable, columns: Sequence[str], without: str) -> list[dict[Outcome, int]]:
-    """The outcomes of each of these columns of a table."""
+    """The number of each outcome but one, for each of these columns of a table."""
     names = [name for name in cast("Sequence[Outcome]", OUTCOMES) if name != without]
     return [dict(zip(names, row, strict=True)) for row in table.chosen(names, columns).T.tolist()]
 
@@ -330,10 +330,10 @@ def _attribute(
             **dict(zip(EXACT, numbers, strict=True)),
             **scored.cells["attributes", name, bucket.name],
             small=numbers[0] < SMALL,
-            outcomes=outcomes[at],
-            fair=fair[at],
+            outcomes=outcomes[index],
+            fair=fair[index],
         )
-        for at, (bucket, numbers) in enumerate(zip(bucketing.buckets, counts.total.tolist(), strict=True))
+        for index, (bucket, numbers) in enumerate(zip(bucketing.buckets, counts.total.tolist(), strict=True))
         if any(numbers) or not bucket.rest
     )
     return AttributeScores(
@@ -349,16 +349,19 @@ def _attribute(
 def _bucket_outcomes(
     counted: Counted, attribute: str, buckets: Sequence[str]
 ) -> list[dict[Literal["gold", "predicted"], Mapping[Outcome, int]]]:
-    """What became of the gold and of the predicted mentions of every bucket."""
+    """The outcomes of the gold and of the predicted mentions in every bucket."""
     gold, predicted = (
         _named_outcomes(counted.tables[MeasureKey(f"{side} outcomes", attribute)], buckets, without)
         for side, without in (("gold", "FP"), ("predicted", "FN"))
     )
-    return [{"gold": here, "predicted": there} for here, there in zip(gold, predicted, strict=True)]
+    return [
+        {"gold": gold_row, "predicted": predicted_row}
+        for gold_row, predicted_row in zip(gold, predicted, strict=True)
+    ]
 
 
 def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> list[FairRates]:
-    """Fair scores over events in every bucket: errors that two mentions share count half at each of them."""
+    """Fair scores over the events of every bucket; an error that two mentions share counts half for each."""
     halves = {}
     right = np.zeros(len(buckets), dtype=np.int64)
     for side, alone in (("gold", "FN"), ("predicted", "FP")):
@@ -383,13 +386,13 @@ def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> li
 def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, scored: ScoredSystem) -> CrossScores:
     first, second = (facts.bucketings[name] for name in pair)
     cells = []
-    for index, both in enumerate(_bucket_pairs(first, second)):
+    for index, names in enumerate(_bucket_pairs(first, second)):
         row = counts.total[index].tolist()
         if any(row):
             scores = scored.cells["cross", ",".join(pair), counts.cells[index]]
-            cells.append(CrossBucket(buckets=both, **dict(zip(EXACT, row, strict=True)), **scores))
+            cells.append(CrossBucket(buckets=names, **dict(zip(EXACT, row, strict=True)), **scores))
     return CrossScores(attributes=pair, cells=tuple(cells))
 
 
 def _bucket_pairs(first: Bucketing, second: Bucketing) -> list[tuple[str, str]]:
-    return [(one.name, two.name) for one, two in product(first.buckets, second.buckets)]
+    return [(left.name, right.name) for left, right in product(first.buckets, second.buckets)]

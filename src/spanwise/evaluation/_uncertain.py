@@ -1,4 +1,4 @@
-"""Intervals of every score, tests of differences, counts per unit packed for later ones, parts of a lead."""
+"""Intervals of scores and of the parts of a lead, weak slices, and counts per unit packed into documents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ONE_UNIT = "fewer than two {unit}s contain it"
 
 
 class ScoredSystem(Struct, frozen=True, eq=False):
-    """Every score of one system by the path of its cell, and which of its slices are weak."""
+    """Every score of one system by the path of its cell, and the tests for weak slices."""
 
     measures: Sequence[Measure]
     cells: Mapping[Path, Cell]
@@ -59,8 +59,8 @@ def tested(
     primary: Path = PRIMARY["f1"],
     unit: str = "unit",
 ) -> tuple[dict[str, ScoredSystem], tuple[Comparison, ...]]:
-    """The scores of all systems with their intervals, and the tests of these pairs of systems."""
-    if not resampling.resamples:  # nothing but totals is asked for, and units need not be told apart
+    """Score all systems, with intervals, and test these pairs of systems."""
+    if not resampling.resamples:  # only totals are needed, so units can be merged
         systems = {
             name: [measure.of_one_unit() for measure in measures] for name, measures in systems.items()
         }
@@ -82,9 +82,9 @@ def _scored(
 ) -> ScoredSystem:
     cells: dict[Path, Cell] = {}
     bounded = resampling.resamples > 0 and resampling.units > 0
-    every_error: dict[MeasureKey, dict[str, Jackknife]] = {}
+    errors_of: dict[MeasureKey, dict[str, Jackknife]] = {}
     for measure in measures:
-        errors = every_error[measure.key] = jackknife(measure) if bounded else {}
+        errors = errors_of[measure.key] = jackknife(measure) if bounded else {}
         values = measure.values()
         intervals = {name: error.interval(confidence) for name, error in errors.items()}
         for index, path in enumerate(measure.paths):
@@ -101,11 +101,11 @@ def _scored(
     lead = gain_lead(measures, confidence)
     if lead is not None:
         cells[lead[0]]["lead"] = lead[1]
-    return ScoredSystem(measures, cells, weak_slices(measures, every_error, resampling, confidence))
+    return ScoredSystem(measures, cells, weak_slices(measures, errors_of, resampling, confidence))
 
 
 def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None:
-    """Add the interval of a score, or why there is none, and the mark of one that few units hold."""
+    """Add the interval of a score, or why there is none, and a note if only few units contain it."""
     if np.isnan(bounds).any():
         cell["interval"][name] = None
         cell["why"] = ONE_UNIT.format(unit=unit)
@@ -116,7 +116,7 @@ def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None
 
 
 def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, GainLead] | None:
-    """The kind of error with the largest gain, and its lead over the second: a paired t-test over units."""
+    """The kind of error with the largest gain, and its lead over the second by a paired t-test over units."""
     gains = next((measure for measure in measures if measure.scorer == "gains"), None)
     if gains is None:
         return None
@@ -154,12 +154,12 @@ def weak_slices(
     by_cell = [
         measure.cell_by_cell for measure in measures if measure.key.kind in ("exact", "tough", "attribute")
     ]
-    exact = next((one for one in by_cell if one.key.kind == "exact"), None)
+    exact = next((measure for measure in by_cell if measure.key.kind == "exact"), None)
     if exact is None:
         return {}
     whole = exact.counts.of_cells([0])
-    gold, predicted, _ = (int(one) for one in whole.total[0])
-    chosen = [(one, places) for one in by_cell if (places := _places(one, gold, predicted))]
+    gold, predicted, _ = (int(number) for number in whole.total[0])
+    chosen = [(measure, cells) for measure in by_cell if (cells := _slice_cells(measure, gold, predicted))]
     if not chosen:
         return {}
     slices = _Losses.of(chosen, whole)
@@ -168,39 +168,39 @@ def weak_slices(
     scale = np.sqrt((rows**2).sum(axis=0))
     statistics = ratio_or_zero(slices.excess(slices.counts.sum(axis=0, dtype=np.float64)), scale)
     flips = Flips(len(rows), resampling.resamples, resampling.seed)
-    flipped = [ratio_or_zero(slices.excess(some), scale) for some in flips.sums(slices.counts)]
-    p_values = flips.p_values(statistics, np.concatenate([some.max(axis=1) for some in flipped]))
-    largest = np.concatenate([np.abs(some).max(axis=1) for some in flipped])
+    flipped = [ratio_or_zero(slices.excess(sums), scale) for sums in flips.sums(slices.counts)]
+    p_values = flips.p_values(statistics, np.concatenate([sample.max(axis=1) for sample in flipped]))
+    largest = np.concatenate([np.abs(sample).max(axis=1) for sample in flipped])
     critical = flips.critical(largest, 1 - confidence)
     results: dict[Path, dict[str, object]] = {}
     tests = zip(statistics.tolist(), p_values.tolist(), strict=True)
-    for measure, places in chosen:
+    for measure, cells in chosen:
         score = "recall" if measure.scorer == "recall" else "f1"
-        bounds = errors[measure.key][score].interval(critical=critical)[places]
-        for place, bound, (t, p) in zip(places, bounds, tests, strict=False):
+        bounds = errors[measure.key][score].interval(critical=critical)[cells]
+        for cell, bound, (t, p) in zip(cells, bounds, tests, strict=False):
             interval = None if np.isnan(bound).any() else bound.tolist()
-            results[measure.paths[place]] = {"t": t, "p": p, "interval": interval, "of": distinct}
+            results[measure.paths[cell]] = {"t": t, "p": p, "interval": interval, "of": distinct}
     return results
 
 
 class _Losses(Struct, frozen=True, eq=False):
-    """Losses and items of every unit, or group of units, in each slice and overall."""
+    """The losses and items of every unit, or group of units, in each slice and overall."""
 
     counts: Matrix  # units × (losses of each slice, its items, four columns of all mentions)
     expected: ExpectedLosses
-    of_recall: Ints  # of each slice: 1 where only gold mentions are its items
+    of_recall: Ints  # for each slice: 1 if its items are gold mentions only, else 0
 
     @classmethod
     def of(cls, chosen: Sequence[tuple[Measure, Sequence[int]]], whole: Counts) -> _Losses:
-        """Of the cells at these places of measures that score each cell by itself."""
+        """The losses in these cells of measures that score each cell on its own."""
         losses, items, of_recall = [], [], []
-        for measure, places in chosen:
-            counted = _flipped_rows(measure.counts.of_cells(places))
+        for measure, cells in chosen:
+            counted = _flipped_rows(measure.counts.of_cells(cells))
             recall = measure.scorer == "recall"
-            held = counted[..., 0] if recall else counted[..., 0] + counted[..., 1]
-            losses.append(held - (counted[..., 1] if recall else 2 * counted[..., 2]))
-            items.append(held)
-            of_recall += [int(recall)] * len(places)
+            size = counted[..., 0] if recall else counted[..., 0] + counted[..., 1]
+            losses.append(size - (counted[..., 1] if recall else 2 * counted[..., 2]))
+            items.append(size)
+            of_recall += [int(recall)] * len(cells)
         gold, predicted, correct = _flipped_rows(whole)[:, 0].T
         overall = [gold + predicted - 2 * correct, gold - correct, gold + predicted, gold]
         counts = np.concatenate([*losses, *items, np.stack(overall, axis=1)], axis=1)
@@ -209,12 +209,12 @@ class _Losses(Struct, frozen=True, eq=False):
         return cls(counts, ExpectedLosses.of(*totals[1:]), kind)
 
     def excess(self, counts: Floats) -> Floats:
-        """By how much sums of these columns exceed what is expected of each slice."""
+        """By how much the losses of each slice exceed those expected, given sums of the columns."""
         return self.expected.excess(*_split(counts, self.of_recall))
 
 
 def _split(counts: Floats, of_recall: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Losses and items of each slice, and those of all mentions that it is compared with (… × slices)."""
+    """The losses and items of each slice, and of all mentions, with which it is compared (… × slices)."""
     slices = len(of_recall)
     overall = counts[..., 2 * slices :]
     return (
@@ -226,27 +226,27 @@ def _split(counts: Floats, of_recall: Ints) -> tuple[Floats, Floats, Floats, Flo
 
 
 def _flipped_rows(counts: Counts) -> Matrix:
-    """Counts per unit, or per group of units where there are many, × cells × columns."""
+    """Counts per unit, or per group of units if there are many, × cells × columns."""
     rows = counts.matrix() if counts.units <= MOST_FLIPPED else grouped(counts, MOST_FLIPPED)
     return rows.reshape(len(rows), len(counts.cells), len(counts.columns))
 
 
-def _places(measure: Measure, gold: int, predicted: int) -> list[int]:
+def _slice_cells(measure: Measure, gold: int, predicted: int) -> list[int]:
     """The cells of a measure that are slices with enough mentions inside and outside."""
     counts, paths = measure.counts, measure.paths
     if measure.key.kind == "attribute":
-        held = counts.total.sum(axis=0)
-        if int(held[0]) != gold or int(held[1]) != predicted:  # its units are tokens
+        totals = counts.total.sum(axis=0)
+        if int(totals[0]) != gold or int(totals[1]) != predicted:  # its units are tokens
             return []
-        named = [at for at, path in enumerate(paths) if path[-1] != measure.unplaced]
+        named = [index for index, path in enumerate(paths) if path[-1] != measure.unplaced]
     else:
         inner = "labels" if measure.key.kind == "exact" else "overall"
-        named = [at for at, path in enumerate(paths) if inner in path[-2:]]
-    return [at for at in named if LEAST_GOLD <= int(counts.total[at, 0]) <= gold - LEAST_GOLD]
+        named = [index for index, path in enumerate(paths) if inner in path[-2:]]
+    return [index for index in named if LEAST_GOLD <= int(counts.total[index, 0]) <= gold - LEAST_GOLD]
 
 
 def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
-    """The tested measures with their counts: distinct rows, and the row of every unit, compressed."""
+    """Pack the tested measures: the distinct rows of their counts, and the row of every unit, compressed."""
     return tuple(
         PackedMeasure(
             name=measure.name,
@@ -268,7 +268,7 @@ def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
 
 
 def unpacked(entries: Sequence[PackedMeasure], *, place: str) -> list[Measure]:
-    """The measures of a result document, as they were before they were packed."""
+    """Unpack the measures of a result document; `place` names it in error messages."""
     try:
         return [_measure(entry) for entry in entries]
     except (ValueError, TypeError, zlib.error) as error:
@@ -299,13 +299,13 @@ def _measure(entry: PackedMeasure) -> Measure:
     )
 
 
-_PLANES = "planes:"  # what has it not in front was packed number by number
+_PLANES = "planes:"  # columns without this prefix were packed number by number
 
 
 def _pack(column: np.ndarray[Any, Any]) -> str:
-    """Whole numbers as text: all of their lowest bytes, then all of the next, compressed.
+    """Integers as compressed text: the lowest bytes of all of them, then the next bytes, and so on.
 
-    High bytes are nearly all 0, so that this is both smaller and six times faster than number by number.
+    High bytes are nearly all 0, so this is both smaller and six times faster than number by number.
     """
     little = np.ascontiguousarray(column, dtype="<i4")
     planes = little.view(np.uint8).reshape(-1, 4).T.tobytes()
@@ -319,8 +319,8 @@ def _unpack(text: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(data, dtype="<i4").astype(np.int32, copy=False)
 
 
-MOST = 60_000_000  # values for all pairs of systems together; beyond them there are no intervals of leads
-BLOCK_LEADS = 1_000_000  # counts of units that are left out together
+MOST = 60_000_000  # values for all pairs of systems together; if there are more, leads have no intervals
+BLOCK_LEADS = 1_000_000  # counts of the units that are processed together
 
 
 def with_lead_intervals(
@@ -331,16 +331,17 @@ def with_lead_intervals(
     *,
     shared_seeds: bool = False,
 ) -> tuple[Comparison, ...]:
-    """The comparisons, whose parts of the lead have intervals: contribution ± t·SE.
+    """Add intervals to the parts of the lead in each comparison: contribution ± t·SE.
 
-    SE is the delete-one jackknife's over all units, t has one degree of freedom fewer than there are
-    units. Where both systems have several runs, training varies too: to SE² is added, for each system, the
-    variance over its runs of the contribution against all runs of the other, divided by their number, with
-    Satterthwaite's degrees of freedom. With very many pairs, runs or units the intervals are left out.
+    SE is the delete-one jackknife's over all units; t has one degree of freedom fewer than there are
+    units. If both systems have several runs, training varies too: SE² then also includes, for each system,
+    the variance over its runs of the contribution against all runs of the other, divided by the number of
+    its runs, with Satterthwaite's degrees of freedom. With very many pairs, runs or units the intervals are
+    left out.
 
     Args:
         systems: the measures of every run of each system.
-        shared_seeds: runs of equal place share their seed, and vary together.
+        shared_seeds: runs at the same position share their seed, and vary together.
     """
     size = sum(
         units
@@ -350,7 +351,9 @@ def with_lead_intervals(
     )
     if units < 2 or size > MOST:
         return tuple(comparisons)
-    tables = {name: [{one.key: one for one in run} for run in runs] for name, runs in systems.items()}
+    tables = {
+        name: [{measure.key: measure for measure in run} for run in runs] for name, runs in systems.items()
+    }
     return tuple(
         replace(
             row,
@@ -377,24 +380,24 @@ def _bounded(
     errors, freedom = _contribution_errors(sides, division, [part.name for part in parts], shared_seeds)
     t = np.broadcast_to(t_quantile(freedom, confidence), errors.shape)
     return tuple(
-        replace(part, interval=_interval(part.contribution, float(errors[at]), float(t[at])))
-        for at, part in enumerate(parts)
+        replace(part, interval=_interval(part.contribution, float(errors[index]), float(t[index])))
+        for index, part in enumerate(parts)
     )
 
 
 def _interval(value: float, error: float, t: float) -> tuple[float | None, float | None] | None:
     if error < NO_SPREAD and abs(value) > NO_SPREAD:
-        return None  # nothing varies, which says nothing of how sure the value is
+        return None  # without variation, nothing is known of how certain the value is
     return plain(value - t * error), plain(value + t * error)
 
 
 def _key(division: str) -> MeasureKey:
-    known = {"labels": MeasureKey("exact"), "tough": MeasureKey("tough")}
-    return known.get(division) or MeasureKey("attribute", division)
+    keys = {"labels": MeasureKey("exact"), "tough": MeasureKey("tough")}
+    return keys.get(division) or MeasureKey("attribute", division)
 
 
 class _Division(Struct, frozen=True, eq=False):
-    """One system's counts in some units: gold, predicted and correct, and the last two of each part."""
+    """One system's gold, predicted and correct mentions per unit, and the last two for each part as well."""
 
     exact: Floats  # units × 3
     predicted: Floats  # units × parts
@@ -402,27 +405,27 @@ class _Division(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, exact: Counts, parts: Counts, names: Sequence[str], rows: Column) -> _Division:
-        """The counts of the units that have these rows (of `exact`, of `parts`)."""
+        """The counts of units, given their row in `exact` and their row in `parts`."""
         whole = _by_cell(exact, rows[:, 0]).sum(axis=1)
         by_cell, cells = _by_cell(parts, rows[:, 1]), list(parts.cells)
         predicted, correct = (np.zeros((len(rows), len(names))) for _ in range(2))
-        tough = len(parts.columns) == 2  # mentions and correct: tough subsets hold no predictions
-        for at, name in enumerate(names):
+        tough = len(parts.columns) == 2  # mentions and correct only: tough subsets have no predictions
+        for index, name in enumerate(names):
             if name in cells:
-                correct[:, at] = by_cell[:, cells.index(name), -1]
+                correct[:, index] = by_cell[:, cells.index(name), -1]
                 if not tough:
-                    predicted[:, at] = by_cell[:, cells.index(name), 1]
+                    predicted[:, index] = by_cell[:, cells.index(name), 1]
             elif tough and name == PREDICTED:
-                predicted[:, at] = whole[:, 1]
+                predicted[:, index] = whole[:, 1]
         return cls(whole, predicted, correct)
 
     @classmethod
     def total(cls, exact: Counts, parts: Counts, names: Sequence[str]) -> _Division:
-        """The counts of all units, as those of a single one."""
+        """The counts of all units together, as a single unit."""
         return cls.of(exact.as_one_unit(), parts.as_one_unit(), names, np.zeros((1, 2), dtype=np.int64))
 
     def without(self, units: _Division) -> _Division:
-        """What is left without each of some units."""
+        """What remains of these totals without each of the units."""
         return _Division(
             self.exact - units.exact, self.predicted - units.predicted, self.correct - units.correct
         )
@@ -438,7 +441,7 @@ def _contribution_errors(
 ) -> tuple[Floats, Floats]:
     """The standard error of every part's contribution, and its degrees of freedom.
 
-    Units whose counts are equal have equal values, so that each combination of rows is left out once.
+    Units with equal counts have equal values, so each distinct combination of rows is left out only once.
     """
     counts = [
         [(table[MeasureKey("exact")].counts, table[_key(division)].counts) for table in side]
@@ -448,24 +451,24 @@ def _contribution_errors(
     terms = [[_Terms.of(total) for total in side] for side in totals]
     first, second = (_Terms.mean(side) for side in terms)
     whole = _contributions(first, second)
-    columns = [np.asarray(one.row, dtype=np.int32) for side in counts for run in side for one in run]
+    columns = [np.asarray(tally.row, dtype=np.int32) for side in counts for run in side for tally in run]
     distinct, number = distinct_rows(np.stack(columns, axis=1))
     times = np.bincount(number, minlength=len(distinct)).astype(np.float64)
     moved, squares = np.zeros(len(names)), np.zeros(len(names))
-    step = max(1, BLOCK_LEADS // sum(one.rows.shape[1] for side in counts for run in side for one in run))
-    for at in range(0, len(distinct), step):
-        places = iter(np.split(distinct[at : at + step], len(columns) // 2, axis=1))
+    step = max(1, BLOCK_LEADS // sum(tally.rows.shape[1] for side in counts for run in side for tally in run))
+    for begin in range(0, len(distinct), step):
+        rows = iter(np.split(distinct[begin : begin + step], len(columns) // 2, axis=1))
         left = [
             _Terms.mean(
                 [
-                    _Terms.of(total.without(_Division.of(*run, names, next(places))))
+                    _Terms.of(total.without(_Division.of(*run, names, next(rows))))
                     for total, run in zip(of_side, side, strict=True)
                 ]
             )
             for of_side, side in zip(totals, counts, strict=True)
         ]
         deviation = _contributions(*left) - whole
-        weights = times[at : at + step, None]
+        weights = times[begin : begin + step, None]
         moved += (weights * deviation).sum(axis=0)
         squares += (weights * deviation**2).sum(axis=0)
     units = len(number)
@@ -480,7 +483,7 @@ def _contribution_errors(
 
 
 class _Terms(Struct, frozen=True, eq=False):
-    """What contributions are made of: linear in the terms of each side, so that means over runs do."""
+    """The terms of contributions, which are linear in those of each side, so that means over runs suffice."""
 
     weight: Floats  # 1 / (gold + predicted): units × 1
     f1: Floats
@@ -490,11 +493,11 @@ class _Terms(Struct, frozen=True, eq=False):
     paid: Floats  # predicted · F1
 
     @classmethod
-    def of(cls, one: _Division) -> _Terms:
+    def of(cls, run: _Division) -> _Terms:
         """The terms of one run."""
-        size = one.exact[:, :1] + one.exact[:, 1:2]
-        weight, f1 = ratio(np.ones_like(size), size), ratio(2 * one.exact[:, 2:3], size)
-        return cls(weight, f1, one.correct, one.correct * weight, one.predicted * weight, one.predicted * f1)
+        size = run.exact[:, :1] + run.exact[:, 1:2]
+        weight, f1 = ratio(np.ones_like(size), size), ratio(2 * run.exact[:, 2:3], size)
+        return cls(weight, f1, run.correct, run.correct * weight, run.predicted * weight, run.predicted * f1)
 
     @classmethod
     def mean(cls, runs: Sequence[_Terms]) -> _Terms:
@@ -505,7 +508,7 @@ class _Terms(Struct, frozen=True, eq=False):
 
 
 def _contributions(first: _Terms, second: _Terms) -> Floats:
-    """What each part contributes to the difference of F1, over all pairs of runs; 0 where it is undefined."""
+    """The contribution of each part to the difference in F1, over all pairs of runs; 0 where undefined."""
     right = first.weighed - first.weight * second.correct + first.correct * second.weight - second.weighed
     ours = second.f1 * first.priced - first.weight * second.paid
     theirs = first.paid * second.weight - first.f1 * second.priced

@@ -1,4 +1,4 @@
-"""The mentions of an evaluation as columns of numbers, and the file of them that `--columns` writes."""
+"""The mentions of an evaluation as columns of numbers, and the file to which `--columns` writes them."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from spanwise.matching import OUTCOMES
 
 KIND = "spanwise columns"
 SCHEMA = 1
-_WRONG = (  # what a file that is something else brings about
+_WRONG = (  # errors that reading a file of another kind may raise
     KeyError, ValueError, OSError, EOFError, IndexError, TypeError, AttributeError, zipfile.BadZipFile,
     NotImplementedError, RuntimeError, MemoryError, OverflowError, zlib.error, msgspec.MsgspecError,
 )  # fmt: skip
-MOST_UNPACKED = 1 << 28  # bytes of a file that unpacks to more than a hundred times its size
+MOST_UNPACKED = 1 << 28  # bytes to which a file may unpack if they are more than a hundred times its size
 
 
 class ColumnsHead(Struct, frozen=True, kw_only=True):
-    """What the columns are about: everything that is not a number per mention or token."""
+    """The header of the columns: everything that is not a number per mention or token."""
 
     kind: str = KIND
     schema: int = SCHEMA
@@ -61,17 +61,18 @@ class ColumnsHead(Struct, frozen=True, kw_only=True):
 
 
 class MentionColumns(Struct, frozen=True, eq=False, dict=True):
-    """The mentions of gold and of every system, and the text they stand in.
+    """The mentions of gold and of every system, and the text that they are in.
 
-    `of("gold")` and `of(system)` are mentions; `column("gold", "bucket.entity_length")` is the bucket of
-    each; `outcome` and `partner` tell what a system made of each gold mention.
+    `mentions("gold")` and `mentions(side(system))` are the mentions of a side;
+    `column("gold", "bucket.entity_length")` is the bucket of each. The columns `outcome` and `partner` of a
+    system hold the outcome of each gold mention, and the prediction that found it exactly.
     """
 
     head: ColumnsHead
     arrays: Mapping[str, Column]
 
     def side(self, system: str) -> str:
-        """The first part of the names of a system's columns; those of gold begin with `gold`."""
+        """The prefix of the names of a system's columns; the prefix of gold is `gold`."""
         return f"system{self.head.systems.index(system)}"
 
     def column(self, side: str, name: str) -> Column:
@@ -94,16 +95,16 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unit_of_sentence(self) -> Ints:
-        """The unit that each sentence belongs to."""
+        """The unit of each sentence."""
         return ints(self.arrays["unit_of_sentence"])
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        """The words that tokens are codes of; texts, where spans count characters."""
+        """The words that the codes of tokens stand for; whole texts if spans count characters."""
         return _strings(self.arrays.get("vocabulary"), self.arrays.get("vocabulary.at"))
 
     def words(self, sentence: int) -> list[str]:
-        """The tokens of a sentence, or the characters of a text; empty where text was left out."""
+        """The tokens of a sentence, or the characters of a text; empty if the text was left out."""
         if self.head.positions == "character":
             return list(self.vocabulary[sentence]) if self.vocabulary else []
         begin, end = self.arrays["sentences"][sentence : sentence + 2].tolist()
@@ -118,24 +119,24 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         return f"{path}, sentence {sentence + 1}" if lines is None else f"{path}:{int(lines[sentence])}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the columns as one `.npz` without pickled objects: the same bytes for the same content."""
+        """Write the columns to an `.npz` file without pickled objects; equal content gives equal bytes."""
         packed = io.BytesIO()
         head = np.frombuffer(msgspec.json.encode(self.head), dtype=np.uint8)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
             for name, array in {"head": head, **self.arrays}.items():
-                one = io.BytesIO()
-                np.lib.format.write_array(one, np.ascontiguousarray(array), allow_pickle=False)
+                data = io.BytesIO()
+                np.lib.format.write_array(data, np.ascontiguousarray(array), allow_pickle=False)
                 entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, one.getvalue())
+                archive.writestr(entry, data.getvalue())
         write_atomically(path, packed.getvalue())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MentionColumns:
-        """The columns in a file that `--columns` wrote.
+        """Load the columns from a file that `--columns` wrote.
 
         Raises:
-            InputError: the file is missing, or holds no such columns.
+            InputError: the file is missing, or does not hold mention columns.
         """
         where, advice = os.fspath(path), "Make it with spanwise evaluate … --columns FILE."
         try:
@@ -153,17 +154,17 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             raise _not_columns(where, " ".join(str(error).split()) or type(error).__name__, advice) from None
         try:
             head = msgspec.json.decode(arrays.pop("head").tobytes(), type=ColumnsHead)
-            found = cls(head, arrays)
-            fitting = head.kind == KIND and head.schema == SCHEMA and found.fits()
-        except _WRONG:  # columns that are missing, or of another kind
+            columns = cls(head, arrays)
+            fitting = head.kind == KIND and head.schema == SCHEMA and columns.fits()
+        except _WRONG:  # columns are missing, or of another kind
             fitting = False
         if not fitting:
             raise _not_columns(where, "its columns do not fit together", advice)
-        return found
+        return columns
 
     @classmethod
     def read_head(cls, path: str | os.PathLike[str]) -> ColumnsHead | None:
-        """The head alone, or None where the file is something else; nothing but the head is unpacked."""
+        """The header alone, or None if the file is something else; nothing but the header is unpacked."""
         try:
             with zipfile.ZipFile(path) as archive:
                 _refuse_bomb(archive, os.stat(path).st_size)  # noqa: PTH116
@@ -172,7 +173,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             return None
 
     def fits(self) -> bool:
-        """Whether lengths and numbers of all columns fit together."""
+        """Whether the lengths and values of all columns fit together."""
         head, arrays = self.head, self.arrays
         number = len(arrays["gold.sentence"])
         right = _below(arrays["unit_of_sentence"], head.sentences, max(head.units, 1))
@@ -202,7 +203,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
         return right
 
     def _lie_inside(self, side: str) -> bool:
-        """Whether mentions lie inside their sentences; start and end of one without a place are -1."""
+        """Whether mentions lie inside their sentences; one without a position starts and ends at -1."""
         start, end = self.column(side, "start"), self.column(side, "end")
         sizes = np.diff(self.arrays["sentences"])
         if self.head.positions == "character":
@@ -234,14 +235,14 @@ def _not_columns(where: str, why: str, advice: str) -> InputError:
 
 
 def _refuse_bomb(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse an archive of which a few bytes would fill the memory."""
+    """Refuse a small archive that would fill the memory when unpacked."""
     unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > MOST_UNPACKED and unpacked > 100 * size:
         raise ValueError("it unpacks to far more than its size")
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> Column:
-    """One array of an archive: numbers alone, as many as there are bytes for."""
+    """Read one column of numbers from an archive; it cannot have more numbers than there are bytes for."""
     data = io.BytesIO(archive.read(name))
     version = np.lib.format.read_magic(data)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -252,12 +253,12 @@ def _array(archive: zipfile.ZipFile, name: str) -> Column:
 
 
 def _are_offsets(column: Column, number: int) -> bool:
-    """Whether a column says where each of so many things begins, and where the last one ends."""
+    """Whether a column holds where each of `number` items begins, and where the last one ends."""
     return _below(column, number + 1, None) and int(column[0]) == 0 and bool((np.diff(column) >= 0).all())
 
 
 def _below(column: Column, size: int, limit: int | None) -> bool:
-    """Whether a column has so many whole numbers, from 0 to below a limit where there is one."""
+    """Whether a column holds `size` integers, all from 0 to below `limit` if there is one."""
     if column.ndim != 1 or len(column) != size or column.dtype.kind not in "iu":
         return False
     return limit is None or not size or 0 <= int(column.min()) <= int(column.max()) < limit
@@ -267,18 +268,18 @@ def _strings(data: Column | None, at: Column | None) -> list[str]:
     if data is None or at is None:
         return []
     raw = data.tobytes()
-    places = at.tolist()
-    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(places)]
+    bounds = at.tolist()
+    return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
 
 
 def _packed_strings(strings: Sequence[str]) -> dict[str, Column]:
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return {"vocabulary": data, "vocabulary.at": offsets([len(one) for one in encoded])}
+    return {"vocabulary": data, "vocabulary.at": offsets([len(word) for word in encoded])}
 
 
 def _corpus_columns(corpus: Corpus, unit_of_sentence: Ints, *, shown: bool) -> dict[str, Column]:
-    """Where sentences begin, which unit and document each belongs to, and with `shown` the text."""
+    """Where sentences begin, the unit and document of each, and with `shown` the text."""
     columns: dict[str, Column] = {
         "sentences": corpus.sentences.astype(np.int32),
         "unit_of_sentence": unit_of_sentence.astype(np.int32),
@@ -300,7 +301,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     """The mentions of an evaluation as columns.
 
     Raises:
-        ChoiceError: the result is a loaded document or was evaluated in parts, so that it has none.
+        ChoiceError: the result was loaded or evaluated in parts, so its mentions were not kept.
     """
     live = result.in_memory
     block = live.kept if isinstance(live, KeptMentions) else None
@@ -341,7 +342,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
         redacted=not shown,
         labels=labels,
         subsets=() if data.toughness is None else data.toughness.subsets,
-        buckets={name: tuple(map(_told, facts.bucketings[name].buckets)) for name in names},
+        buckets={name: tuple(map(_without_hidden, facts.bucketings[name].buckets)) for name in names},
         systems=tuple(block.systems),
         tags=dict(result.settings.tags),
     )
@@ -349,8 +350,8 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     return MentionColumns(head, arrays)
 
 
-def _told(bucket: Bucket) -> Bucket:
-    """The bucket without its value or interval, where these are not told."""
+def _without_hidden(bucket: Bucket) -> Bucket:
+    """The bucket without its value or interval, if these are hidden."""
     if not bucket.hidden:
         return bucket
     return replace(bucket, low=None, high=None, value=None if bucket.value is None else bucket.name)
@@ -365,14 +366,14 @@ def _side(
 ) -> dict[str, Column]:
     """The columns of the mentions of one side."""
     code = np.array([labels.index(label) if label in labels else 0 for label in mentions.labels] or [0])
-    found: dict[str, object] = {
+    columns: dict[str, object] = {
         f"{side}.{name}": getattr(mentions, name).astype(np.int32) for name in ("sentence", "start", "end")
     }
-    found[f"{side}.label"] = code[mentions.label].astype(np.min_scalar_type(len(labels)))
+    columns[f"{side}.label"] = code[mentions.label].astype(np.min_scalar_type(len(labels)))
     for name in names:
         column = sides[name].bucket
-        found[f"{side}.bucket.{name}"] = column.astype(np.min_scalar_type(int(column.max(initial=0))))
+        columns[f"{side}.bucket.{name}"] = column.astype(np.min_scalar_type(int(column.max(initial=0))))
     if mentions.parts is not None:
         for name in ("at", "start", "end"):
-            found[f"{side}.parts.{name}"] = getattr(mentions.parts, name).astype(np.int32)
-    return cast("dict[str, Column]", found)
+            columns[f"{side}.parts.{name}"] = getattr(mentions.parts, name).astype(np.int32)
+    return cast("dict[str, Column]", columns)
