@@ -67,7 +67,9 @@ def run_demo(args: argparse.Namespace) -> int:
     result = evaluate(demo.gold, dict(demo.systems), train=demo.train, name="demo", command=command)
     show(result, saved=_save(demo, result), args=args)
     by_hand = " \\\n    ".join(parts)
-    sys.stdout.write("\n".join(_verdict_lines(verdicts(result))) + f"\n\n To run this evaluation yourself:\n  {by_hand}\n")
+    sys.stdout.write(
+        "\n".join(_verdict_lines(verdicts(result))) + f"\n\n To run this evaluation yourself:\n  {by_hand}\n"
+    )
     return 0
 
 
