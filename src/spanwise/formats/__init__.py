@@ -168,13 +168,13 @@ def side_by_side(
 
 def read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
     """Read a file in a given format; whatever the file contains, only spanwise's own errors are raised."""
-    with _of_the_file(known, file):
+    with _file_errors(known, file):
         annotation = known.read(file, options, words) if known.interning else known.read(file, options)
         return options.limits.check(annotation)
 
 
 @contextmanager
-def _of_the_file(format: Format, file: File) -> Iterator[None]:
+def _file_errors(format: Format, file: File) -> Iterator[None]:
     """Report any exception raised in this context as an error in the file."""
     try:
         yield
@@ -326,7 +326,7 @@ def validate(
     if chosen.problems is not None:
         try:
             again = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
-            with _of_the_file(chosen, again):
+            with _file_errors(chosen, again):
                 problems = chosen.problems(again, choices)
         except InputError as trouble:
             error = trouble
@@ -379,7 +379,7 @@ def _read_layers(
             f"a file of the format {chosen.name!r} holds one annotation.\n"
             "Give gold and predictions as two files."
         )
-    with _of_the_file(chosen, file):
+    with _file_errors(chosen, file):
         if chosen.interning:
             layers = chosen.read_layers(file, options, words)
         else:

@@ -511,11 +511,11 @@ class _LineSurveyor:
         ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
         begins = np.concatenate([[0], ends + 1])
         self._sizes.append(corpus.lengths)
-        first_lines, places = content.begins.copy(), byte + begins[content.begins - line]
+        first_lines, first_bytes = content.begins.copy(), byte + begins[content.begins - line]
         if self._behind is not None:
-            first_lines[0], places[0] = self._behind
+            first_lines[0], first_bytes[0] = self._behind
         self._lines.append(ints(first_lines))
-        self._bytes.append(ints(places))
+        self._bytes.append(ints(first_bytes))
         if content.end is not None:
             self._behind = content.end, byte + int(begins[content.end - line])
         self._left_out.update(content.left_out)
@@ -534,10 +534,10 @@ class _LineSurveyor:
             return
         self._has_documents = True
         listed = (starts[:-1] + self._number).tolist()
-        given = [""] * len(listed) if names is None else list(names)
-        goes_on = corpus.texts is None and self._number > 0 and self._names[-1] == given[0]
+        new_names = [""] * len(listed) if names is None else list(names)
+        goes_on = corpus.texts is None and self._number > 0 and self._names[-1] == new_names[0]
         self._starts += listed[goes_on:]
-        self._names += given[goes_on:]
+        self._names += new_names[goes_on:]
 
     def _before(self, cut: Cut) -> Before:
         if not cut.sentence:

@@ -18,7 +18,7 @@ _RUNS = re.compile(r"\w+|[^\w\s]")
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    """The spans of a text's tokens: runs of word characters, and every other visible character by itself.
+    """The spans of a text's tokens: runs of word characters, and every other non-space character by itself.
 
     A combining mark (such as a Devanagari vowel sign or a separate accent) counts as a word character,
     although `\\w` does not match it.

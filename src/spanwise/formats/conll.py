@@ -59,7 +59,7 @@ def looks_merged(file: File) -> bool:
     and layers of nested mentions differ almost everywhere.
     """
     lines = file.head.split(b"\n")[:-1]
-    if max((len(line.split()) for line in lines[:100]), default=0) < 3:  # so has the rest of the file
+    if max((len(line.split()) for line in lines[:100]), default=0) < 3:  # a merged file has more
         return False
     rows = [line.split() for line in lines]
     pairs = {tuple(row[-2:]): 0 for row in rows if len(row) > 2 and row[0] != DOCSTART}

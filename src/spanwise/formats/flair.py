@@ -125,7 +125,7 @@ def _is_number(text: str) -> bool:
 
 
 def recognise(file: File) -> str | None:
-    """Recognise a `.tsv` without tabs: `test.tsv` or `dev.tsv` with three columns, or four and a score."""
+    """Recognise a `.tsv` without tabs: `test.tsv` or `dev.tsv` of three columns, or four with a number."""
     if file.suffix != ".tsv" or b"\t" in file.head:
         return None
     first = next((line for line in file.head.decode("utf-8", "replace").split("\n") if line.strip()), "")

@@ -373,17 +373,17 @@ def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
     text = record["text"]
     content.texts.append(text)
     listed = _first(record, _TOKENS, list)
-    places = words(text)
+    token_spans = words(text)
     if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
-        places = [(token["start"], token["end"]) for token in listed]
-        if not all(_is_position(a) and _is_position(b) and 0 <= a <= b <= len(text) for a, b in places):
+        token_spans = [(token["start"], token["end"]) for token in listed]
+        if not all(_is_position(a) and _is_position(b) and 0 <= a <= b <= len(text) for a, b in token_spans):
             raise InputError(
                 at(content.path, line, "a token ends after the text, which has "
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
             )  # fmt: skip
         # White-space tokens are dropped: in a mention they would count as tokens without content.
-        places = [span for span in places if text[slice(*span)].strip()]
-    content.places.append(places)
+        token_spans = [span for span in token_spans if text[slice(*span)].strip()]
+    content.places.append(token_spans)
     _gather_spans(content, line, record, len(text))
 
 
@@ -525,12 +525,12 @@ def _documents(content: Gathered, options: Options) -> dict[str, object]:
         key = next((name for name in DOCUMENTS if all(name in record for record in content.records)), None)
         if key is None:
             return {}
-    given = _field(content, key)
-    values = [json.dumps(value, sort_keys=True, default=str) for value in given]
+    field_values = _field(content, key)
+    values = [json.dumps(value, sort_keys=True, default=str) for value in field_values]
     starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
     return {
         "documents": ints([*starts, len(values)]),
-        "document_ids": tuple(str(given[i]) for i in starts),
+        "document_ids": tuple(str(field_values[i]) for i in starts),
     }
 
 

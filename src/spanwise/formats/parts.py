@@ -85,7 +85,7 @@ def streamed_format(source: Any, reading: ReadKeywords) -> Format | None:
 def surveyed(
     source: str | os.PathLike[str], reading: ReadKeywords, cutting: Cutting
 ) -> Survey | RecordSurvey | None:
-    """Survey a file in the way of its format; None if it must be read whole."""
+    """Survey a file with the `survey` function of its format; None if it must be read whole."""
     form = streamed_format(source, reading)
     if form is None or form.survey is None:
         return None
@@ -149,7 +149,7 @@ def pieces(one: Parted) -> Iterator[PartBytes]:
     if isinstance(one, Held) or kept or not is_packed(one.path):
         yield from map(PartBytes, range(one.parts))
         return
-    buffer, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # which chunks leave out
+    buffer, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks omit the mark
     stream = File(one.path).chunks(1 << 20)
     for number, (begin, end) in enumerate(pairwise(one.cuts)):
         while at_byte + len(buffer) < end.byte and (more := next(stream, None)):

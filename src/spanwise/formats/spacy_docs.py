@@ -21,7 +21,7 @@ from spanwise.formats._sentences import (
 
 
 def accepts(source: object) -> bool:
-    """Whether the object is a Doc, DocBin or Example, or a list of Docs or Examples; does not import spaCy."""
+    """Whether the object is a Doc, DocBin, Example or a list of Docs or Examples, without importing spaCy."""
     if isinstance(source, (list, tuple)):
         return bool(source) and all(_kind(item) in ("Doc", "Example") for item in source)
     return _kind(source) in ("Doc", "DocBin", "Example")
@@ -171,10 +171,10 @@ def _sentences(doc: Any, borders: Sequence[int], group: str, name: str, path: st
 
 def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
     """The scores that spaCy's span categorizer stores with a group of spans; empty if there are none."""
-    given = None if group == "ents" else listed.attrs.get("scores")
-    if given is None:
+    stored = None if group == "ents" else listed.attrs.get("scores")
+    if stored is None:
         return []
-    scores = [float(score) for score in given]
+    scores = [float(score) for score in stored]
     if len(scores) != len(listed):
         raise InputError(
             at(path, None, f"{name} has {many(len(listed), 'span')} of the group {group!r}, but "

@@ -20,9 +20,7 @@ from spanwise.hashing import numbered
 
 _TAB, _LINE_END, _ZERO = b"\t\n0"
 _WORD = 8  # bytes compared at once
-_LOW = np.array(
-    [256**size - 1 for size in range(_WORD + 1)], dtype=np.uint64
-)  # masks of a word's first bytes
+_LOW = np.array([256**size - 1 for size in range(_WORD + 1)], dtype=np.uint64)  # masks of the first bytes
 _LABEL = 32  # bytes of the longest label on a plain line
 _DIGITS = 5  # of the largest position on a plain line; a text of all positions up to it is kept in memory
 _BLOCK = 1 << 18  # bytes read at a time, so that a large file needs hardly more memory than a small one
@@ -184,7 +182,7 @@ def _words(data: bytes) -> Words:
 
 
 _FIRST_ROWS = 50  # from which a file is recognised
-_LISTED = 10_000  # tokens of the longest span whose tokens are written out; longer lists would bloat the file
+_LISTED = 10_000  # tokens of the longest span whose tokens are written out; an end may be any number
 EVIDENCE = "rows of label, begin and end"
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 

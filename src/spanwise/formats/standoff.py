@@ -437,10 +437,10 @@ def _text(passages: Sequence[str], reach: int) -> str:
     return text.removesuffix("\n") if not passages[-1] and reach < len(text) else text
 
 
-def _check_article(given: str, name: str, begun: bool, path: str, number: int) -> None:
-    if not begun or given != name:
+def _check_article(article: str, name: str, begun: bool, path: str, number: int) -> None:
+    if not begun or article != name:
         raise InputError(
-            at(path, number, f"this mention of the article {given!r} does not follow its passages.\n"
+            at(path, number, f"this mention of the article {article!r} does not follow its passages.\n"
                "Put each article's mentions after its title and abstract.")
         )  # fmt: skip
 

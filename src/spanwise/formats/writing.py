@@ -107,19 +107,19 @@ def _write_folder(
     assert chosen.write_folder is not None
     write_folder = chosen.write_folder
 
-    def write(given: Annotation, folder: str) -> Annotation:
-        write_folder(given, folder)
-        return given
+    def write(written: Annotation, folder: str) -> Annotation:
+        write_folder(written, folder)
+        return written
 
-    def read_back(given: Annotation, named: str | None) -> Annotation:
+    def read_back(written: Annotation, named: str | None) -> Annotation:
         return read_by(chosen, File(trial), Options(limits=UNBOUNDED))
 
     with tempfile.TemporaryDirectory() as trial, renamed(trial, os.fspath(path)):
-        given, lost = kept_in(
-            annotation, chosen, None, lambda given: write(given, trial), read_back,
+        written, lost = kept_in(
+            annotation, chosen, None, lambda written: write(written, trial), read_back,
             lossy=lossy, name=os.fspath(path),
         )  # fmt: skip
-    write_folder(given, path)
+    write_folder(written, path)
     return lost
 
 
