@@ -163,7 +163,7 @@ def _mapping(maps: Sequence[Mapping[str, object]], fold: Fold, runs: int) -> dic
 
 
 def _listed(lists: Sequence[Sequence[object]], fold: Fold, runs: int) -> tuple[object, ...]:
-    """Combine equal buckets, slices and crossed cells; lists of names are those of the first run."""
+    """Combine matching buckets, slices and crossed cells; lists of names are those of the first run."""
     rows: dict[tuple[object, ...], list[object]] = {}
     for listed in lists:
         for row in listed:

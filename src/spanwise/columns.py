@@ -1,4 +1,4 @@
-"""The column types used throughout, and `ratio`, the only function that divides."""
+"""The column types used throughout, and `ratio`, the division behind every score."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def on_grid(values: object, most: float) -> Floats:
 
 
 def compact(matrix: Column) -> Column:
-    """The matrix with column sums made exact in any order, in single precision where that is enough."""
+    """The matrix made exact for column sums in any order, in single precision where that is enough."""
     step = max(1, _TOGETHER // max(len(matrix), 1))  # columns at a time, so that copies stay small
     parts = [matrix[:, at : at + step] for at in range(0, matrix.shape[1], step)]
     if all(map(is_exact_in_single, parts)):

@@ -42,7 +42,7 @@ def dataset_document(
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The `dataset` entry of a result document: facts about the test set that no system changes."""
+    """The `dataset` entry of a result document: facts about the test set, not the systems."""
     training = KnownSentences.of(annotation.corpus for annotation in train) if train else None
     return dataset_entry(
         name,

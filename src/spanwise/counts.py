@@ -29,7 +29,7 @@ class EventUnits(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, unit: Ints) -> EventUnits:
-        """The given unit numbers, with the bound counted from them."""
+        """The given unit numbers, with the bound computed from them."""
         return cls(unit, int(np.bincount(unit).max(initial=0)))
 
     def take(self, rows: Column) -> EventUnits:
@@ -129,7 +129,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         return np.asarray(self.rows[self.row])
 
     def __add__(self, other: Counts) -> Counts:
-        """The counts over the units of both, those of `other` last, in the cells of either."""
+        """The counts over the units of both, those of `other` last, with the cells of either."""
         return Counts.joined([self, other])
 
     @classmethod
@@ -197,8 +197,8 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         for at in range(0, self.units, step):
             rows = self.rows[self.row[at : at + step]]
             parts.append(np.add.reduceat(rows, np.arange(0, len(rows), size), axis=0))
-        whole = np.concatenate(parts) if parts else self.matrix()
-        return Counts.of_matrix(self.cells, self.columns, whole)
+        matrix = np.concatenate(parts) if parts else self.matrix()
+        return Counts.of_matrix(self.cells, self.columns, matrix)
 
     def as_one_unit(self) -> Counts:
         """The total counts, as those of a single unit."""
@@ -208,9 +208,9 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
     def of_cells(self, places: Sequence[int]) -> Counts:
         """The counts in the cells at these positions; rows that become equal are not merged."""
         wide = len(self.columns)
-        taken = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in places])
+        positions = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in places])
         cells = tuple(self.cells[index] for index in places)
-        return Counts(cells, self.columns, frozen(self.rows[:, taken]), self.row)
+        return Counts(cells, self.columns, frozen(self.rows[:, positions]), self.row)
 
 
 class CrossTable(Struct, frozen=True, eq=False):
@@ -367,7 +367,7 @@ class _Layout(Struct, frozen=True, eq=False):
 
 
 def _summed(slot: Ints, kind: Column | None, amount: Floats, slots: int) -> Floats:
-    """The sum over the events in each slot, where `amount` gives the summand for each kind of event."""
+    """The sum over the events in each slot of the amount for their kind."""
     if kind is None:
         return np.asarray(np.bincount(slot, minlength=slots) * amount[0])
     if len(slot) > _BLOCK:
@@ -449,9 +449,9 @@ def grouped(table: Counts, groups: int) -> Matrix:
     """
     starts = np.arange(groups, dtype=np.int64) * table.units // groups
     size = np.diff(starts, append=table.units)
-    whole = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
+    sums = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
     for at in range(int(size.min())):  # the unit at this position of every group
-        whole += table.rows[table.row[starts + at]]
+        sums += table.rows[table.row[starts + at]]
     larger = size > size.min()  # by one unit
-    whole[larger] += table.rows[table.row[(starts + size - 1)[larger]]]
-    return whole
+    sums[larger] += table.rows[table.row[(starts + size - 1)[larger]]]
+    return sums

@@ -111,8 +111,8 @@ def _weights(name: str, value: Iterable[float]) -> Weights:
 def parse(formula: str) -> Credit:
     """Parse a credit formula such as `BE = 0.5 TP + 0.25 FP + 0.25 FN`.
 
-    Several statements are separated by `;` or `,`. `BE` sets BEs, BEl and BEo; a later
-    statement about one of them overrides it. Outcomes that are not named keep
+    Several statements are separated by `;` or `,`. `BE` sets BEs, BEl and BEo, except
+    those that have a statement of their own. Outcomes that are not named keep
     their fair credit. A term without a number counts as 1, and `0` alone as nothing.
 
     Raises:

@@ -24,7 +24,7 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     """The few things that a reader of a result document should know first, at most four.
 
     They are about the system with the highest primary score (F1 unless another was chosen): the kind of
-    error that would gain most if fixed; mentions unseen in training, if their recall is below that of seen
+    error whose correction would gain most; mentions unseen in training, if their recall is below that of seen
     ones; the costliest slice of other mentions; with a second system, whether the lead over the runner-up
     is real and where it comes from (then only the costlier of the two slices is named), or, in first place,
     that the two differ in slices though not overall; and anything unusual about the data.
@@ -206,7 +206,7 @@ def _slice_finding(name: str, system: SystemScores, *, without: str | None) -> F
 
 
 def lead_finding(comparison: Comparison, first: str) -> Finding | None:
-    """The lead of the system `first` with the slices that add and cost most, if it matters.
+    """The lead of `first`, and the slices that add and take most of it; None if it does not matter.
 
     If the systems differ in slices but not overall, the finding is `even`: what one gains on some
     mentions it loses on others.

@@ -90,11 +90,11 @@ def sequence_hashes(hashes: Words, at: Ints) -> Words:
     position = np.arange(at[-1]) - np.repeat(at[:-1], size)
     factors = multipliers(int(size.max(initial=0)))
     result = np.zeros((len(size), 2), dtype=np.uint64)
-    some = size > 0
+    nonempty = size > 0
     for column in range(2):
         mixed = hashes[:, column] * factors[position]
         if len(mixed):
-            result[some, column] = np.add.reduceat(mixed, at[:-1][some])
+            result[nonempty, column] = np.add.reduceat(mixed, at[:-1][nonempty])
     return result + size.astype(np.uint64)[:, None] * STIR
 
 
@@ -141,16 +141,18 @@ def distinct(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def numbered(words: Words) -> tuple[Ints, Ints]:
-    """Number the rows so that equal rows share a number: a row of each number, and the number of each row.
+    """Number rows so that equal rows get the same number.
 
     Far cheaper than sorting if many rows are equal, and exact: rows with the same hash are compared.
+
+    Returns:
+        The index of one row with each number, and the number of each row.
     """
     if words.shape[1] <= _FEW:
         return numbered_columns([np.ascontiguousarray(column) for column in words.T])
     mixed = words @ multipliers(words.shape[1])
-    return _met(mixed, lambda first, second: (words[first] != words[second]).any(axis=1)) or _sorted_places(
-        words
-    )
+    by_hash = _number_by_hash(mixed, lambda first, second: (words[first] != words[second]).any(axis=1))
+    return by_hash or _number_by_sorting(words)
 
 
 def numbered_columns(columns: Sequence[Words]) -> tuple[Ints, Ints]:
@@ -165,10 +167,12 @@ def numbered_columns(columns: Sequence[Words]) -> tuple[Ints, Ints]:
             differ |= column[first] != column[second]
         return np.asarray(differ)
 
-    return _met(mixed, unlike) or _sorted_places(np.stack(columns, axis=1))
+    return _number_by_hash(mixed, unlike) or _number_by_sorting(np.stack(columns, axis=1))
 
 
-def _met(mixed: Words, unlike: Callable[[Column, Column | slice], Bools]) -> tuple[Ints, Ints] | None:
+def _number_by_hash(
+    mixed: Words, unlike: Callable[[Column, Column | slice], Bools]
+) -> tuple[Ints, Ints] | None:
     """Number rows as `numbered` does, by hashing and comparing them; None if too many hashes collide."""
     size = len(mixed)
     like = np.empty(size, dtype=np.int64)
@@ -198,7 +202,7 @@ def _met(mixed: Words, unlike: Callable[[Column, Column | slice], Bools]) -> tup
     return first, number[like]
 
 
-def _sorted_places(words: Words) -> tuple[Ints, Ints]:
+def _number_by_sorting(words: Words) -> tuple[Ints, Ints]:
     _, first, number = np.unique(words, axis=0, return_index=True, return_inverse=True)
     return first, np.asarray(number, dtype=np.int64).reshape(-1)
 

@@ -142,13 +142,13 @@ def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dic
     Both are rows × cells. The deviation is 0 if the unit does not hold the cell, or if the score is
     undefined without it.
     """
-    whole = measure.values(only)
+    full = measure.values(only)
     without = measure.score(measure.counts.total.astype(np.float64) - rows, only)
-    held = measure.sizes(rows, only)
+    sizes = measure.sizes(rows, only)
     deviations = {}
     for name, values in without.items():
-        holds = np.asarray(held[name] > 0)
-        difference = values - whole[name]
+        holds = np.asarray(sizes[name] > 0)
+        difference = values - full[name]
         difference[~holds | np.isnan(difference)] = 0.0
         deviations[name] = difference, holds
     return deviations

@@ -1,4 +1,4 @@
-"""Scores, computed from counts by dividing once, at the end."""
+"""Scores, computed by dividing counts once, at the end."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Measure(Struct, frozen=True, eq=False):
         return self.key.name
 
     def score(self, totals: Floats, only: Collection[str] = ()) -> Scores:
-        """The scores for totals over the corpus or over many resamples; only the scores in `only`, if any."""
+        """The scores for totals over the corpus or over many resamples; `only` limits which are computed."""
         return SCORERS[self.scorer](totals, self, only)
 
     def sizes(self, totals: Floats, only: Collection[str] = ()) -> Scores:
@@ -273,7 +273,7 @@ class Fraction(Struct, frozen=True, eq=False):
 
 
 def fraction(measure: Measure, score: str) -> Fraction:
-    """The fraction of counts that a cell's score is; not for averages, which are not a single fraction.
+    """Express a score of one cell as a fraction; not for averages, which are not a single fraction.
 
     Examples:
         >>> from spanwise.counts import Counts
@@ -288,8 +288,8 @@ def fraction(measure: Measure, score: str) -> Fraction:
         gold, predicted, correct = (each[:, [index]] for index in range(len(EXACT)))
         padded = np.concatenate([each, np.zeros_like(gold)], axis=1)
         a, b, c = (padded[:, columns_of_role] for columns_of_role in _GAIN_COLUMNS)
-        both = gold + predicted
-        return Fraction(2 * (correct + a + b), both + b - c, (2 * correct, both))
+        mentions = gold + predicted
+        return Fraction(2 * (correct + a + b), mentions + b - c, (2 * correct, mentions))
     if measure.scorer.startswith("credited"):
         right, false, missed = credit_of(measure.credit or "fair").apply(each * measure.share)
         forms = {

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from spanwise.document import Settings as Kept
 
 Bounds = tuple[Callable[[Any], bool], str]  # whether a value is allowed, and the allowed values in words
-CONFIDENCE = 0.95  # of intervals
-CORRECTION = "holm"  # of p-values
+CONFIDENCE = 0.95  # default level of intervals
+CORRECTION = "holm"  # default correction of p-values
 CAP = 10_000  # the default maximum number of sentences in a document
-MOST_DRAWS = 1_000_000  # resamples or sign flips
+MOST_DRAWS = 1_000_000  # the maximum number of resamples or sign flips
 
 
 # Not a Struct: `--help` needs these records, and importing msgspec would take longer than all of them.
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
-    whole: bool = False  # a whole number
+    whole: bool = False  # must be a whole number
     bounds: Bounds | None = None
     toml: object = None  # the type of its key in a manifest; None: no such key
     signed: Callable[[Kept], str] | None = None  # its part of the signature; may be empty
@@ -314,7 +314,7 @@ def in_options(text: str) -> str:
         >>> in_options("examples_cap is -1, but must be 0 or more.")
         '--examples-cap is -1, but must be 0 or more.'
     """
-    keywords = "|".join(name for name in (*SETTINGS, *_OTHERS) if name != "name")  # systems: name=path
+    keywords = "|".join(name for name in (*SETTINGS, *_OTHERS) if name != "name")  # as in name=path
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"

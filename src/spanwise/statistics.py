@@ -231,9 +231,9 @@ def _rank_sums(ranked: Floats) -> tuple[Floats, Floats] | None:
     for row in np.rint(2 * ranked[1:]):
         if len(sums) * len(orders) > FRIEDMAN_EXACT:
             return None
-        every = (sums[:, None] + row[orders][None]).reshape(-1, columns)
+        extended = (sums[:, None] + row[orders][None]).reshape(-1, columns)
         # It does not matter which column has which sum, so sums are stored in ascending order.
-        sums, number = np.unique(np.sort(every, axis=1), axis=0, return_inverse=True)
+        sums, number = np.unique(np.sort(extended, axis=1), axis=0, return_inverse=True)
         ways = np.asarray(np.bincount(number.reshape(-1), np.repeat(ways, len(orders))), np.float64)
     return (sums**2).sum(axis=1) / 4, ways
 
@@ -251,11 +251,11 @@ def complete_blocks(
         ([[1.0, 2.0]], ['b', 'c'])
     """
     named = [(name, [float(value) for value in values]) for name, values in blocks]
-    whole = [len(values) for _, values in named if not np.isnan(values).any()]
-    size = max(set(whole), key=lambda n: (whole.count(n), n)) if whole else -1
-    taken = [len(values) == size and not np.isnan(values).any() for _, values in named]
-    pairs = list(zip(named, taken, strict=True))
-    return [values for (_, values), take in pairs if take], [name for (name, _), take in pairs if not take]
+    sizes = [len(values) for _, values in named if not np.isnan(values).any()]
+    size = max(set(sizes), key=lambda n: (sizes.count(n), n)) if sizes else -1
+    usable = [len(values) == size and not np.isnan(values).any() for _, values in named]
+    pairs = list(zip(named, usable, strict=True))
+    return [values for (_, values), use in pairs if use], [name for (name, _), use in pairs if not use]
 
 
 # ---- Wilcoxon -------------------------------------------------------------------------------

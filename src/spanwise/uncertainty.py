@@ -97,7 +97,7 @@ def _blocks(number: int, width: int, most: int) -> Iterator[int]:
 
 
 class Randomised(Struct, frozen=True, eq=False):
-    """The p-values of one score over pairs, and which of them are undecided after the most shuffles."""
+    """The p-values of one score over pairs, the shuffles behind them, and which are still undecided."""
 
     p: Floats
     shuffles: Ints  # of each pair; 0: all swaps were enumerated
@@ -276,10 +276,10 @@ class Swapping(Struct, frozen=True, eq=False):
                     distinct.append((matrix, column))
                     differs |= difference != 0
                 index[at, column] = number[key]
-        whole = np.zeros((len(number), int(differs.sum())), dtype)
-        for row, (matrix, column) in zip(whole[1:], distinct, strict=True):
+        differences = np.zeros((len(number), int(differs.sum())), dtype)
+        for row, (matrix, column) in zip(differences[1:], distinct, strict=True):
             row[:] = (matrix[:, column] - first[:, column])[differs]
-        return cls(compact(whole.T), index)
+        return cls(compact(differences.T), index)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES
@@ -449,7 +449,7 @@ FLIP_TIE = 1e-8  # sums in a different order differ in the last bits, but count 
 class Flips(Struct, frozen=True):
     """Random sign flips of units, shared by all statistics (Westfall and Young's maxT).
 
-    The row of a statistic has what each unit adds to it; under the null hypothesis both signs of a unit
+    The row of a statistic holds what each unit adds to it; under the null hypothesis both signs of a unit
     are equally likely. T is the sum of a row divided by the root of its sum of squares, or 0 if that is 0.
     """
 
@@ -471,20 +471,20 @@ class Flips(Struct, frozen=True):
             scaled = np.empty(rows.shape)
             step = max(1, BLOCK_SIGNS // max(self.units, 1))
             for at in range(0, len(rows), step):
-                some = rows[at : at + step]
-                scale = np.sqrt((some**2).sum(axis=1))[:, None]
+                chunk = rows[at : at + step]
+                scale = np.sqrt((chunk**2).sum(axis=1))[:, None]
                 # Σ|x| of a row of length 1 is at most √units.
-                scaled[at : at + step] = on_grid(ratio_or_zero(some, scale), 2 * np.sqrt(self.units))
+                scaled[at : at + step] = on_grid(ratio_or_zero(chunk, scale), 2 * np.sqrt(self.units))
             single = scaled.astype(np.float32)
             most = float(np.abs(single).sum(axis=1, dtype=np.float64).max(initial=0))
             parts = -(-self.units // UNITS_TOGETHER)
             slack = 2 * (min(self.units, UNITS_TOGETHER) + parts + 1) * 2.0**-24 * most
             for at in range(0, self.flips, together):
-                some_signs = signs(at)
-                rough = self._rough(some_signs, single)
+                batch = signs(at)
+                rough = self._rough(batch, single)
                 if self.two_sided:
                     np.abs(rough, out=rough)
-                self._raise(highest[at : at + together], rough, slack, some_signs, scaled)
+                self._raise(highest[at : at + together], rough, slack, batch, scaled)
         return highest
 
     def sums(self, counts: Numbers) -> Iterator[Floats]:
@@ -492,8 +492,8 @@ class Flips(Struct, frozen=True):
 
         Sums of whole numbers below 2²⁴ are exact in single precision, in any order.
         """
-        whole = np.abs(counts).sum(axis=0, dtype=np.float64)
-        added = counts.astype(np.float32 if whole.max(initial=0) < 2**24 else np.float64)
+        magnitude = np.abs(counts).sum(axis=0, dtype=np.float64)
+        added = counts.astype(np.float32 if magnitude.max(initial=0) < 2**24 else np.float64)
         total = counts.sum(axis=0, dtype=np.float64)
         packed = self._packed()
         step = min(FLIPS_TOGETHER, max(1, SIGNS_TOGETHER // max(self.units, 1)))
@@ -533,9 +533,9 @@ class Flips(Struct, frozen=True):
             return
         step = max(1, BLOCK_SIGNS // max(self.units, 1))
         for begin in range(0, len(flip), step):
-            some = slice(begin, begin + step)
-            value = np.einsum("iu,iu->i", signs[flip[some]], rows[row[some]])
-            np.maximum.at(highest, flip[some], np.abs(value) if self.two_sided else value)
+            part = slice(begin, begin + step)
+            value = np.einsum("iu,iu->i", signs[flip[part]], rows[row[part]])
+            np.maximum.at(highest, flip[part], np.abs(value) if self.two_sided else value)
 
     def _packed(self) -> npt.NDArray[np.uint8]:
         """A bit for every flip and unit, set where the unit keeps its sign."""
@@ -558,8 +558,8 @@ class Flips(Struct, frozen=True):
         if self.flips * self.units > MOST_SIGNS:
             together = min(FLIPS_TOGETHER, max(1, SIGNS_TOGETHER // self.units))
             return lambda at: signs(at, at + together), together
-        every = signs(0, self.flips)
-        return lambda at: every[at : at + FLIPS_TOGETHER], FLIPS_TOGETHER
+        all_signs = signs(0, self.flips)
+        return lambda at: all_signs[at : at + FLIPS_TOGETHER], FLIPS_TOGETHER
 
     def p_values(self, statistics: Floats, maxima: Floats) -> Floats:
         """The corrected p-values: (1 + flips whose highest T reaches this one) / (1 + flips)."""
