@@ -1,4 +1,4 @@
-"""Spark frames as a source of blocks: columns of tokens, gold and predictions, a row for each sentence."""
+"""Spark frames as a source of blocks: columns of tokens, gold and predictions, one row per sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EVIDENCE = "a Spark frame"
 
 
 class FrameColumns(Struct, frozen=True):
-    """Which columns of a frame hold what."""
+    """The names of the columns of a frame, by what they hold."""
 
     gold: str
     systems: Mapping[str, str] = {}
@@ -44,23 +44,23 @@ class FrameColumns(Struct, frozen=True):
     sentence: str | None = None
 
     def of_training(self) -> FrameColumns:
-        """The columns of training data: the same, without predictions."""
+        """The columns of training data: the same without predictions."""
         return replace(self, systems={})
 
     @property
     def layers(self) -> dict[str, str]:
-        """The name of each layer in a packed block: of gold, "", and of every system."""
+        """The column of each layer in a packed block: of gold, under the key "", and of every system."""
         return {name: f"layer {number}" for number, name in enumerate(["", *self.systems])}
 
 
 def is_frame(given: object) -> bool:
-    """Whether this is a frame of Spark, without importing it."""
+    """Whether this is a Spark frame; does not import Spark."""
     kind = type(given)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 class Sums(Struct, frozen=True, eq=False):
-    """What a first look at a block shows: sizes, a sum of hashes, and the situations of tags per layer."""
+    """What a first look at blocks adds up: sizes, hashes of rows, and the situations of tags by layer."""
 
     sentences: int
     tokens: int
@@ -73,13 +73,13 @@ class Sums(Struct, frozen=True, eq=False):
             self.sentences + other.sentences,
             self.tokens + other.tokens,
             self.documents + other.documents,
-            (self.digest + other.digest) % (1 << 256),  # in any order the same
+            (self.digest + other.digest) % (1 << 256),  # the same in any order
             {name: ints(situation + other.situations[name]) for name, situation in self.situations.items()},
         )
 
 
 class FramePiece(Struct, frozen=True, eq=False):
-    """A block of a frame by its number, and its data where they are loaded."""
+    """A block of a frame: its number, and its data once they are loaded."""
 
     number: int
     data: bytes | None = None
@@ -90,7 +90,7 @@ class FramePiece(Struct, frozen=True, eq=False):
 
 
 class FrameBlocks(Struct, frozen=True, eq=False):
-    """A frame in blocks: a `Source` whose data stay with the executors, but for the first block."""
+    """A frame as a `BlockSource`, whose data stay with the executors, except for the first block."""
 
     name: str
     columns: FrameColumns
@@ -103,7 +103,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """Its name in errors."""
+        """The name of the frame in error messages."""
         return PATH
 
     @property
@@ -118,16 +118,16 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     @property
     def documents(self) -> int | None:
-        """The number of documents, where a column names them."""
+        """The number of documents, if a column names them."""
         return self.sums.documents if self.columns.document else None
 
     def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
-        """The numbers of the blocks."""
+        """Yield the blocks by number, the first one with its data."""
         for number in range(self.blocks):
             yield FramePiece(number, self.first if number == 0 else None)
 
     def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
-        """Read the layers of a block, and put predictions on the gold text."""
+        """Read the layers of a block, and align predictions to the gold text."""
         table = table_of(reference.data)
         wanted = [""] if gold_only else ["", *self.columns.systems]
         layers = {name: self._layer(table, name, self.begins[reference.number]) for name in wanted}
@@ -135,14 +135,14 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     def _layer(self, table: Table, name: str, begin: int) -> Annotation:
         scheme = {"scheme": self.recognised[name].scheme} if name in self.recognised else {}
-        one = _read(table, self.columns.layers[name], {**self.reading, **scheme})
-        corpus = replace(one.corpus, source=Source(PATH))
+        annotation = _read(table, self.columns.layers[name], {**self.reading, **scheme})
+        corpus = replace(annotation.corpus, source=Source(PATH))
         if corpus.ids is None:
             corpus = replace(corpus, ids=numbers(begin, len(corpus)))
-        return replace(one, corpus=corpus)
+        return replace(annotation, corpus=corpus)
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document for gold and predictions."""
+        """The entries of gold and predictions in `inputs` of the document."""
         rows = []
         for name, column in {"": self.columns.gold, **self.columns.systems}.items():
             role = "predicted" if name else "gold"
@@ -152,7 +152,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
 
 def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, object]:
-    """One of the `inputs` of the document: a column of a frame."""
+    """The entry of a column of a frame in `inputs` of the document."""
     recognised = frame.recognised.get(layer)
     declared = frame.reading.get("scheme")
     words = recognised.evidence if recognised else "spans"
@@ -173,39 +173,39 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
 def opened_frame(
     frame: DataFrame, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
 ) -> tuple[FrameBlocks, FrameEngine]:
-    """Pack a frame into blocks where its data are, and look at all of them once to find errors in rows."""
+    """Pack a frame into blocks where its data are, and look at each once, which finds errors in rows."""
     reading = dict(choices.reading)
     packed = Packed.of(_prepared(frame, columns, partitions))
     try:
-        parts = packed.each(_looked_at, (columns, reading))
+        parts = packed.each(_first_look, (columns, reading))
     except BaseException:
         packed.free()
         raise
-    every = [look for part in parts for look in part]
-    if not every:
-        empty = InputError(at(PATH, None, "the frame has no row.\nGive at least one sentence."))
+    looks = [look for part in parts for look in part]
+    if not looks:
+        empty = InputError(at(PATH, None, "the frame has no rows.\nGive at least one sentence."))
         raise empty
-    total = every[0]
-    for look in every[1:]:
+    total = looks[0]
+    for look in looks[1:]:
         total += look
     recognised: dict[str, Recognised] = {}
     for layer, counts in total.situations.items():
         prefer = recognised[""].scheme if layer and "" in recognised else None
-        found = recognise_situations(counts, prefer=prefer)
-        recognised[layer] = replace(found, scheme=reading.get("scheme") or found.scheme)
-    begins = [0, *accumulate(look.sentences for look in every)][:-1]
+        recognition = recognise_situations(counts, prefer=prefer)
+        recognised[layer] = replace(recognition, scheme=reading.get("scheme") or recognition.scheme)
+    begins = [0, *accumulate(look.sentences for look in looks)][:-1]
     source = FrameBlocks(name, columns, reading, choices.align, begins, total, recognised, packed.first())
     return source, FrameEngine(packed, [len(part) for part in parts])
 
 
 class TrainingFrame(Struct, frozen=True, eq=False):
-    """A training frame in blocks."""
+    """A training frame as a `TrainingSource`."""
 
     frame: FrameBlocks
 
     @property
     def sources(self) -> int:
-        """One frame."""
+        """The number of frames: one."""
         return 1
 
     @property
@@ -214,11 +214,11 @@ class TrainingFrame(Struct, frozen=True, eq=False):
         return (self.frame.documents or 0) > 1
 
     def references(self) -> Iterator[FramePiece]:
-        """The numbers of the blocks."""
+        """Yield the blocks by number."""
         return self.frame.references()
 
     def read(self, reference: FramePiece) -> tuple[int, Annotation]:
-        """One block."""
+        """Read one block; return the number of its source, 0, and its annotation."""
         return 0, self.frame.open(reference, gold_only=True).gold
 
     def first(self, reference: FramePiece) -> int:
@@ -226,18 +226,18 @@ class TrainingFrame(Struct, frozen=True, eq=False):
         return self.frame.begins[reference.number]
 
     def units(self, reference: FramePiece, corpus: Corpus) -> Ints:
-        """The unit of each sentence of a block; no document lies in two of them."""
+        """The unit of each sentence of a block; no document is in two blocks."""
         first = self.first(reference)
         documents = first + corpus.documents if self.marked and corpus.documents is not None else None
         return units_of(first, len(corpus), documents)
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document."""
+        """The entry of the frame in `inputs` of the document."""
         return [frame_entry("train", self.frame.columns.gold, self.frame, "", sums[0])]
 
 
 def _prepared(frame: DataFrame, columns: FrameColumns, partitions: int | None) -> DataFrame:
-    """The columns that are needed, under names of ours; documents whole, in the order of their names."""
+    """Select the columns under names of our own, and order the rows so that documents stay together."""
     import logging
 
     from pyspark.errors import AnalysisException
@@ -246,35 +246,35 @@ def _prepared(frame: DataFrame, columns: FrameColumns, partitions: int | None) -
     def of(name: str) -> SparkColumn:
         return functions.col(f"`{name}`")
 
-    wanted = [of(columns.tokens).alias("tokens"), functions.monotonically_increasing_id().alias("order")]
-    wanted += [
+    selected = [of(columns.tokens).alias("tokens"), functions.monotonically_increasing_id().alias("order")]
+    selected += [
         of(column).alias(layer)
         for layer, column in zip(
             columns.layers.values(), [columns.gold, *columns.systems.values()], strict=True
         )
     ]
     if columns.document:
-        wanted.append(of(columns.document).cast("string").alias("document"))
+        selected.append(of(columns.document).cast("string").alias("document"))
     if columns.sentence:
-        wanted.append(of(columns.sentence).alias("sentence"))
+        selected.append(of(columns.sentence).alias("sentence"))
     logger = logging.getLogger("DataFrameQueryContextLogger")
-    disabled, logger.disabled = logger.disabled, True  # that a frame is not of files is not an error
+    disabled, logger.disabled = logger.disabled, True  # a frame that is not read from files is not an error
     try:
-        places = [functions.col("_metadata.file_path"), functions.col("_metadata.row_index")]
-        chosen = frame.select(*wanted, places[0].alias("file"), places[1].alias("row"))
-    except AnalysisException:  # no frame of files
-        chosen = frame.select(*wanted)
+        metadata = [functions.col("_metadata.file_path"), functions.col("_metadata.row_index")]
+        chosen = frame.select(*selected, metadata[0].alias("file"), metadata[1].alias("row"))
+    except AnalysisException:  # the frame is not read from files
+        chosen = frame.select(*selected)
     finally:
         logger.disabled = disabled
     keys = [key for key in ("document", "sentence") if getattr(columns, key)]
     if keys:
-        how = [partitions, keys[0]] if partitions else [keys[0]]
-        return chosen.repartitionByRange(*how).sortWithinPartitions(*keys, "order")
+        arguments = [partitions, keys[0]] if partitions else [keys[0]]
+        return chosen.repartitionByRange(*arguments).sortWithinPartitions(*keys, "order")
     return chosen if partitions is None else chosen.coalesce(partitions)
 
 
-def _looked_at(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
-    """A first look at a block; a row that cannot be read is an error that names it."""
+def _first_look(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
+    """Take a first look at a block; the error for a row that cannot be read names the row."""
     columns, reading = shared
     table = table_of(data)
     counts: dict[str, Ints] = {}
@@ -282,7 +282,7 @@ def _looked_at(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
         try:
             _read(table, layer, reading)
         except InputError as error:
-            wrong = _of_row(table, layer, reading, error)
+            wrong = _row_error(table, layer, reading, error)
             raise wrong from None
         if not _holds_spans(table, layer):
             counts[name] = situations(Tags.of(table.column(layer).to_pylist()))
@@ -297,7 +297,7 @@ def _looked_at(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
 
 
 def sum_of_rows(table: Table) -> int:
-    """The sum of the hashes of rows, which no order changes."""
+    """The sum of the hashes of all rows, which does not depend on their order."""
     digests = (
         sha256(repr(list(row.values())).encode("utf-8", "surrogatepass")).digest()
         for row in table.to_pylist()
@@ -305,28 +305,28 @@ def sum_of_rows(table: Table) -> int:
     return sum(map(int.from_bytes, digests)) % (1 << 256)
 
 
-def _of_row(table: Table, layer: str, reading: ReadKeywords, error: InputError) -> InputError:
-    """The error of the first row that is wrong by itself, with its file and its number, from 1 on."""
+def _row_error(table: Table, layer: str, reading: ReadKeywords, error: InputError) -> InputError:
+    """The error of the first row that is wrong by itself, with its file and its number, counted from 1."""
     for row in range(len(table)):
-        one = table.slice(row, 1)
+        single = table.slice(row, 1)
         try:
-            _read(one, layer, reading)
+            _read(single, layer, reading)
         except InputError as alone:
             text = str(alone).removeprefix("<Table>: ").removeprefix("sentence 1, ")
             if "file" not in table.column_names:
                 named = (
-                    f"sentence {one.column('sentence')[0].as_py()!r}, "
-                    if "sentence" in one.column_names
+                    f"sentence {single.column('sentence')[0].as_py()!r}, "
+                    if "sentence" in single.column_names
                     else ""
                 )
                 return InputError(at(PATH, None, named + text))
-            path = one.column("file")[0].as_py().removeprefix("file://").removeprefix("file:")
-            return InputError(at(path, one.column("row")[0].as_py() + 1, text))
+            path = single.column("file")[0].as_py().removeprefix("file://").removeprefix("file:")
+            return InputError(at(path, single.column("row")[0].as_py() + 1, text))
     return error
 
 
 def table_of(data: bytes | None) -> Table:
-    """The rows of a block."""
+    """The rows of a packed block."""
     import pyarrow
 
     assert data is not None
@@ -342,7 +342,7 @@ def _holds_spans(table: Table, layer: str) -> bool:
 
 
 def _read(table: Table, layer: str, reading: ReadKeywords) -> Annotation:
-    """One layer of a block, as the reader of tables reads it."""
+    """Read one layer of a block by the reader of tables."""
     import pyarrow
 
     name = "spans" if _holds_spans(table, layer) else "ner_tags"
@@ -354,16 +354,16 @@ def _read(table: Table, layer: str, reading: ReadKeywords) -> Annotation:
 
 
 def columns_of(frame: DataFrame, gold: Any, systems: Any, named: Mapping[str, Any]) -> FrameColumns:
-    """The columns of a frame that a call names."""
+    """The columns that a call names, checked against those of the frame."""
     if not isinstance(gold, str) or not isinstance(systems, Mapping):
         raise ChoiceError(
             "a Spark frame needs the names of its columns.\n"
             'Write evaluate(frame, gold="tags", systems={"mine": "predicted"}, tokens="tokens").'
         )
-    given = {key: value for key, value in named.items() if value is not None}
-    columns = FrameColumns(gold, dict(systems), **given)
-    asked = [columns.gold, columns.tokens, columns.document, columns.sentence, *columns.systems.values()]
-    for name in asked:
+    chosen = {key: value for key, value in named.items() if value is not None}
+    columns = FrameColumns(gold, dict(systems), **chosen)
+    names = [columns.gold, columns.tokens, columns.document, columns.sentence, *columns.systems.values()]
+    for name in names:
         if name is not None and name not in frame.columns:
             raise unknown("column of the frame", name, frame.columns)
     return columns
@@ -372,9 +372,9 @@ def columns_of(frame: DataFrame, gold: Any, systems: Any, named: Mapping[str, An
 def joined_frames(
     frame: DataFrame, gold: str | None, systems: object, sentence: str | None
 ) -> tuple[DataFrame, object]:
-    """One frame, where predictions come in frames of their own, and the columns of the systems in it.
+    """Join predictions that come in frames of their own to gold; return the frame and the systems' columns.
 
-    Rows belong together by their `sentence`; the tags of predictions are in a column called as that of gold.
+    Rows are joined by their `sentence`; predicted tags are in a column with the same name as that of gold.
     """
     if not isinstance(systems, Mapping) or not any(map(is_frame, systems.values())):
         return frame, systems
@@ -397,7 +397,7 @@ def joined_frames(
 
 
 def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) -> None:
-    """Refuse predictions that lack sentences of gold, have others, or have one twice."""
+    """Refuse predictions that lack a gold sentence, have an additional one, or have one twice."""
     from pyspark.sql import functions
 
     sides = {"rows of gold": frame, "rows of predictions": other}
@@ -411,15 +411,15 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
         "these predictions have more than once": (predicted > 1, functions.lit(1)),
         "gold has more than once": (gold > 1, functions.lit(1)),
     }
-    wanted = [
+    aggregates = [
         column
-        for where, rows in alone.values()
+        for condition, rows in alone.values()
         for column in (
-            functions.sum(functions.when(where, rows)),
-            functions.min(functions.when(where, functions.col(sentence))),
+            functions.sum(functions.when(condition, rows)),
+            functions.min(functions.when(condition, functions.col(sentence))),
         )
     ]
-    counts = list(ours.join(theirs, sentence, "full_outer").agg(*wanted).first())
+    counts = list(ours.join(theirs, sentence, "full_outer").agg(*aggregates).first())
     for trouble, number, first in zip(alone, counts[::2], counts[1::2], strict=True):
         if number:
             sentences = many(number, "sentence")

@@ -1,7 +1,6 @@
 """Folders, patterns and addresses that Spark reads (hdfs://, s3a://, files), cut into blocks.
 
-Executors read every file twice: once to look at it, once to cut it into blocks, which are then kept in a
-frame.
+Executors read every file twice: once for a first look, and once to cut it into blocks, which they keep.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MAGIC = "*?[{"
-ROWS_FROM = "\0"  # between the path of a Parquet file and the number of the first of some of its rows
-SENTENCES = 10_000  # of a block, unless its documents are longer
+ROWS_FROM = "\0"  # separates the path of a Parquet file from the number of the first of some rows
+SENTENCES = 10_000  # per block, unless a document is longer
 
 
 def in_lake(source: object) -> bool:
@@ -74,14 +73,14 @@ def in_lake(source: object) -> bool:
     if not Path(path).is_dir():
         return path.endswith(".parquet")
     try:
-        format_of(opened(path), None)  # a format that is a folder by itself, such as brat
+        format_of(opened(path), None)  # a format that reads folders itself, such as brat
     except SpanwiseError:
         return True
     return False
 
 
 def any_in_lake(gold: object, systems: object, train: object) -> bool:
-    """Whether any source is one that Spark should read; then it reads all of them."""
+    """Whether Spark should read any of the sources; if so, it reads all of them."""
     sources = [
         gold,
         *(named_sources(systems).values() if systems is not None else ()),
@@ -92,37 +91,37 @@ def any_in_lake(gold: object, systems: object, train: object) -> bool:
 
 
 class LakeFile(Struct, frozen=True, eq=False):
-    """What a first look at one file shows, or at some rows of a Parquet file."""
+    """What a first look at one file, or at some rows of a Parquet file, shows."""
 
-    path: str  # of rows with the number of the first after ROWS_FROM
+    path: str  # for rows of a file, followed by ROWS_FROM and the number of the first row
     format: str
     sha256: str
     evidence: str
     sentences: int
     tokens: int
-    documents: Ints | None  # the first sentence of each
-    situations: Ints | None  # the situations of its tags, where they are in columns
+    documents: Ints | None  # the first sentence of each document
+    situations: Ints | None  # the situations of its tags, if they are in columns
     scheme: str | None
-    borders: tuple[str, str] | None = None  # the names of its first and its last document
+    borders: tuple[str, str] | None = None  # the names of its first and last documents
 
     @property
     def whole(self) -> str:
-        """The path of the file that rows are from."""
+        """The path of the file, without the number of a row."""
         return self.path.partition(ROWS_FROM)[0]
 
     def follows(self, other: LakeFile) -> bool:
-        """Whether these are rows of the same file, after others."""
+        """Whether these are rows of the same file as those before."""
         return self.whole == other.whole
 
     def goes_on(self, other: LakeFile) -> bool:
-        """Whether the first document began in the rows before."""
+        """Whether the first document of these rows began in those before."""
         if self.borders is None or other.borders is None:
             return False
         return self.follows(other) and self.borders[0] == other.borders[1]
 
 
 class Lake(Struct, frozen=True, eq=False):
-    """The files of one source in the order of their paths, and how all of them are read."""
+    """The files of one source in the order of their paths, and how they are read."""
 
     given: str
     files: tuple[LakeFile, ...]
@@ -131,7 +130,7 @@ class Lake(Struct, frozen=True, eq=False):
 
     @property
     def begins(self) -> list[int]:
-        """The number of the first sentence of each file, and of all sentences."""
+        """The number of the first sentence of each file, followed by the number of all sentences."""
         return [0, *accumulate(file.sentences for file in self.files)]
 
     @property
@@ -141,7 +140,7 @@ class Lake(Struct, frozen=True, eq=False):
 
     @property
     def documents(self) -> Ints | None:
-        """The first sentence of each document; a file without marks among others with marks is one."""
+        """The first sentence of each document; if only some files mark documents, each other file is one."""
         if all(file.documents is None for file in self.files):
             return None
         starts = [
@@ -154,16 +153,16 @@ class Lake(Struct, frozen=True, eq=False):
         return ints(np.unique(np.concatenate(starts)))
 
     def read(self, path: str, data: bytes) -> Annotation:
-        """The annotation of one of the files."""
+        """Read one of the files."""
         if ROWS_FROM in path:
             return _read_rows(Reader(**self.reading), path, table_of(data))
         return _read_named(Reader(**self.reading), File.of_bytes(path, data))
 
     def entry(self, role: str, sums: BlockSums) -> dict[str, object]:
-        """One of the `inputs` of the document."""
+        """The entry of the source in `inputs` of the document."""
         files = len({file.whole for file in self.files})
         evidence = f"{many(files, 'file')} read by Spark; {self.evidence}"
-        if any(ROWS_FROM in file.path for file in self.files):  # the same however rows are split
+        if any(ROWS_FROM in file.path for file in self.files):  # does not depend on how rows are split
             digest = f"{sum(int(file.sha256, 16) for file in self.files) % (1 << 256):064x}"
         elif Path(self.given).is_file():  # as this machine would have read it
             digest, evidence = self.files[0].sha256, self.evidence
@@ -181,33 +180,33 @@ class Lake(Struct, frozen=True, eq=False):
 
 
 def _read_named(reader: Reader, file: File) -> Annotation:
-    """A file, read; errors in tables name a sentence, but the row of a file is what people look for."""
+    """Read a file; for Parquet files, errors name the row of the file rather than the sentence."""
     path = file.path
     try:
         return reader.read(file)
     except InputError as error:
-        told = str(error)
-        match = re.match(re.escape(path) + r": (?:sentence|row) (\d+)(?:, | has )", told)
+        message = str(error)
+        match = re.match(re.escape(path) + r": (?:sentence|row) (\d+)(?:, | has )", message)
         if match is None or not path.endswith(".parquet"):
             raise
-        joint = ": " if told[match.end() - 2] == "," else ": the row has "
-        moved = InputError(f"{path}:{match[1]}{joint}{told[match.end() :]}")
-    raise moved
+        separator = ": " if message[match.end() - 2] == "," else ": the row has "
+        located = InputError(f"{path}:{match[1]}{separator}{message[match.end() :]}")
+    raise located
 
 
 def _read_rows(reader: Reader, key: str, table: object) -> Annotation:
-    """Some rows of a Parquet file; errors name the row of the file, from 1 on."""
+    """Read some rows of a Parquet file; errors name the row of the file, counted from 1."""
     path, _, first = key.partition(ROWS_FROM)
     try:
         annotation = reader.read(table)
     except InputError as error:
-        told = str(error)
-        match = re.match(r"<Table>: (?:sentence|row) (\d+)(?:, | has )", told)
+        message = str(error)
+        match = re.match(r"<Table>: (?:sentence|row) (\d+)(?:, | has )", message)
         if match is None:
-            wrong = InputError(told.replace("<Table>", path, 1))
+            wrong = InputError(message.replace("<Table>", path, 1))
         else:
-            joint = ": " if told[match.end() - 2] == "," else ": the row has "
-            wrong = InputError(f"{path}:{int(first) + int(match[1])}{joint}{told[match.end() :]}")
+            separator = ": " if message[match.end() - 2] == "," else ": the row has "
+            wrong = InputError(f"{path}:{int(first) + int(match[1])}{separator}{message[match.end() :]}")
         raise wrong from None
     return replace(
         annotation,
@@ -217,7 +216,7 @@ def _read_rows(reader: Reader, key: str, table: object) -> Annotation:
 
 
 def _paths(given: str) -> list[str]:
-    """The path as Spark takes it: files and folders of this machine by their full address."""
+    """The path as Spark takes it: local files and folders by their full address."""
     if "://" not in given and (Path(given).exists() or any(mark in given for mark in _MAGIC)):
         full = os.path.abspath(given)  # noqa: PTH100 - a pattern is not a path
         return [f"file://{full}"]
@@ -225,7 +224,7 @@ def _paths(given: str) -> list[str]:
 
 
 def _contents(session: SparkSession, given: str) -> RDD:
-    """The files of a source: rows of path and content."""
+    """The files of a source, as rows of path and content."""
     from pyspark.errors import PySparkException
 
     reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
@@ -233,8 +232,8 @@ def _contents(session: SparkSession, given: str) -> RDD:
         frame = reader.load(_paths(given)).select("path", "content")
         empty = not frame.select("path").head(1)
     except PySparkException as error:
-        told = str(error).partition("\n")[0][:200]
-        wrong = InputError(at(given, None, f"Spark cannot read this ({told}).\nCheck the path."))
+        reason = str(error).partition("\n")[0][:200]
+        wrong = InputError(at(given, None, f"Spark cannot read this ({reason}).\nCheck the path."))
         raise wrong from None
     if empty:
         wrong = InputError(at(given, None, "there is no file.\nCheck the path."))
@@ -244,10 +243,10 @@ def _contents(session: SparkSession, given: str) -> RDD:
 
 
 def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
-    """The rows of Parquet files as tables of some thousand each; None where files must be read whole.
+    """The rows of Parquet files as tables of a few thousand rows; None if files must be read whole.
 
-    A row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files by
-    their row groups, so that no worker holds a whole one.
+    Each row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files
+    at their row groups, so that no worker holds a whole file.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -259,8 +258,8 @@ def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
         return None
     try:
         frame = session.read.option("recursiveFileLookup", "true").parquet(*_paths(given))
-    except (PySparkException, Py4JError):  # a damaged footer is an error of Java
-        return None  # reading the files says what is wrong with them
+    except (PySparkException, Py4JError):  # a damaged footer raises an error of Java
+        return None  # reading the files will report what is wrong with them
     kinds = {name.lower(): kind for name, kind in frame.dtypes}
     tokens = kinds.get("tokens") == "array<string>"
     tags = any(kinds.get(name) == "array<string>" for name in TABLE_TAGS)
@@ -272,35 +271,33 @@ def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
 
 
 def _tables(batches: Iterable[RecordBatch]) -> Iterator[Table]:
-    """The rows of a split in tables, each by its file and its first row."""
+    """Cut a split into tables of consecutive rows, named by their file and their first row."""
     import pyarrow
 
     for batch in batches:
         paths, rows = (batch.column(f"_{name}").to_pylist() for name in ("file_path", "row_index"))
-        kept = pyarrow.Table.from_batches([batch]).drop_columns(["_file_path", "_row_index"])
-        borders = [
-            at for at in range(1, len(rows)) if (paths[at], rows[at]) != (paths[at - 1], rows[at - 1] + 1)
-        ]
+        table = pyarrow.Table.from_batches([batch]).drop_columns(["_file_path", "_row_index"])
+        borders = [i for i in range(1, len(rows)) if (paths[i], rows[i]) != (paths[i - 1], rows[i - 1] + 1)]
         for begin, end in pairwise([0, *borders, len(rows)]):
             if end > begin:
                 key = f"{paths[begin]}{ROWS_FROM}{rows[begin]:015}"
-                data = table_bytes(kept.slice(begin, end - begin))
+                data = table_bytes(table.slice(begin, end - begin))
                 yield pyarrow.RecordBatch.from_pydict({"path": [key], "content": [data]})
 
 
 def shown_path(path: str) -> str:
-    """A path as errors show it: without the scheme of local files."""
+    """A path as error messages show it: local files without their scheme."""
     return re.sub(r"^file:/+", "/", path)
 
 
 def opened_lake(
     session: SparkSession, given: Any, reading: ReadKeywords, prefer: str | None = None
 ) -> tuple[Lake, RDD]:
-    """Look at all files of a source: errors in them are found here."""
+    """Take a first look at all files of a source, which finds errors in them."""
     context, contents = session.sparkContext, _contents(session, os.fspath(given))
     plain = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
     sent = context.broadcast(Sent.of(plain))
-    job = contents.mapPartitions(partial(_each, _looked_at, sent))
+    job = contents.mapPartitions(partial(_each, _first_look, sent))
     files = sorted(answers(context, job.collect), key=lambda file: file.path)
     sent.destroy()
     counts = [file.situations for file in files if file.situations is not None]
@@ -322,46 +319,46 @@ def _each(function: Any, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
         yield answer(function, (shown_path(row["path"]), bytes(row["content"])), sent.value)
 
 
-def _looked_at(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
+def _first_look(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
     path, data = content
     if ROWS_FROM in path:
-        return _looked_at_rows(path, table_of(data), reading)
+        return _first_look_at_rows(path, table_of(data), reading)
     file = File.of_bytes(path, data)
-    known = format_of(file, reading.get("format")).name
+    format_name = format_of(file, reading.get("format")).name
     digest = sha256(data).hexdigest()
-    if known == "conll":
+    if format_name == "conll":
         survey = survey_layers(file, reading, merged=False)
         documents = None if survey.documents is None else ints(survey.documents[:-1])
         return LakeFile(
-            path, known, digest, survey.evidence, survey.sentences, survey.tokens, documents,
+            path, format_name, digest, survey.evidence, survey.sentences, survey.tokens, documents,
             survey.situations["only"], survey.layers["only"].scheme,
         )  # fmt: skip
-    whole = _read_named(Reader(**reading), file)
-    corpus, told = whole.corpus, whole.reading
+    annotation = _read_named(Reader(**reading), file)
+    corpus, file_reading = annotation.corpus, annotation.reading
     documents = None if corpus.documents is None else ints(corpus.documents[:-1])
     return LakeFile(
-        path, known, digest, told.evidence or known, len(corpus), int(corpus.sentences[-1]), documents,
-        None, told.scheme,
+        path, format_name, digest, file_reading.evidence or format_name, len(corpus),
+        int(corpus.sentences[-1]), documents, None, file_reading.scheme,
     )  # fmt: skip
 
 
-def _looked_at_rows(path: str, table: Table, reading: ReadKeywords) -> LakeFile:
-    whole = _read_rows(Reader(**reading), path, table)
-    corpus, told = whole.corpus, whole.reading
+def _first_look_at_rows(path: str, table: Table, reading: ReadKeywords) -> LakeFile:
+    annotation = _read_rows(Reader(**reading), path, table)
+    corpus, table_reading = annotation.corpus, annotation.reading
     tags = next((name for name in table.column_names if name.lower() in TABLE_TAGS), None)
     counts = None
-    if tags is not None and told.scheme is not None:
+    if tags is not None and table_reading.scheme is not None:
         counts = situations(Tags.of(table.column(tags).to_pylist()))
     names = corpus.document_ids
     return LakeFile(
-        path, told.format, f"{sum_of_rows(table):064x}", "a table", len(corpus), int(corpus.sentences[-1]),
-        None if corpus.documents is None else ints(corpus.documents[:-1]), counts, told.scheme,
-        None if names is None else (names[0], names[-1]),
+        path, table_reading.format, f"{sum_of_rows(table):064x}", "a table", len(corpus),
+        int(corpus.sentences[-1]), None if corpus.documents is None else ints(corpus.documents[:-1]), counts,
+        table_reading.scheme, None if names is None else (names[0], names[-1]),
     )  # fmt: skip
 
 
 def joined_files(parts: Sequence[Annotation]) -> Annotation:
-    """The annotation of several files, or of several parts of one, one after the other."""
+    """Concatenate the annotations of several files, or of several parts of one file."""
     if len(parts) == 1:
         return parts[0]
     corpora = with_one_vocabulary([part.corpus for part in parts])
@@ -380,7 +377,9 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
         token_start=_column([corpus.token_start for corpus in corpora]),
         token_end=_column([corpus.token_end for corpus in corpora]),
         documents=_documents([corpus.documents for corpus in corpora], begins.tolist()),
-        ids=None if any(one is None for one in ids) else tuple(name for one in ids for name in one or ()),
+        ids=None
+        if any(names is None for names in ids)
+        else tuple(name for names in ids for name in names or ()),
         source=Source(
             sources[0].path,
             _column([source.lines for source in sources]) if one_file else None,
@@ -393,7 +392,7 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
 
 
 def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
-    """The mentions of consecutive parts, whose first sentences have these numbers."""
+    """Concatenate the mentions of consecutive parts, whose first sentences have these numbers."""
     scored = all(part.score is not None for part in parts)
     pieces = None
     if any(part.parts is not None for part in parts):
@@ -412,14 +411,14 @@ def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
 
 
 def _documents(parts: Sequence[Ints | None], begins: Sequence[int]) -> Ints | None:
-    """Offsets of documents over several files; a file without marks among others with marks is one."""
+    """The offsets of documents over several files; if only some mark documents, each other file is one."""
     if all(part is None for part in parts):
         return None
     starts = [
         [begin] if part is None else (part[:-1] + begin).tolist()
         for part, begin in zip(parts, begins, strict=False)
     ]
-    return ints([*(start for some in starts for start in some), begins[-1]])
+    return ints([*(start for of_file in starts for start in of_file), begins[-1]])
 
 
 def _column(parts: Sequence[Ints | None]) -> Ints | None:
@@ -427,18 +426,18 @@ def _column(parts: Sequence[Ints | None]) -> Ints | None:
 
 
 class LakeBlocks(Struct, frozen=True, eq=False):
-    """Files of gold and predictions, cut before the same sentences; the data stay with the executors."""
+    """Files of gold and predictions, cut at the same sentences; the data stay with the executors."""
 
     name: str
     gold: Lake
     predicted: Mapping[str, Lake]
     how: How
-    cuts: tuple[int, ...]  # the first sentence of every block, and the number of all
+    cuts: tuple[int, ...]  # the first sentence of every block, followed by the number of all sentences
     first: bytes = b""
 
     @property
     def path(self) -> str:
-        """The gold files as they were given."""
+        """The source of gold, as it was given."""
         return self.gold.given
 
     @property
@@ -453,42 +452,46 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 
     @property
     def documents(self) -> int | None:
-        """The number of documents, where they are marked."""
+        """The number of documents, if they are marked."""
         return None if self.gold.documents is None else len(self.gold.documents)
 
     def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
-        """The numbers of the blocks."""
+        """Yield the blocks by number, the first one with its data."""
         for number in range(self.blocks):
             yield FramePiece(number, self.first if number == 0 else None)
 
     def open(self, reference: FramePiece, *, gold_only: bool = False) -> Block:
-        """The layers of a block, predictions on the gold text."""
+        """Unpack the layers of a block, and align predictions to the gold text."""
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
         layers = [""] if gold_only else ["", *self.predicted]
-        several = {layer: [unpacked(part) for part in parts[layer]] for layer in layers}
-        annotations = {layer: joined_files(own) for layer, own in several.items()}
-        gold = self._with_documents(reference.number, several[""], annotations.pop(""))
+        pieces = {layer: [unpacked(part) for part in parts[layer]] for layer in layers}
+        annotations = {layer: joined_files(own) for layer, own in pieces.items()}
+        gold = self._with_documents(reference.number, pieces[""], annotations.pop(""))
         return block_of(gold, annotations, self.how)
 
     def _with_documents(self, number: int, parts: Sequence[Annotation], gold: Annotation) -> Annotation:
-        """Gold of several parts with the documents that it has in the whole, some of which parts may cut."""
-        every = self.gold.documents
-        if len(parts) == 1 or every is None:
+        """Give gold that was joined from parts the documents of the whole, as parts may cut documents."""
+        all_starts = self.gold.documents
+        if len(parts) == 1 or all_starts is None:
             return gold
         begin, end = self.cuts[number], self.cuts[number + 1]
-        starts = every[(every >= begin) & (every < end)] - begin
-        known, names, at = set(starts.tolist()), [], 0
+        starts = all_starts[(all_starts >= begin) & (all_starts < end)] - begin
+        first_sentences, names, offset = set(starts.tolist()), [], 0
         for part in parts:
             corpus = part.corpus
             own = [0] if corpus.documents is None else corpus.documents[:-1].tolist()
-            called = corpus.document_ids or [""] * len(own)
-            names += [name for place, name in zip(own, called, strict=True) if at + place in known]
-            at += len(corpus)
+            own_names = corpus.document_ids or [""] * len(own)
+            names += [
+                name
+                for sentence, name in zip(own, own_names, strict=True)
+                if offset + sentence in first_sentences
+            ]
+            offset += len(corpus)
         documents = ints([*starts.tolist(), end - begin])
         return replace(gold, corpus=replace(gold.corpus, documents=documents, document_ids=tuple(names)))
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document for gold and predictions."""
+        """The entries of gold and predictions in `inputs` of the document."""
         return [
             self.gold.entry("gold", sums[""]),
             *(
@@ -507,7 +510,7 @@ def lake_blocks(
     name: str | None,
     partitions: int | None,
 ) -> tuple[LakeBlocks, FrameEngine]:
-    """Look at all files, cut them before the same sentences, and bring what belongs together to one place."""
+    """Look at all files, cut them at the same sentences, and bring the parts of each block together."""
     if systems is None:
         raise ChoiceError(
             "Spark reads folders, patterns and addresses as gold or as predictions, not as both.\n"
@@ -536,44 +539,45 @@ def lake_blocks(
     pieces = context.union([
         rdd.mapPartitions(partial(_cut, layer, sent)) for layer, rdd in zip(["", *lakes], rdds, strict=True)
     ])  # fmt: skip
-    together = pieces.partitionBy(number, partial(partition_of, number, source.blocks))
-    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
-    held = Packed(ExecutorRows(session, rows), rows)
+    partitioned = pieces.partitionBy(number, partial(partition_of, number, source.blocks))
+    rows = partitioned.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
+    packed_blocks = Packed(ExecutorRows(session, rows), rows)
     sizes = [0] * number
     for block in range(source.blocks):
         sizes[partition_of(number, source.blocks, block)] += 1
-    return replace(source, first=held.first()), FrameEngine(held, sizes)
+    return replace(source, first=packed_blocks.first()), FrameEngine(packed_blocks, sizes)
 
 
 class ExecutorRows(Struct, frozen=True, eq=False):
-    """Rows that are kept by the executors, as a frame is."""
+    """Rows that the executors keep, with the attributes of a frame that are needed."""
 
     sparkSession: SparkSession  # noqa: N815 - the name that a frame has
     rows: RDD
 
     def unpersist(self) -> None:
-        """Let the executors forget the rows."""
+        """Let the executors drop the rows."""
         self.rows.unpersist()
 
 
 def kept_on_disk_too() -> object:
+    """The storage level that keeps rows on disk where memory does not suffice."""
     from pyspark import StorageLevel
 
     return StorageLevel.MEMORY_AND_DISK
 
 
 def partition_of(partitions: int, blocks: int, block: int) -> int:
-    """Blocks are in partitions in order."""
+    """The partition of a block: blocks fill the partitions in order."""
     return block * partitions // blocks
 
 
 def _cuts(gold: Lake) -> list[int]:
-    """Before which sentences to cut: at the borders of gold files, and between documents inside of them."""
+    """The sentences at which to cut: where gold files begin, and between documents inside them."""
     cuts = [0]
     documents = gold.documents
     for index, (begin, end) in enumerate(pairwise(gold.begins)):
-        same = index > 0 and gold.files[index].follows(gold.files[index - 1])
-        if begin > cuts[-1] and not same:
+        continues = index > 0 and gold.files[index].follows(gold.files[index - 1])
+        if begin > cuts[-1] and not continues:
             cuts.append(begin)
         allowed = (
             range(begin, end)
@@ -587,34 +591,34 @@ def _cuts(gold: Lake) -> list[int]:
 
 
 def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
-    """The parts of files that belong to blocks: the block, the layer, the first sentence, and the data."""
+    """Cut files at the blocks; yield the block, layer, first sentence and data of each part."""
     source: LakeBlocks = sent.value
     lake = source.predicted[layer] if layer else source.gold
-    known = {file.path: (file, begin) for file, begin in zip(lake.files, lake.begins, strict=False)}
+    files = {file.path: (file, begin) for file, begin in zip(lake.files, lake.begins, strict=False)}
     cuts = np.array(source.cuts)
     for row in rows:
-        file, begin = known[shown_path(row["path"])]
-        whole = lake.read(file.path, bytes(row["content"]))
+        file, begin = files[shown_path(row["path"])]
+        annotation = lake.read(file.path, bytes(row["content"]))
         inner = cuts[(cuts > begin) & (cuts < begin + file.sentences)]
-        held = Held.of({"only": whole}, sentences=(inner - begin).tolist())
+        parts = Held.of({"only": annotation}, sentences=(inner - begin).tolist())
         firsts = [begin, *inner.tolist()]
-        for index, at_sentence in enumerate(firsts):
-            part = read_piece(held, PartBytes(index))["only"]
+        for index, first in enumerate(firsts):
+            part = read_piece(parts, PartBytes(index))["only"]
             corpus = part.corpus
-            if whole.corpus.ids is None:
-                corpus = replace(corpus, ids=numbers(at_sentence, len(corpus)))
+            if annotation.corpus.ids is None:
+                corpus = replace(corpus, ids=numbers(first, len(corpus)))
             if corpus.documents is None and not layer and lake.documents is not None:
                 corpus = replace(corpus, documents=ints([0, len(corpus)]))
-            if not layer and lake.documents is not None and whole.corpus.document_ids is None:
-                before = int(np.searchsorted(lake.documents, at_sentence))
+            if not layer and lake.documents is not None and annotation.corpus.document_ids is None:
+                before = int(np.searchsorted(lake.documents, first))
                 size = len(corpus.documents) - 1 if corpus.documents is not None else 0
                 corpus = replace(corpus, document_ids=numbers(before, size))
-            block = int(np.searchsorted(cuts, at_sentence, side="right")) - 1
-            yield block, (layer, at_sentence, packed(replace(part, corpus=corpus)))
+            block = int(np.searchsorted(cuts, first, side="right")) - 1
+            yield block, (layer, first, packed(replace(part, corpus=corpus)))
 
 
 def gathered_blocks(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
-    """The blocks of a partition in their order, each with the parts of all layers."""
+    """Yield the blocks of a partition in order, each with the parts of all layers."""
     blocks: dict[int, list[tuple[str, int, bytes]]] = {}
     for block, part in rows:
         blocks.setdefault(block, []).append(part)

@@ -1,4 +1,4 @@
-"""Frames, folders, patterns and addresses that Spark reads, opened as blocks; found by name when asked."""
+"""Open frames, folders, patterns and addresses that Spark reads as blocks; imported only when needed."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ T = TypeVar("T")
 Shared = TypeVar("Shared")
 Outcome = TypeVar("Outcome")
 
-ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, beside gold and systems
+ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, besides gold and systems
 
 
 def framed(
     source: object, gold: Any, systems: object, reading: dict[str, Any]
 ) -> tuple[object, object, FrameColumns | None]:
-    """A frame, its systems and its columns, whose names are taken out of `reading`; None of anything else."""
+    """A frame, its systems and its columns, which are taken out of `reading`; other sources have none."""
     if not is_frame(source):
         return source, systems, None
     named = {key: reading.pop(key, None) for key in ROLES}
@@ -60,7 +60,7 @@ def framed(
 
 
 def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
-    """A frame, or files that Spark reads, as blocks; None where this machine reads the files."""
+    """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
     if given.columns is not None:
         return _opened_frame(cast("DataFrame", given.gold), given.columns, given, progress)
     if isinstance(given.engine, SparkEngine) and any_in_lake(given.gold, given.systems, given.train):
@@ -69,48 +69,50 @@ def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
 
 
 def _opened_lake(given: Unopened, engine: SparkEngine, progress: Progress) -> Opened:
-    """Files that Spark reads."""
+    """Open files that Spark reads."""
     progress("read", 0, 1)
     choices = given.choices
-    source, where = lake_blocks(
+    source, frame_engine = lake_blocks(
         engine.session, given.gold, given.systems, choices, name=given.name, partitions=engine.partitions
     )
     choices.check_systems(list(source.systems))
-    return _with_training(source, where, given, engine, progress)
+    return _with_training(source, frame_engine, given, engine, progress)
 
 
 def _opened_frame(frame: DataFrame, columns: FrameColumns, given: Unopened, progress: Progress) -> Opened:
-    """A Spark frame."""
+    """Open a Spark frame."""
     engine, choices = given.engine or engine_of(frame.sparkSession), given.choices
     if not isinstance(engine, SparkEngine):
         engine = SparkEngine(frame.sparkSession)
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)
-    source, where = opened_frame(
+    source, frame_engine = opened_frame(
         frame, columns, choices, name=given.name or "frame", partitions=engine.partitions
     )
-    return _with_training(source, where, given, engine, progress)
+    return _with_training(source, frame_engine, given, engine, progress)
 
 
 def _with_training(
     source: FrameBlocks | LakeBlocks,
-    where: FrameEngine,
+    frame_engine: FrameEngine,
     given: Unopened,
     engine: SparkEngine,
     progress: Progress,
 ) -> Opened:
-    """Blocks that lie with the executors, with what training data know of them."""
+    """Add the training facts to blocks that the executors hold."""
     choices = given.choices
-    frees = [where.packed.free]
+    frees = [frame_engine.packed.free]
     try:
         train = _training(given, engine)
         if train is not None:
             frees.append(train.free)
-        training = learnt(source, train, lowercase=choices.lowercase, engine=where, bound=most_shared(engine))
+        training = learnt(
+            source, train, lowercase=choices.lowercase, engine=frame_engine, bound=most_shared(engine)
+        )
         progress("read", 1, 1)
         if train is not None and not given.alone:
             frees.pop()()
-        opened = opened_with(source, choices, training, where, free=partial(_free, frees))
+        opened = opened_with(source, choices, training, frame_engine, free=partial(_free, frees))
     except BaseException:
         _free(frees)
         raise
@@ -123,13 +125,13 @@ def _free(frees: Sequence[Callable[[], None]]) -> None:
 
 
 def _training(given: Unopened, engine: SparkEngine) -> TrainingPlace | None:
-    """Training data as they come: a frame, files that Spark reads, or files of this machine."""
+    """Open training data: a frame, files that Spark reads, or files of this machine."""
     train, choices = given.train, given.choices
     if given.columns is not None and is_frame(train):
-        source, where = opened_frame(
+        source, frame_engine = opened_frame(
             train, given.columns.of_training(), choices, name="train", partitions=engine.partitions
         )
-        return TrainingPlace(TrainingFrame(source), where, where.packed.free)
+        return TrainingPlace(TrainingFrame(source), frame_engine, frame_engine.packed.free)
     sources = listed_sources(train)
     if not sources:
         return None
@@ -144,16 +146,16 @@ def _training(given: Unopened, engine: SparkEngine) -> TrainingPlace | None:
     )
 
 
-# ---- training files that Spark reads: executors add up what they know of the test set ----
+# ---- training files that Spark reads -------------------------------------------------------------
 
 
 class LakeTraining(Struct, frozen=True, eq=False):
-    """Training files as a `TrainingSource`: a reference is the path of a file with its content."""
+    """Training files as a `TrainingSource`; a reference is the number of a source, a path and its content."""
 
     lakes: tuple[Lake, ...]
 
     def references(self) -> Iterator[Any]:
-        """Files are held by the executors."""
+        """Yield nothing: the executors hold the files."""
         return iter(())
 
     @property
@@ -163,74 +165,74 @@ class LakeTraining(Struct, frozen=True, eq=False):
 
     @property
     def marked(self) -> bool:
-        """Whether all of them mark at least two documents."""
+        """Whether each of them marks at least two documents."""
         return all(lake.documents is not None and len(lake.documents) > 1 for lake in self.lakes)
 
     def read(self, reference: tuple[int, str, bytes]) -> tuple[int, Annotation]:
-        """The number of the source, and one of its files."""
+        """Read a file; return the number of its source, and its annotation."""
         number, path, data = reference
         return number, self.lakes[number].read(path, data)
 
     def first(self, reference: tuple[int, str, bytes]) -> int:
-        """The number of a file's first sentence among those of all sources."""
+        """The number of a file's first sentence, counted over all sources."""
         number, path, _ = reference
         lake = self.lakes[number]
         index = [file.path for file in lake.files].index(path)
         return lake.begins[index] + self._before(number)
 
     def _before(self, number: int) -> int:
-        """The number of sentences of the sources before one."""
+        """The number of sentences in the sources before this one."""
         return sum(lake.sentences for lake in self.lakes[:number])
 
     def units(self, reference: tuple[int, str, bytes], corpus: Corpus) -> Ints:
-        """The unit of each sentence of a file."""
+        """The unit of each sentence of a file, by the number of its first sentence."""
         number = reference[0]
         documents = self.lakes[number].documents if self.marked else None
-        everywhere = None if documents is None else ints(documents + self._before(number))
-        return units_of(self.first(reference), len(corpus), everywhere)
+        starts = None if documents is None else ints(documents + self._before(number))
+        return units_of(self.first(reference), len(corpus), starts)
 
     def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
-        """The `inputs` of the document."""
+        """The entries of the sources in `inputs` of the document."""
         return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
 
 
 class WhereFilesLie(Struct, frozen=True, eq=False):
-    """Runs a function over the contents of training files; the answers of a partition come joined as one."""
+    """Runs a function over training files on the executors; the results of each partition are joined."""
 
     context: SparkContext
-    contents: tuple[RDD, ...]  # of each source
+    contents: tuple[RDD, ...]  # by source
 
     @property
     def elsewhere(self) -> bool:
-        """Files are read by executors."""
+        """True: executors read the files."""
         return True
 
     def map(
         self, function: Callable[[T, Shared], Outcome], blocks: Iterable[T], shared: Shared
     ) -> Iterator[Outcome]:
-        """The answers of all partitions; there are no blocks but files."""
+        """Yield the joined results of each partition; `blocks` is not used, as the blocks are the files."""
         sent = self.context.broadcast(Sent.of(shared))
-        learning = self.context.union([
-            rows.mapPartitions(partial(_learning, function, number, sent))
+        results = self.context.union([
+            rows.mapPartitions(partial(_joined_results, function, number, sent))
             for number, rows in enumerate(self.contents)
         ])  # fmt: skip
-        yield from answers(self.context, learning.collect)
+        yield from answers(self.context, results.collect)
         sent.destroy()
 
 
-def _learning(
+def _joined_results(
     function: Callable[..., object], number: int, sent: Any, rows: Iterable[Any]
 ) -> Iterator[bytes]:
-    """The answers of all files of a partition, joined; the first error in their place."""
-    found: Joining[Any] | None = None
+    """Join the results of all files in a partition; if one fails, yield its error instead."""
+    joining: Joining[Any] | None = None
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))
-        told = answer(function, reference, sent.value)
-        failed, outcome = unpacked(told)
+        packed_answer = answer(function, reference, sent.value)
+        failed, outcome = unpacked(packed_answer)
         if failed:
-            yield told
+            yield packed_answer
             return
-        found = found or Joining(type(outcome).joined)
-        found.add(outcome)
-    if found is not None:
-        yield packed((False, found.total()))
+        joining = joining or Joining(type(outcome).joined)
+        joining.add(outcome)
+    if joining is not None:
+        yield packed((False, joining.total()))
