@@ -99,12 +99,12 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def token_labels(self) -> PairCounts:
-        """How often each code occurs in training mentions of each label; each (position, label) counts once."""
+        """How often each code occurs in training mentions of each label; a (position, label) counts once."""
         return self.seen.tokens
 
     @cached_property
     def inside(self) -> int:
-        """The number of tokens inside training mentions; each (position, label) counts once."""
+        """The number of tokens inside training mentions; a (position, label) counts once."""
         return int(self.token_labels.table.sum())
 
     def forms_seen(self) -> Iterator[tuple[tuple[str, ...], str, int]]:
@@ -225,7 +225,7 @@ class TrainingCounts(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _positions(self) -> tuple[Ints, Ints, Ints]:
-        """The text with -1 after every sentence, its positions by code, and where those of each code begin."""
+        """The text with -1 after each sentence, its positions by code, and where those of each code begin."""
         parts = [
             np.insert(part.corpus.tokens.astype(np.int64), part.corpus.sentences[1:], -1)
             for part in self.lexicon.parts
@@ -506,12 +506,12 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def token_labels(self) -> PairCounts:
-        """How often each code occurs in training mentions of each label; each (position, label) counts once."""
+        """How often each code occurs in training mentions of each label; a (position, label) counts once."""
         return self.sums.word_labels.pairs(len(self.wanted.words), len(self.labels))
 
     @property
     def inside(self) -> int:
-        """The number of tokens inside training mentions; each (position, label) counts once."""
+        """The number of tokens inside training mentions; a (position, label) counts once."""
         return self.sums.inside
 
     def codes_of(self, strings: Sequence[str]) -> Codes:

@@ -1,4 +1,4 @@
-"""Attributes made on request: columns and fields of the data, and shares of training mentions alike."""
+"""Attributes built on request: columns and fields of the data, and shares of similar training mentions."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from spanwise.errors import ChoiceError
 
 # ---- columns and fields --------------------------------------------------------------------------
 def given(text: str) -> Attribute:
-    """The attribute that `NAME=column:C` or `NAME=field:F` asks for; without `NAME=` it is called C or F.
+    """The attribute for `NAME=column:C` or `NAME=field:F`; without `NAME=`, it is called C or F.
 
-    A column gives the value of the mention's first token; a field that of the mention,
-    or else of its sentence. Values are numbers where those of all gold mentions are, else categories.
+    A column gives the value of the mention's first token; a field gives that of the mention, or
+    else of its sentence. Values are numeric if those of all gold mentions are, otherwise categories.
 
     Examples:
         >>> given("domain=column:3").name, given("field:source").name
@@ -60,7 +60,7 @@ def given(text: str) -> Attribute:
 
 
 class GivenValues(Struct, frozen=True):
-    """The function of an attribute that a column or a field of the data gives."""
+    """The function of an attribute whose values are a column or field of the data."""
 
     where: str  # "column" or "field"
     key: str
@@ -77,22 +77,22 @@ def is_given(attribute: Attribute) -> bool:
 
 
 def missing(need: str, context: Context) -> str | None:
-    """Why the column or field of a need such as `column:3` is not there, or None where it is."""
+    """The reason why a need such as `column:3` is not met, or None if it is."""
     where, _, key = need.partition(":")
     if where == "column":
-        known = context.corpus.columns
+        available = context.corpus.columns
         kind = "column of the tokens"
     else:
-        known = {**context.corpus.fields, **context.gold.fields}
+        available = {**context.corpus.fields, **context.gold.fields}
         kind = "field of the gold sentences or mentions"
-    if key in known:
+    if key in available:
         return None
-    there = ", ".join(map(str, known)) or "none"
-    return f"no {kind} is called {key!r} (there are: {there})"
+    listed = ", ".join(map(str, available)) or "none"
+    return f"no {kind} is called {key!r} (there are: {listed})"
 
 
 def _first_token(side: Side, column: Column) -> Column:
-    """The value of each mention's first token, None where it has none."""
+    """The value of each mention's first token, or None if it has no token."""
     size, begin = side.runs.size, side.runs.at[:-1]
     some = np.flatnonzero(size > 0)
     result = np.full(len(size), None, dtype=object)
@@ -101,7 +101,7 @@ def _first_token(side: Side, column: Column) -> Column:
 
 
 def _field(side: Side, key: str) -> Column:
-    """The value of each mention, or of its sentence; None for predictions that do not carry the field."""
+    """The value of each mention, or of its sentence; None for predicted mentions without the field."""
     context, mentions = side.context, side.mentions
     if key in context.gold.fields:
         if key in mentions.fields:
@@ -110,17 +110,17 @@ def _field(side: Side, key: str) -> Column:
     return side.of_sentence(context.corpus.fields[key])
 
 
-# ---- training mentions that are alike ------------------------------------------------------------
-# φ is anything that can be said of a mention in its sentence. Training mentions are counted by
-# their φ, so any φ gives an attribute of familiarity or of consistency (Fu, Liu and Neubig 2020, equations 1
-# and 2), and any two give one of combined familiarity (the MF-buckets of Fu19).
+# ---- similar training mentions -------------------------------------------------------------------
+# φ is any property of a mention in its sentence. Training mentions are counted by their φ, so any φ
+# defines an attribute of familiarity or of consistency (Fu, Liu and Neubig 2020, equations 1 and 2),
+# and any two define one of combined familiarity (the MF-buckets of Fu19).
 
 NEEDS = ("text", "train", "train mentions")
 Phi = Callable[[Mention], Hashable]
 Aggregate = Literal["familiarity", "consistency"]
-Phis = Sequence[tuple[Hashable] | None]  # one per unit, None where it has no φ
+Phis = Sequence[tuple[Hashable] | None]  # one per unit, or None if it has no φ
 
-# What can be asked for by name, beside every attribute.
+# The properties that can be chosen by name, in addition to all attributes.
 PHI: dict[str, tuple[str, Phi]] = {
     "entity": ("token sequence", lambda mention: mention.tokens),
     "label": ("label", lambda mention: mention.label),
@@ -140,7 +140,7 @@ PHI: dict[str, tuple[str, Phi]] = {
 
 
 class Property(Struct, frozen=True, eq=False):
-    """What mentions, or tokens of mentions, are compared by."""
+    """A property by which mentions, or tokens of mentions, are compared."""
 
     words: str
     of_side: Callable[[Side], Phis]
@@ -148,7 +148,7 @@ class Property(Struct, frozen=True, eq=False):
     needs: frozenset[str] = frozenset()
 
     def over(self, side: Side, unit: AttributeUnit) -> Phis:
-        """φ of every unit; tokens have the φ of their mention where it is one of mentions."""
+        """φ of every unit; tokens have the φ of their mention if it is a property of mentions."""
         values = self.of_side(side)
         if unit == self.unit:
             return values
@@ -156,11 +156,11 @@ class Property(Struct, frozen=True, eq=False):
 
 
 def by_function(phi: Phi, words: str = "") -> Property:
-    """The property that a function of one mention names."""
+    """The property that a function of one mention returns."""
 
     def of_side(side: Side) -> Phis:
         lowercase = side.context.lowercase
-        # A mention of no token, such as one between characters, has no φ.
+        # A mention without tokens, such as one of white space alone, has no φ.
         return [
             None if view is None or not view.tokens else (phi(_lowered(view) if lowercase else view),)
             for view in mention_views(side)
@@ -170,8 +170,8 @@ def by_function(phi: Phi, words: str = "") -> Property:
 
 
 def by_attribute(attribute: Attribute) -> Property:
-    """The property that an attribute is: units with equal values are alike."""
-    # Values whose kind is found out must not be numbers in one file and names in another.
+    """The property of having a value of an attribute: units with equal values are alike."""
+    # An inferred kind could be numeric in one file and a category in another.
     fixed = attribute if attribute.kind is not None else replace(attribute, kind="category")
     if any(need.startswith(("column:", "field:")) for need in fixed.needs):
         raise ChoiceError(
@@ -181,12 +181,12 @@ def by_attribute(attribute: Attribute) -> Property:
 
     def of_side(side: Side) -> Phis:
         values = compute(fixed, side)
-        known = values.value.tolist()
+        numbers = values.value.tolist()
         return [
             (values.names[value] if values.names is not None else value,)
             if has and value == value and (values.names is None or value >= 0)
             else None
-            for value, has in zip(known, values.defined.tolist(), strict=True)
+            for value, has in zip(numbers, values.defined.tolist(), strict=True)
         ]
 
     return Property(attribute.name, of_side, attribute.unit, attribute.needs)
@@ -198,10 +198,10 @@ LABEL = by_function(lambda mention: mention.label, "label")
 def share(
     part: Property, whole: Property | None = None, *, unit: AttributeUnit = "mention"
 ) -> Callable[[Side], list[float | None]]:
-    """The function over a side that gives each unit its share of the units of training mentions.
+    """A function over a side that gives, for each unit, a share of the units of training mentions.
 
-    Of all of them, or of those that are like it in `whole`, the share that is like it in `part`;
-    0 where there is nothing to take a share of.
+    It is the share with the same `part`, among all of them or among those with the same `whole`;
+    0 if there are none.
     """
 
     def keys(side: Side) -> list[tuple[Hashable, Hashable] | None]:
@@ -212,22 +212,22 @@ def share(
     def counted(context: Context) -> Tally:
         if not isinstance(context.training, Lexicon):
             raise no_training()
-        both: Counter[tuple[Hashable, Hashable]] = Counter()
+        pairs: Counter[tuple[Hashable, Hashable]] = Counter()
         for training in context.of_training:
             phis = keys(training.side(training.gold))
-            both.update(key for key in phis if key is not None)
+            pairs.update(key for key in phis if key is not None)
         wholes: Counter[Hashable] = Counter()
-        for key, times in both.items():
+        for key, times in pairs.items():
             wholes[key[0]] += times
-        return wholes, both
+        return wholes, pairs
 
     def values(side: Side) -> list[float | None]:
         tallies = side.context.tallies
         if values not in tallies:
             tallies[values] = counted(side.context)
-        wholes, both = tallies[values]
+        wholes, pairs = tallies[values]
         return [
-            None if key is None else both[key] / wholes[key[0]] if wholes[key[0]] else 0.0
+            None if key is None else pairs[key] / wholes[key[0]] if wholes[key[0]] else 0.0
             for key in keys(side)
         ]
 
@@ -235,7 +235,7 @@ def share(
 
 
 def compared(phi: Phi, aggregate: Aggregate) -> Callable[[Side], list[float | None]]:
-    """The function over a side for a user-defined φ.
+    """A function over a side that compares its mentions with training mentions by a user-defined φ.
 
     "familiarity": the share of training mentions with the same φ. "consistency": of the training
     mentions with the same φ, the share with the same label.
@@ -251,10 +251,10 @@ def _lowered(mention: Mention) -> Mention:
 
 
 def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
-    """The attribute that `F:NAME` or `MF:NAME+NAME` asks for.
+    """The attribute for `F:NAME` or `MF:NAME+NAME`.
 
-    Of two, it is the share of the second given the first. A name is one of `PHI`, or an attribute that
-    `find` knows. Where one of them is an attribute of tokens, tokens of mentions are compared.
+    With two names, it is the share of the second given the first. A name is one of `PHI` or an attribute
+    that `find` resolves. If one of them is an attribute of tokens, tokens of mentions are compared.
 
     Examples:
         >>> from spanwise.attributes import ATTRIBUTES
@@ -262,28 +262,27 @@ def familiarity(text: str, find: Callable[[str], Attribute]) -> Attribute:
         'of the training mentions with the same number of tokens, the share with the same label'
     """
     kind, _, names = text.partition(":")
-    wanted = names.split("+")
-    if len(wanted) != {"F": 1, "MF": 2}.get(kind) or not all(wanted):
+    parts = names.split("+")
+    if len(parts) != {"F": 1, "MF": 2}.get(kind) or not all(parts):
         raise ChoiceError(
             f"{text!r} does not say what is compared with training mentions.\n"
             f"Write F:NAME or MF:NAME+NAME with names of attributes, or {', '.join(PHI)}."
         )
     *first, last = (
-        by_function(PHI[name][1], PHI[name][0]) if name in PHI else by_attribute(find(name))
-        for name in wanted
+        by_function(PHI[name][1], PHI[name][0]) if name in PHI else by_attribute(find(name)) for name in parts
     )
-    given = first[0] if first else None
-    both = (*first, last)
-    unit: AttributeUnit = "token" if any(phi.unit == "token" for phi in both) else "mention"
-    counted = "training mentions" if unit == "mention" else "tokens of training mentions"
-    like = f"of the {counted} with the same {given.words}, the share" if given else f"share of {counted}"
+    condition = first[0] if first else None
+    properties = (*first, last)
+    unit: AttributeUnit = "token" if any(phi.unit == "token" for phi in properties) else "mention"
+    units = "training mentions" if unit == "mention" else "tokens of training mentions"
+    like = f"of the {units} with the same {condition.words}, the share" if condition else f"share of {units}"
     return Attribute(
         name=text,
         summary=f"{like} with the same {last.words}",
-        function=share(last, given, unit=unit),
+        function=share(last, condition, unit=unit),
         unit=unit,
-        needs=frozenset(NEEDS).union(*(phi.needs for phi in both)),
+        needs=frozenset(NEEDS).union(*(phi.needs for phi in properties)),
         source=FU19,
-        buckets="familiarity:5" if given else "special:0+balanced:5",
+        buckets="familiarity:5" if condition else "special:0+balanced:5",
         bounds=(0.0, 1.0),
     )

@@ -1,4 +1,4 @@
-"""The attributes of Fu19 and Fu20: the shape of a mention, and what training data know of it."""
+"""The attributes of Fu19 and Fu20, computed from the shape of mentions and from training data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BESIDE_DIGITS = frozenset(".,:/-%+$€")
 
 
 def entity_length(side: Side) -> Ints:
-    """The number of tokens of a mention; its width where a file holds positions alone."""
+    """The number of tokens in a mention; its width if the file has positions but no text."""
     if side.context.corpus.without_text:
         parts = side.mentions.parts
         if parts is None:
@@ -30,19 +30,19 @@ def entity_length(side: Side) -> Ints:
 
 
 def sentence_length(side: Side) -> Column:
-    """The number of tokens of the sentence that a mention is in."""
+    """The number of tokens in the sentence of a mention."""
     return side.of_sentence(side.context.corpus.lengths)
 
 
 def entity_density(side: Side) -> Column:
-    """Gold mentions of the sentence / its tokens."""
+    """Gold mentions in the sentence / tokens in the sentence."""
     corpus = side.context.corpus
     mentions = np.bincount(side.context.gold.sentence, minlength=len(corpus))
     return side.of_sentence(ratio(mentions, corpus.lengths))
 
 
 def entity_token_density(side: Side) -> Column:
-    """Tokens of the sentence inside gold mentions, each once / its tokens."""
+    """Tokens of the sentence inside gold mentions, each counted once / tokens in the sentence."""
     context = side.context
     inside = np.zeros(len(context.corpus.tokens), dtype=bool)
     inside[context.runs.position] = True
@@ -60,10 +60,10 @@ def label(side: Side) -> tuple[Codes, tuple[str, ...]]:
 
 
 def morphology(side: Side) -> tuple[Column, tuple[str, ...]]:
-    """The shape of a token: the first that fits of digit, upper, lower, capitalised, other."""
+    """The shape of a token: the first of digit, upper, lower, capitalised and other that fits."""
     code = side.unit_code
     vocabulary, shapes = side.context.corpus.vocabulary, np.full(len(code), -1, dtype=np.int64)
-    # As written, whatever `lowercase` says: in lower case there would be no shape.
+    # Always as written, even with `lowercase`: in lower case there would be no shape.
     written = side.context.corpus.tokens
     position = side.units[1]
     placed = position >= 0
@@ -79,8 +79,8 @@ def morphology(side: Side) -> tuple[Column, tuple[str, ...]]:
 def shape_of(token: str) -> str:
     """The morphology of one token.
 
-    Digit: at least one digit, otherwise only `. , : / - % + $ €`. Upper and lower: there is a
-    cased character, and all cased ones are upper or lower. Capitalised: the first character is upper.
+    Digit: at least one digit, and otherwise only `. , : / - % + $ €`. Upper and lower: there is a
+    cased character, and all of them are upper or lower. Capitalised: the first character is upper.
 
     Examples:
         >>> [shape_of(token) for token in ("1,5%", "U.S.", "iPhone", "Rome", "x-1", "--")]
@@ -99,7 +99,7 @@ _TEXT = frozenset({"text"})
 _MANY = (0.0, float("inf"))  # nested mentions can outnumber the tokens
 _SHARE = (0.0, 1.0)
 
-# What is said of a sentence holds for every mention in it, also for one that could not be placed.
+# Attributes of a sentence are defined for every mention in it, including unplaced ones.
 SHAPE: tuple[Attribute, ...] = (
     Attribute(
         name="entity_length",
@@ -168,7 +168,7 @@ SHAPE: tuple[Attribute, ...] = (
         bounds=_SHARE,
         of_sentence=True,
     ),
-    # Fu19 prints no edges; with these its columns R-sLen and R-eLen come out (Tables 4 and 7).
+    # Fu19 does not print its bucket edges; these reproduce its columns R-sLen and R-eLen (Tables 4 and 7).
     Attribute(
         name="entity_length_fu19",
         alias="R-eLen",
@@ -219,14 +219,14 @@ SHAPE: tuple[Attribute, ...] = (
 
 # ---- training data -------------------------------------------------------------------------------
 def entity_frequency(side: Side) -> Floats:
-    """Occurrences of the token sequence in the training text, any label or none / training tokens."""
+    """Occurrences of the token sequence in the training text, with any label or none / training tokens."""
     return ratio(_of_form(side, side.counts.occurrences), _lexicon(side).tokens)
 
 
 def entity_label_consistency(side: Side) -> Floats:
     """Occurrences of the token sequence that are exactly a training mention of the label / all occurrences.
 
-    0 where the sequence never occurs in the training text.
+    0 if the sequence never occurs in the training text.
     """
     labeled = side.counts.exact.count(side.form, side.train_label)
     return _share(labeled, _of_form(side, side.counts.occurrences))
@@ -240,12 +240,12 @@ def entity_familiarity(side: Side) -> Floats:
 def label_familiarity(side: Side) -> Floats:
     """Training mentions with the mention's label / training mentions."""
     lexicon = _lexicon(side)
-    per_label = np.append(lexicon.per_label, 0)  # the last place serves labels training does not have
+    per_label = np.append(lexicon.per_label, 0)  # the last entry is for labels not in the training data
     return ratio(per_label[side.train_label], lexicon.mentions)
 
 
 def entity_label_familiarity(side: Side) -> Floats:
-    """Training mentions with the token sequence and the label / those with the sequence; 0 where none."""
+    """Training mentions with the token sequence and the label / those with the sequence; 0 if none."""
     mentions = side.counts.mentions
     return _share(mentions.count(side.form, side.train_label), mentions.total(side.form))
 
@@ -256,7 +256,7 @@ def token_frequency(side: Side) -> Floats:
 
 
 def token_label_consistency(side: Side) -> Floats:
-    """Occurrences of the token inside training mentions of the label / all occurrences; 0 where unseen."""
+    """Occurrences of the token inside training mentions of the label / all occurrences; 0 if unseen."""
     return _share(_labeled(side), _occurrences(side))
 
 
@@ -267,7 +267,7 @@ def token_familiarity(side: Side) -> Floats:
 
 
 def token_label_familiarity(side: Side) -> Floats:
-    """Training-mention tokens with the string and label / those with the string; 0 where there are none."""
+    """Training-mention tokens with the string and label / those with the string; 0 if there are none."""
     return _share(_labeled(side), _lexicon(side).token_labels.total(side.unit_train_code))
 
 
@@ -278,12 +278,12 @@ def _lexicon(side: Side) -> Lexicon | SummedLexicon:
 
 
 def _share(part: Column, whole: Column) -> Floats:
-    """`part / whole`, and 0 where there is nothing to share."""
+    """`part / whole`, or 0 if `whole` is 0."""
     return ratio(part, np.maximum(whole, 1))
 
 
 def _of_form(side: Side, per_form: Column) -> Column:
-    """The value of each mention's token sequence, 0 for a mention of no token."""
+    """The value of each mention's token sequence, or 0 for a mention without tokens."""
     return np.append(per_form, 0)[side.form]
 
 
@@ -319,7 +319,7 @@ def _trained(
         source=source,
         buckets=buckets,
         bounds=(0.0, 1.0),
-        # A label is known although the mention could not be placed.
+        # The label is known even if the mention could not be placed.
         of_sentence=function is label_familiarity,
     )
 

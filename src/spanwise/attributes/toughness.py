@@ -1,4 +1,4 @@
-"""Tough mentions: which gold mentions training data have seen, and which token sequences are confusable."""
+"""Tough mentions: which gold mentions are seen in training data, and which token sequences are confusable."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from spanwise.corpus import Corpus, Mentions
 from spanwise.errors import unknown
 from spanwise.hashing import numbered, sequence_hashes, word_hashes
 
-_WAITING = 1 << 20  # pairs that wait before they are put together with the others
+_WAITING = 1 << 20  # pairs to collect before merging them with the others
 
 SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM-SEEN", "TCM-UNSEEN")
 
 
 class Toughness(Struct, frozen=True, eq=False):
-    """Which gold mentions belong to which subsets: `member[i, j]` is mention `i` in `subsets[j]`.
+    """Which gold mentions belong to which subsets: `member[i, j]` if mention `i` is in `subsets[j]`.
 
-    Without training data only TCM-ALL is there.
+    Without training data, TCM-ALL is the only subset.
     """
 
     subsets: tuple[str, ...]
@@ -49,16 +49,16 @@ def toughness(
     side: Side | None = None,
     confusable: Confusable | None = None,
 ) -> Toughness:
-    """The tough subsets of every gold mention.
+    """The tough subsets of each gold mention.
 
-    SEEN: its (token sequence, label) is one of a training mention. UNSEEN-TYPE: its sequence is,
-    with other labels only. UNSEEN-TOKENS: no training mention has its sequence. UNSEEN-ANY: not SEEN.
-    TCM-ALL: its sequence carries two or more labels among the gold mentions; TCM-UNSEEN are those of it
-    in UNSEEN-TOKENS, TCM-SEEN the others. Strings are compared as written.
+    SEEN: a training mention has its token sequence and label. UNSEEN-TYPE: training mentions have its
+    sequence, but only with other labels. UNSEEN-TOKENS: no training mention has its sequence.
+    UNSEEN-ANY: not SEEN. TCM-ALL: its sequence has two or more labels among the gold mentions; TCM-UNSEEN
+    are those of them in UNSEEN-TOKENS, TCM-SEEN the others. Strings are compared as written.
 
-    A `side` of the same mentions that compares strings as written is used where it is given,
-    so that nothing is searched twice. Where the mentions are a part of the gold ones, `confusable` tells
-    which sequences carry two labels or more in the whole.
+    Pass a `side` of the same mentions that compares strings as written, if there is one, to avoid
+    a second search. If the mentions are only part of the gold ones, `confusable` holds the sequences
+    with two or more labels among all of them.
 
     Examples:
         >>> from spanwise.corpus import Annotation
@@ -82,42 +82,42 @@ def toughness(
     confused = np.append(shared, False)[side.form]
     if lexicon is None:
         return Toughness(("TCM-ALL",), frozen(confused[:, None]))
-    known = side.counts.mentions.total(side.form) > 0
+    in_training = side.counts.mentions.total(side.form) > 0
     seen = side.counts.mentions.count(side.form, side.train_label) > 0
     columns = (
         seen,
-        known & ~seen,
-        ~known,
+        in_training & ~seen,
+        ~in_training,
         ~seen,
         confused,
-        confused & known,
-        confused & ~known,
+        confused & in_training,
+        confused & ~in_training,
     )
     return Toughness(SUBSETS, frozen(np.stack(columns, axis=1)))
 
 
 def shared_by_labels(form: Ints, label: Column, forms: int) -> Bools:
-    """Which of the token sequences numbered below `forms` two or more labels share; -1 is not one of them."""
-    # A sequence is shared when some label of it differs from the last one written for it.
-    some = np.full(forms + 1, -1, dtype=np.int64)
-    some[form] = label
+    """Which of the token sequences, numbered below `forms`, have two or more labels; -1 is ignored."""
+    # A sequence is shared if one of its labels differs from the last one written for it.
+    last_label = np.full(forms + 1, -1, dtype=np.int64)
+    last_label[form] = label
     shared = np.zeros(forms + 1, dtype=bool)
-    shared[form[label != some[form]]] = True
+    shared[form[label != last_label[form]]] = True
     return shared[:-1]
 
 
 def form_hashes(side: Side, forms: Ints) -> Words:
-    """The content of token sequences of a side as 128 bits each, whatever codes its tokens have."""
+    """Hashes of 128 bits for token sequences of a side, which depend on their strings, not their codes."""
     tokens, at = side.tree.sequences(forms)
     used = np.zeros(side.tree.width, dtype=bool)
     used[tokens] = True
-    place = np.cumsum(used) - 1
+    index = np.cumsum(used) - 1
     words = word_hashes([side.context.strings[code] for code in np.flatnonzero(used).tolist()])
-    return sequence_hashes(words[place[tokens]], at)
+    return sequence_hashes(words[index[tokens]], at)
 
 
 class Labeled(Struct, frozen=True, eq=False):
-    """Distinct pairs of a token sequence, by its content, and a label."""
+    """Distinct pairs of a token sequence, given by its hash, and a label."""
 
     hashes: Words
     label: Ints
@@ -127,8 +127,8 @@ class Labeled(Struct, frozen=True, eq=False):
     def of(cls, side: Side) -> Labeled:
         """The pairs among the mentions of a side that compares strings as written."""
         labels = side.mentions.labels
-        some = np.flatnonzero(side.form >= 0)
-        pair = side.form[some] * len(labels) + side.mentions.label[some]
+        rows = np.flatnonzero(side.form >= 0)
+        pair = side.form[rows] * len(labels) + side.mentions.label[rows]
         present = np.zeros(side.forms * len(labels), dtype=bool)
         present[pair] = True
         form, label = np.divmod(np.flatnonzero(present), max(len(labels), 1))
@@ -136,12 +136,12 @@ class Labeled(Struct, frozen=True, eq=False):
 
 
 class Confusable(Struct, frozen=True, eq=False):
-    """The token sequences that carry two labels or more, by their content."""
+    """The token sequences that have two or more labels, given by their hashes."""
 
     hashes: Words
 
     def among(self, side: Side) -> Bools:
-        """Which of the sequences of a side's tree that are mentions of the side are confusable."""
+        """Which sequences of a side's tree are both mentions of the side and confusable."""
         used = np.zeros(side.forms, dtype=bool)
         used[side.form[side.form >= 0]] = True
         forms = np.flatnonzero(used)
@@ -153,21 +153,21 @@ class Confusable(Struct, frozen=True, eq=False):
 
 
 class Carried:
-    """The labels that token sequences carry, gathered from mentions in blocks."""
+    """The labels of token sequences, collected from the mentions of several blocks."""
 
     def __init__(self) -> None:
         self._labels: dict[str, int] = {}
-        self._pairs: list[Words] = []  # hashes and label; the first is put together, the others wait
+        self._pairs: list[Words] = []  # hashes and label; the first is merged, the others wait
 
     def add(self, part: Labeled) -> None:
-        """Take the sequences of one more block."""
+        """Add the sequences of one more block."""
         table = ints([self._labels.setdefault(label, len(self._labels)) for label in part.labels])
         self._pairs.append(np.column_stack([part.hashes, table[part.label].astype(np.uint64)]))
         if sum(map(len, self._pairs[1:])) > max(_WAITING, len(self._pairs[0])):
             self._pairs = [_distinct(self._pairs)]
 
     def confusable(self) -> Confusable:
-        """The sequences that carry two labels or more in all blocks together."""
+        """The sequences that have two or more labels over all blocks."""
         pairs = _distinct(self._pairs)
         first, number = numbered(np.ascontiguousarray(pairs[:, :2]))
         shared = shared_by_labels(ints(number), pairs[:, 2].astype(np.int64), len(first))
@@ -175,5 +175,5 @@ class Carried:
 
 
 def _distinct(pairs: Sequence[Words]) -> Words:
-    every = np.concatenate([np.zeros((0, 3), dtype=np.uint64), *pairs])
-    return np.asarray(every[numbered(every)[0]])
+    rows = np.concatenate([np.zeros((0, 3), dtype=np.uint64), *pairs])
+    return np.asarray(rows[numbered(rows)[0]])
