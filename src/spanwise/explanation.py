@@ -1,4 +1,4 @@
-"""Which F1 is this? The same predictions under every convention in use, and why each number differs."""
+"""Which F1 is this? Score the same predictions under every common convention, and explain the differences."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def explain(
     answers: str | Mapping[str, object] | None = None,
     **reading: object,
 ) -> Explanation:
-    """The same predictions under every convention in use.
+    """Score the same predictions under every common convention.
 
     Args:
-        gold, predicted: files, annotations, or lists of tags or spans; one file alone holds both.
-        align: how predictions are put on the gold text.
-        answers: how answers without offsets are placed, as `spanwise.evaluate` takes it.
-        reading: keywords of `spanwise.read`; `repair` is tried in every way, whatever it says.
+        gold, predicted: files, annotations, or lists of tags or spans; a single file must hold both.
+        align: how predictions are aligned with the gold text.
+        answers: how answers without offsets are placed, as in `spanwise.evaluate`.
+        reading: keywords of `spanwise.read`; `repair` is ignored, since every way is tried.
 
     Examples:
         >>> rows = explain([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "I-LOC"]])
@@ -109,7 +109,7 @@ def explain(
 
 
 def _without_offsets(pair: _Pair, gold: Annotation) -> PlacementDocument | None:
-    """What policies would make of these predictions if they were strings; None without text."""
+    """Place the predictions as if they were strings without offsets; None if there is no text."""
     if pair.corpus.without_text or not bool(pair.predicted.placed.all()):
         return None
     unit: PromptUnit = "sentence" if pair.corpus.documents is None else "document"
@@ -120,7 +120,7 @@ def _without_offsets(pair: _Pair, gold: Annotation) -> PlacementDocument | None:
 
 
 def _policy_rows(placement: PlacementDocument) -> list[Convention]:
-    """The same answers placed by every policy, and compared as strings."""
+    """The scores of the answers placed by every policy, and compared as strings."""
     why = f"strings without positions, one list per {placement.settings.prompt_unit}; each "
     rows = [
         (f"answers placed by {name}", getattr(placement.policies, name), tools, f"{why}takes {what}")
@@ -169,7 +169,7 @@ def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Conventi
 
 
 def _exact_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Convention]:
-    """Over all mentions, and averaged over labels."""
+    """Exact scores over all mentions, and averaged over labels."""
     cells = len(pair.gold.labels)
     totals = pair.counts(pair.gold.label.astype(np.int64), pair.predicted.label.astype(np.int64), cells)
     repairs = sides[0].reading.repairs + sides[1].reading.repairs
@@ -201,7 +201,7 @@ def _repair_rows(
     align: How,
     sides: tuple[Annotation, Annotation],
 ) -> list[Convention]:
-    """What other readings of impossible tags make of it."""
+    """The scores under other ways to read impossible tags."""
     if sides[0].reading.scheme is None and sides[1].reading.scheme is None:
         return []
     tools = "seqeval mode='strict' with a scheme, seqscore --repair discard"
@@ -232,13 +232,13 @@ def _first(error: InputError) -> str:
 
 
 def _units(mentions: Mentions, *, first: bool) -> set[tuple[int, int, str, bool]]:
-    """The tokens of mentions as (sentence, position, label, begins); `begins` is told apart where `first`."""
+    """The tokens of mentions as (sentence, position, label, begins); without `first`, no token begins one."""
     units: set[tuple[int, int, str, bool]] = set()
     rows = zip(mentions.rows(), mentions.pieces(), strict=True)
     for number, ((sentence, start, _, label), pieces) in enumerate(rows):
         for begin, stop in pieces:
-            places = range(begin, stop) if begin >= 0 else range(-1 - number, -number)
-            units.update((sentence, place, label, first and place == start) for place in places)
+            positions = range(begin, stop) if begin >= 0 else range(-1 - number, -number)
+            units.update((sentence, position, label, first and position == start) for position in positions)
     return units
 
 
@@ -247,14 +247,14 @@ def _of_sets(gold: set[Any], predicted: set[Any]) -> dict[str, Floats]:
 
 
 def _token_rows(pair: _Pair, sides: tuple[Annotation, Annotation]) -> list[Convention]:
-    """Over tokens in place of mentions."""
+    """Scores over tokens instead of mentions."""
     unit = "characters" if pair.corpus.unit == "character" else "tokens"
     plain = _of_sets(*(_units(side, first=False) for side in (pair.gold, pair.predicted)))
-    begun = _of_sets(*(_units(side, first=True) for side in (pair.gold, pair.predicted)))
+    with_begins = _of_sets(*(_units(side, first=True) for side in (pair.gold, pair.predicted)))
     rows = [
         _row(f"{unit} with a label", plain, "scikit-learn over IO tags without O",
              f"{unit} count, not mentions: a long mention counts more, and half of one is half right"),
-        _row(f"{unit} with a tag", begun, "scikit-learn over B- and I- tags without O",
+        _row(f"{unit} with a tag", with_begins, "scikit-learn over B- and I- tags without O",
              "as above, and B- and I- must be equal too"),
     ]  # fmt: skip
     return [*rows, _accuracy(pair, sides)] if unit == "tokens" and not _positions_only(pair.corpus) else rows
@@ -283,7 +283,7 @@ def _accuracy(pair: _Pair, sides: tuple[Annotation, Annotation]) -> Convention:
 
 
 def _overlap_rows(pair: _Pair) -> list[Convention]:
-    """Where an overlap is worth something."""
+    """Scores that give credit for overlaps."""
     schemes = relaxed(pair.gold, pair.predicted)
     events = match(pair.gold, pair.predicted).events()
     outcomes = np.bincount(events.outcome, minlength=len(OUTCOMES)).astype(np.float64)
@@ -304,7 +304,7 @@ def _overlap_rows(pair: _Pair) -> list[Convention]:
 
 
 def _other_units(pair: _Pair) -> list[Convention]:
-    """Averages over sentences and documents, and sets of strings."""
+    """Averages over sentences and documents, and scores over sets of strings."""
     gold, predicted = pair.gold.sentence, pair.predicted.sentence
     sentences = pair.counts(gold, predicted, len(pair.corpus))
     rows = [
@@ -356,6 +356,6 @@ def _strings(corpus: Corpus, mentions: Mentions) -> set[object]:
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
         body: Any = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
         form = " ".join(body[start:end]) if corpus.texts is None else body[start:end]
-        # A mention without a place on the gold text is a string that the gold file does not have.
+        # A mention that could not be aligned with the gold text matches no string of the gold file.
         result.add((form, label) if start >= 0 else (number, label))
     return result

@@ -1,4 +1,4 @@
-"""Divide a corpus into training and test data by how tough the test is."""
+"""Split a corpus into training and test data with given shares of tough mentions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from spanwise.uncertainty import drawn_numbers
 
 __all__ = ["split"]
 
-RANDOM = 20  # random splits that show what chance would give
-FAR = 0.01  # a share that misses its target by more than this is reported
+RANDOM = 20  # number of random splits, as a baseline
+FAR = 0.01  # report a share that misses its target by more than this
 
 Name = Literal["train", "dev", "test"]
 PARTS: tuple[Name, ...] = ("train", "dev", "test")
@@ -45,24 +45,24 @@ def split(
     to: str | None = None,
     **reading: Any,
 ) -> Split:
-    """Divide a corpus so that the test mentions have the shares of tough subsets asked for.
+    """Split a corpus so that the test mentions have the given shares of tough subsets.
 
-    Documents stay whole where the data mark at least two; otherwise sentences are divided. The development
-    part is drawn at random first. Of the rest, a search from random splits exchanges units between test
-    and training data while that brings the shares (of test mentions) and the size (in sentences) nearer to
-    what was asked. It ends with the closest split it can reach, which the document describes.
+    Documents are kept whole if the data mark at least two; otherwise sentences are divided. The development
+    part is drawn at random first. For the rest, a search that starts from random splits exchanges units
+    between test and training data as long as this brings the shares (of test mentions) and the size (in
+    sentences) closer to their targets. The result is the closest split that was found.
 
     Args:
-        sources: the annotated file, or several that are pooled.
-        shares: by tough subset, such as `{"UNSEEN-ANY": 0.6}`; without any the split is random.
+        sources: the annotated file, or several to pool.
+        shares: target shares by tough subset, such as `{"UNSEEN-ANY": 0.6}`; if None, the split is random.
         test, dev: the shares of all sentences.
-        seed: of every random choice.
+        seed: the seed of all random choices.
         output: a folder for `train`, `test` and `dev`, in the format of the sources.
         to: another format to write.
-        reading: how to read the files, as `spanwise.read` takes it.
+        reading: keywords of `spanwise.read`.
 
     Returns:
-        The document; `parts[name].sentences` says which sentences of which file each part holds.
+        The document; `parts[name].sentences` tells which sentences of which file each part holds.
 
     Examples:
         >>> import spanwise
@@ -75,12 +75,12 @@ def split(
     References:
         Tu and Lignos (2021), section 5.
     """
-    asked = {} if shares is None else dict(shares)
-    _check(asked, test, dev)
-    given = [read(source, **reading) for source in listed_sources(sources)]
-    if not given:
+    targets = {} if shares is None else dict(shares)
+    _check(targets, test, dev)
+    annotations = [read(source, **reading) for source in listed_sources(sources)]
+    if not annotations:
         raise ChoiceError("there is nothing to divide.\nName a file.")
-    whole = pooled(given)
+    whole = pooled(annotations)
     if whole.corpus.without_text:
         raise InputError(
             f"{whole.reading.path}: the file has positions but no text, "
@@ -93,16 +93,16 @@ def split(
             f"{whole.reading.path}: {number} {'document' if by_documents else 'sentence'} cannot be divided "
             f"into {2 + (dev > 0)} parts.\nGive more data."
         )
-    plan = _planned(whole, unit_of, Target(test / (1 - dev), asked), dev, seed)
+    plan = _planned(whole, unit_of, Target(test / (1 - dev), targets), dev, seed)
     rows = {name: ints(np.flatnonzero(plan.part == at)) for at, name in enumerate(PARTS)}
     parts = {name: taken(whole, sentences) for name, sentences in rows.items() if len(sentences)}
-    paths = {} if output is None else _written(given, parts, rows, Path(output), to, reading)
+    paths = {} if output is None else _written(annotations, parts, rows, Path(output), to, reading)
     facts = {name: _facts(name, part, parts["train"]) for name, part in parts.items()}
-    reached = {subset: _reached(facts["test"], subset) for subset in asked}
+    reached = {subset: _reached(facts["test"], subset) for subset in targets}
     return Split(
         spanwise=__version__,
-        signature=_signature(asked, test, dev, seed, by_documents),
-        inputs=convert([input_entry("gold", one) for one in given], tuple[Input, ...]),
+        signature=_signature(targets, test, dev, seed, by_documents),
+        inputs=convert([input_entry("gold", annotation) for annotation in annotations], tuple[Input, ...]),
         settings=SplitSettings(
             test=test, dev=dev, seed=seed, unit="document" if by_documents else "sentence"
         ),
@@ -110,19 +110,19 @@ def split(
             cast("Subset", subset): SplitShare(
                 asked=share, reached=reached[subset], random=_around(plan.chance[subset])
             )
-            for subset, share in asked.items()
+            for subset, share in targets.items()
         },
         size=SplitShare(asked=test, reached=len(rows["test"]) / len(whole.corpus), random=_around([test])),
         parts={
             name: SplitPart(
                 facts=facts[name],
                 units=len(np.unique(unit_of[rows[name]])),
-                sentences=_runs(given, rows[name]),
+                sentences=_runs(annotations, rows[name]),
                 path=paths.get(name),
             )
             for name in parts
         },
-        notes=tuple(_notes(asked, reached, by_documents)),
+        notes=tuple(_notes(targets, reached, by_documents)),
     )
 
 
@@ -140,7 +140,7 @@ def _check(shares: Mapping[str, float], test: float, dev: float) -> None:
 
 
 def _units(whole: Annotation) -> tuple[Ints, bool]:
-    """The unit of each sentence: its document where at least two are marked, else itself."""
+    """The unit of each sentence: its document if at least two are marked, otherwise the sentence itself."""
     documents = whole.corpus.document_of_sentence
     if documents is None or len(documents) == 0 or documents[-1] == documents[0]:
         return ints(np.arange(len(whole.corpus))), False
@@ -161,7 +161,7 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     orders = np.argsort(drawn_numbers(seed, "orders of units", RANDOM + 1, units), axis=1, kind="stable")
     kept_out = np.zeros(units, dtype=bool)
     if dev:
-        # At least one unit each stays for training and test.
+        # Leave at least one unit each for training and test.
         before = np.cumsum(sizes[orders[-1]]) - sizes[orders[-1]] / 2
         number = int(np.clip(np.searchsorted(before, dev * len(unit_of)), 1, units - 2))
         kept_out[orders[-1][:number]] = True
@@ -170,13 +170,13 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     new[left] = np.arange(len(left))
     mentions = whole.mentions
     of_mention = new[unit_of[mentions.sentence]]
-    there = of_mention >= 0
+    remaining = of_mention >= 0
     side = Context(whole.corpus, mentions, None).side(mentions)
     pool = Pool.of(
         ints(sizes[left]),
-        of_mention[there],
-        side.form[there],
-        ints(mentions.label[there]),
+        of_mention[remaining],
+        side.form[remaining],
+        ints(mentions.label[remaining]),
         len(mentions.labels),
     )
     inner = [ints(new[order[~kept_out[order]]]) for order in orders[:RANDOM]]
@@ -185,12 +185,12 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     chosen = divided(pool, target, steps.tolist(), inner[:STARTS])
     part = np.where(kept_out, PARTS.index("dev"), PARTS.index("train"))
     part[left[chosen]] = PARTS.index("test")
-    chance = {subset: [one.share(subset) for one in by_chance] for subset in target.shares}
+    chance = {subset: [division.share(subset) for division in by_chance] for subset in target.shares}
     return _Plan(ints(part[unit_of]), chance)
 
 
 def _facts(name: str, part: Annotation, train: Annotation) -> DatasetFacts:
-    """What the document says of one part; that for training is described without training data."""
+    """The description of one part; the training part is described without training data."""
     others = [] if name == "train" else [train]
     tough = toughness(part.corpus, part.mentions, Lexicon.of(others)) if others else None
     return convert(dataset_document(name, part, others, toughness=tough, zeta={}, absent={}), DatasetFacts)
@@ -201,7 +201,7 @@ def _reached(facts: DatasetFacts, subset: str) -> float | None:
 
 
 def _around(shares: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Mean, lowest and highest of the defined shares."""
+    """The mean, minimum and maximum of the defined shares."""
     defined = [share for share in shares if share == share]
     if not defined:
         return None, None, None
@@ -209,12 +209,12 @@ def _around(shares: Sequence[float]) -> tuple[float | None, float | None, float 
 
 
 def _notes(
-    asked: Mapping[str, float], reached: Mapping[str, float | None], by_documents: bool
+    targets: Mapping[str, float], reached: Mapping[str, float | None], by_documents: bool
 ) -> Iterator[str]:
-    for subset, share in asked.items():
-        got = reached[subset]
-        if got is None or abs(got - share) > FAR:
-            shown = "n/a" if got is None else f"{100 * got:.1f}%"
+    for subset, share in targets.items():
+        share_reached = reached[subset]
+        if share_reached is None or abs(share_reached - share) > FAR:
+            shown = "n/a" if share_reached is None else f"{100 * share_reached:.1f}%"
             yield (
                 f"{subset} should be {100 * share:.1f}% of the test mentions and is {shown}: "
                 "the closest split found. Another size, seed or share may come closer."
@@ -226,11 +226,11 @@ def _notes(
         )
 
 
-def _runs(given: Sequence[Annotation], sentences: Ints) -> tuple[SplitRun, ...]:
-    """The sentences of a part as runs, file by file."""
-    begins = offsets([len(one.corpus) for one in given])
+def _runs(annotations: Sequence[Annotation], sentences: Ints) -> tuple[SplitRun, ...]:
+    """The sentences of a part as runs of consecutive sentences, file by file."""
+    begins = offsets([len(annotation.corpus) for annotation in annotations])
     runs = []
-    for at in range(len(given)):
+    for at in range(len(annotations)):
         inside = sentences[(sentences >= begins[at]) & (sentences < begins[at + 1])] - begins[at]
         breaks = np.flatnonzero(np.diff(inside) != 1) + 1
         for run in np.split(inside, breaks):
@@ -240,97 +240,102 @@ def _runs(given: Sequence[Annotation], sentences: Ints) -> tuple[SplitRun, ...]:
 
 
 def _written(
-    given: Sequence[Annotation],
+    annotations: Sequence[Annotation],
     parts: Mapping[Name, Annotation],
     rows: Mapping[Name, Ints],
     folder: Path,
     to: str | None,
     reading: Mapping[str, object],
 ) -> dict[Name, str]:
-    """Write every part; lines of CoNLL files are copied as they are, with all their columns."""
-    known = FORMATS.find(to or given[0].reading.format)
-    if known.write is None or known.write_folder is not None:
-        known = FORMATS.find("conll")
-    begins = offsets([len(one.corpus) for one in given])
+    """Write every part; lines of CoNLL files are copied unchanged, with all their columns."""
+    output_format = FORMATS.find(to or annotations[0].reading.format)
+    if output_format.write is None or output_format.write_folder is not None:
+        output_format = FORMATS.find("conll")
+    begins = offsets([len(annotation.corpus) for annotation in annotations])
     target = make_folder(folder)
     paths: dict[Name, str] = {}
     for name, part in parts.items():
-        path = target / f"{name}{known.suffixes[0]}"
+        path = target / f"{name}{output_format.suffixes[0]}"
         pieces = [
-            (one, ints(rows[name][(rows[name] >= begin) & (rows[name] < begin + len(one.corpus))] - begin))
-            for one, begin in zip(given, begins.tolist(), strict=False)
+            (
+                annotation,
+                ints(
+                    rows[name][(rows[name] >= begin) & (rows[name] < begin + len(annotation.corpus))] - begin
+                ),
+            )
+            for annotation, begin in zip(annotations, begins.tolist(), strict=False)
         ]
         copied = excerpt([piece for piece in pieces if len(piece[1])], **reading) if to is None else None
         if copied is not None and content_of([copied[1]]) == content_of([part]):
             write_atomically(path, copied[0])
         else:
-            write(part, path, format=known)
+            write(part, path, format=output_format)
         paths[name] = str(path)
     return paths
 
 
-def _signature(asked: Mapping[str, float], test: float, dev: float, seed: int, by_documents: bool) -> str:
-    shares = ",".join(f"{subset}={share:g}" for subset, share in asked.items()) or "random"
+def _signature(targets: Mapping[str, float], test: float, dev: float, seed: int, by_documents: bool) -> str:
+    shares = ",".join(f"{subset}={share:g}" for subset, share in targets.items()) or "random"
     unit = "document" if by_documents else "sentence"
     return f"spanwise|v:{__version__}|split:{shares}|test:{test:g}|dev:{dev:g}|unit:{unit}|seed:{seed}"
 
 
-# ---- which units become test data: a search from a seed for the shares of tough mentions asked for ----
+# ---- the search for a test part with the target shares of tough mentions ----
 
-STARTS = 3  # random splits from which the search sets out; the best end is taken
-STEPS = (4_000, 16_000)  # exchanges that are tried from each start: at least, at most
-PATIENCE = 1_500  # exchanges in a row that bring nothing, after which a search ends
-NEAR = 0.0005  # a split this near to what was asked is not improved
+STARTS = 3  # number of random splits to search from; the best result is used
+STEPS = (4_000, 16_000)  # minimum and maximum number of exchanges to try from each start
+PATIENCE = 1_500  # stop a search after this many exchanges without improvement
+NEAR = 0.0005  # stop when a split is this close to the target
 
 Members: TypeAlias = list[tuple[int, int]]  # label code, number of mentions
 
 
 class Pool(Struct, frozen=True, eq=False):
-    """The units that can be divided: their sentences and, by form and label, their mentions."""
+    """The units to divide: their numbers of sentences, and their mentions by form and label."""
 
     sentences: Ints  # of each unit
     mentions: Sequence[Mapping[int, Members]]  # of each unit, by form
-    holders: Mapping[int, Sequence[int]]  # the units that hold a form
+    holders: Mapping[int, Sequence[int]]  # the units that contain a form
     labels: int
 
     @classmethod
     def of(cls, sentences: Ints, unit: Ints, form: Ints, label: Ints, labels: int) -> Pool:
-        """The pool of mentions given by unit, form and label."""
+        """Build the pool from the unit, form and label of each mention."""
         rows, counts = np.unique(np.stack([unit, form, label], axis=1), axis=0, return_counts=True)
         mentions: list[dict[int, Members]] = [{} for _ in range(len(sentences))]
         holders: dict[int, list[int]] = {}
-        for (where, what, how), number in zip(rows.tolist(), counts.tolist(), strict=True):
-            inside = mentions[where].setdefault(what, [])
+        for (owner, own_form, code), number in zip(rows.tolist(), counts.tolist(), strict=True):
+            inside = mentions[owner].setdefault(own_form, [])
             if not inside:
-                holders.setdefault(what, []).append(where)
-            inside.append((how, number))
+                holders.setdefault(own_form, []).append(owner)
+            inside.append((code, number))
         return cls(sentences, mentions, holders, labels)
 
 
 def members(test: Sequence[int], train: Sequence[int]) -> list[int]:
-    """Of one form, how many of its test mentions are in each tough subset; both sides by label.
+    """The number of test mentions of one form in each tough subset, given its counts by label.
 
     Examples:
         >>> dict(zip(SUBSETS, members([1, 2], [0, 3])))["UNSEEN-TYPE"]
         1
     """
     whole = sum(test)
-    known = any(train)
+    form_seen = any(train)
     seen = sum(number for number, before in zip(test, train, strict=True) if before)
     confused = whole if sum(map(bool, test)) > 1 else 0
     return [
         seen,
-        whole - seen if known else 0,
-        0 if known else whole,
+        whole - seen if form_seen else 0,
+        0 if form_seen else whole,
         whole - seen,
         confused,
-        confused if known else 0,
-        0 if known else confused,
+        confused if form_seen else 0,
+        0 if form_seen else confused,
     ]
 
 
 class Division:
-    """A pool divided in two; moving a unit changes only the counts of its own forms."""
+    """A pool divided in two; moving a unit updates only the counts of its own forms."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -363,27 +368,27 @@ class Division:
             ]
 
     def share(self, subset: str) -> float:
-        """The share of the test mentions in a subset; NaN where there are no test mentions."""
+        """The share of the test mentions in a subset; NaN if there are no test mentions."""
         number = self.subsets[SUBSETS.index(subset)]
         return number / self.mentions if self.mentions else float("nan")
 
 
 class Target(Struct, frozen=True):
-    """The share of sentences that the test part should have, and the shares of tough mentions in it."""
+    """The target share of sentences in the test part, and the target shares of tough mentions in it."""
 
     size: float
     shares: Mapping[str, float]
 
     def distance(self, division: Division, sentences: int) -> float:
-        """How far a division is from what was asked: the sum of all differences of shares."""
+        """The distance of a division from the target: the sum of all absolute differences of shares."""
         if not division.mentions:
             return float("inf")
-        away = abs(division.sentences / max(sentences, 1) - self.size)
-        return away + sum(abs(division.share(subset) - asked) for subset, asked in self.shares.items())
+        distance = abs(division.sentences / max(sentences, 1) - self.size)
+        return distance + sum(abs(division.share(subset) - target) for subset, target in self.shares.items())
 
 
 def random_division(pool: Pool, order: Ints, size: float) -> Division:
-    """The first units of an order as test part, as many as hold the share of sentences asked for."""
+    """Take the first units of an order as the test part, until it has the given share of sentences."""
     division = Division(pool)
     wanted = size * float(pool.sentences.sum())
     for unit in order.tolist():
@@ -394,13 +399,13 @@ def random_division(pool: Pool, order: Ints, size: float) -> Division:
 
 
 def steps_of(pool: Pool) -> int:
-    """How many exchanges are tried from each start."""
+    """The number of exchanges to try from each start."""
     fewest, most = STEPS
     return int(np.clip(12 * len(pool.sentences), fewest, most))
 
 
 class _Sides:
-    """The units of both parts as lists, in which any unit is found at once."""
+    """The units of both parts as lists, with the index of each unit."""
 
     def __init__(self, division: Division) -> None:
         self.test = [unit for unit, inside in enumerate(division.in_test) if inside]
@@ -408,21 +413,21 @@ class _Sides:
         self._place = {unit: at for side in (self.test, self.train) for at, unit in enumerate(side)}
 
     def rebook(self, unit: int, *, to_test: bool) -> None:
-        """Enter a unit that was moved."""
-        here, there = (self.train, self.test) if to_test else (self.test, self.train)
-        last = here.pop()
+        """Update the lists after a unit was moved."""
+        source, destination = (self.train, self.test) if to_test else (self.test, self.train)
+        last = source.pop()
         if last != unit:
-            here[self._place[unit]] = last
+            source[self._place[unit]] = last
             self._place[last] = self._place[unit]
-        self._place[unit] = len(there)
-        there.append(unit)
+        self._place[unit] = len(destination)
+        destination.append(unit)
 
 
 def improved(pool: Pool, division: Division, target: Target, numbers: Sequence[Sequence[float]]) -> float:
-    """Exchange units while that brings the division nearer to the target; how far it ends from it.
+    """Exchange units while that brings the division closer to the target; return the final distance.
 
-    Each row of `numbers` decides one exchange. Every second one takes a unit into the test part that shares a
-    form with it, without which forms of several units would hardly ever get there together.
+    Each row of `numbers` decides one exchange. About half of them move a unit into the test part that shares
+    a form with it; otherwise all units with a form would hardly ever end up there together.
     """
     sentences = int(pool.sentences.sum())
     best = target.distance(division, sentences)
@@ -435,7 +440,7 @@ def improved(pool: Pool, division: Division, target: Target, numbers: Sequence[S
         into = _related(pool, division, sides.test, second, third) if kind < 0.5 else None
         if into is None:
             into = sides.train[int(third * len(sides.train))]
-        # Most moves exchange two units; some add or remove one, which adjusts the size.
+        # Most moves exchange two units; some add or remove one, to adjust the size.
         moved = [into, out] if kind < 0.8 else [into] if kind < 0.9 else [out]
         for unit in moved:
             division.move(unit)
@@ -451,22 +456,22 @@ def improved(pool: Pool, division: Division, target: Target, numbers: Sequence[S
 
 
 def _related(pool: Pool, division: Division, test: Sequence[int], first: float, second: float) -> int | None:
-    """A unit of the training part that shares a form with some unit of the test part."""
-    place = first * len(test)
-    forms = list(pool.mentions[test[int(place)]])
+    """A unit of the training part that shares a form with a randomly chosen unit of the test part."""
+    position = first * len(test)
+    forms = list(pool.mentions[test[int(position)]])
     if not forms:
         return None
-    holders = pool.holders[forms[int((place % 1) * len(forms))]]
+    holders = pool.holders[forms[int((position % 1) * len(forms))]]
     begin = int(second * len(holders))
-    # Frequent forms have many holders, most of which are alike for this.
+    # Frequent forms have many holders, so look at only a few of them.
     near = [*holders[begin : begin + 8], *holders[: max(0, begin + 8 - len(holders))]]
     return next((unit for unit in near if not division.in_test[unit]), None)
 
 
 def divided(pool: Pool, target: Target, numbers: Sequence[Sequence[float]], orders: Sequence[Ints]) -> Bools:
-    """Which units become test data: the best of several searches, each from a random split.
+    """Choose the units of the test part: the best of several searches, each from a random split.
 
-    `numbers` are shared out among the starts.
+    Each search uses its own rows of `numbers`.
     """
     steps = steps_of(pool)
     best, chosen = float("inf"), np.zeros(len(pool.sentences), dtype=bool)
@@ -480,11 +485,11 @@ def divided(pool: Pool, target: Target, numbers: Sequence[Sequence[float]], orde
     return chosen
 
 
-# ---- sentences of several annotations as one annotation ----
+# ---- pooling annotations, and taking sentences out of them ----
 
 
 def pooled(annotations: Sequence[Annotation]) -> Annotation:
-    """All sentences of all annotations, one after the other; documents where all of them mark some."""
+    """Concatenate annotations; documents are kept if all of them mark some."""
     corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
     sides = with_one_labelling([annotation.mentions for annotation in annotations])
     first = corpora[0]
@@ -514,17 +519,17 @@ def pooled(annotations: Sequence[Annotation]) -> Annotation:
         ),
         unit=first.unit,
         without_text=first.without_text,
-        texts=names_of(lambda one: one.texts),
-        token_start=all_of(lambda one: one.token_start),
-        token_end=all_of(lambda one: one.token_end),
-        ids=names_of(lambda one: one.ids),
-        document_ids=names_of(lambda one: one.document_ids),
+        texts=names_of(lambda corpus: corpus.texts),
+        token_start=all_of(lambda corpus: corpus.token_start),
+        token_end=all_of(lambda corpus: corpus.token_end),
+        ids=names_of(lambda corpus: corpus.ids),
+        document_ids=names_of(lambda corpus: corpus.document_ids),
     )
     return Annotation(corpus, _joined(sides, begins), annotations[0].reading)
 
 
 def _joined(sides: Sequence[Mentions], begins: Ints) -> Mentions:
-    """The mentions of all corpora, their sentences numbered through."""
+    """The mentions of all corpora, with sentences numbered consecutively."""
     parts = None
     if any(side.parts is not None for side in sides):
         parts = Parts.of([pieces for side in sides for pieces in side.pieces()])
@@ -539,7 +544,7 @@ def _joined(sides: Sequence[Mentions], begins: Ints) -> Mentions:
 
 
 def taken(whole: Annotation, sentences: Ints) -> Annotation:
-    """Some sentences of an annotation, in their order; documents must be among them whole."""
+    """Take some sentences of an annotation, in the given order; documents must be taken as a whole."""
     corpus, mentions = whole.corpus, whole.mentions
     tokens = run_positions(corpus.sentences[:-1][sentences], corpus.lengths[sentences])
     new = np.full(len(corpus), -1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Describe a test set before any system is run: sizes, labels, ζ, tough mentions, drift, conflicts."""
+"""Describe a test set without predictions: sizes, labels, ζ, tough mentions, drift and conflicts."""
 
 from __future__ import annotations
 
@@ -66,25 +66,25 @@ def describe(
     engine: Any = None,
     **reading: Any,
 ) -> Description:
-    """Describe a test set, beside its training data where they are given.
+    """Describe a test set and, if given, how it relates to its training data.
 
     Args:
-        test: the gold file, an annotation that was read, or a Spark frame, as `evaluate` takes it.
-        gold: the column of tags or spans of a frame.
-        train: the training file, or several; beside a frame, also a frame with columns of the same names.
-        attributes: those whose ζ (the mean over gold units) and buckets are wanted.
-        vocabulary: known words, in place of the training vocabulary.
-        lowercase: compare the strings of attributes in lower case; tough mentions stay as written.
-        name: what to call the dataset; its file's stem without it.
+        test: the gold file, an annotation already read, or a Spark frame, as in `evaluate`.
+        gold: with a frame, its column of tags or spans.
+        train: one or more training files; with a frame, also a frame with the same column names.
+        attributes: the attributes to report ζ (the mean over gold units) and buckets for.
+        vocabulary: known words, instead of the training vocabulary.
+        lowercase: compare strings in lower case for attributes, but not for tough mentions.
+        name: the name of the dataset; by default, the stem of its file.
         examples: the maximum number of conflicting annotations to show.
-        redact: leave out all text, also the values of attributes that are not spanwise's own.
-        memory: describe files in parts that need about so much memory ("1GB"); by default only where the
-            files would not fit into this machine's.
-        workers: processes for the parts; they change no byte. With None, large files are described in
+        redact: leave out all text, and the values of attributes that are not built in.
+        memory: read files in parts that fit in about this much memory ("1GB"); by default, only if the files
+            would not fit in the memory of this machine.
+        workers: the number of processes; it does not affect the result. With None, large files are read in
             parts by several processes.
-        engine: where blocks run, in place of processes of this machine: a Spark session, or any `Engine`.
-        reading: how to read the files, as `spanwise.formats.read` takes it; beside a frame, also the columns
-            `tokens`, `document` and `sentence`.
+        engine: where blocks run instead of in local processes: a Spark session, or any `Engine`.
+        reading: keywords of `spanwise.read`; with a frame, also the columns `tokens`, `document` and
+            `sentence`.
     """
     if of_spark(test) and gold is None:
         raise ChoiceError(
@@ -102,8 +102,8 @@ def describe(
         vocabulary=None if vocabulary is None else list(vocabulary), lowercase=lowercase, redact=redact,
         reading=reading,
     )  # fmt: skip
-    given = Unopened(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
-    opened = opened_elsewhere(given, always_tough=True, memory=memory, workers=workers)
+    unopened = Unopened(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
+    opened = opened_elsewhere(unopened, always_tough=True, memory=memory, workers=workers)
     try:
         return _described(opened, 0 if redact else examples)
     finally:
@@ -111,27 +111,27 @@ def describe(
 
 
 def _described(opened: Opened, most: int) -> Description:
-    """The description, from sums over the blocks of the test set and of its training data."""
+    """Build the description from sums over the blocks of the test set and the training data."""
     shared, engine, train = opened.shared, opened.engine, opened.train
     if isinstance(shared.source, OneBlock) and isinstance(engine, InProcess):
         shared = replace(shared, source=HeldGold.of(shared.source))
     source = shared.source
-    known = fixed(
+    context = fixed(
         shared,
-        lambda now: now.mapped(engine, look, source.references(gold_only=True)),
+        lambda current: current.mapped(engine, look, source.references(gold_only=True)),
         opened.absent,
         unheard,
     )
-    facts, confusable = known.facts, known.confusable
+    facts, confusable = context.facts, context.confusable
     assert facts is not None and confusable is not None
-    tested = list(known.mapped(engine, count, source.references(gold_only=True)))
+    tested = list(context.mapped(engine, count, source.references(gold_only=True)))
     trained: TrainPart | None = None
     if train is not None:
-        sentences = ordered_hashes(np.concatenate([one.sentences[:, :2] for one in tested]))
+        sentences = ordered_hashes(np.concatenate([part.sentences[:, :2] for part in tested]))
         trained = train.asked(count_training, TrainAsked(train.source, sentences))
     dataset = dataset_entry(
         source.name,
-        [one.part for one in tested],
+        [part.part for part in tested],
         documents=source.documents,
         zeta={
             key: facts.zeta[key] for key, attribute in facts.attributes.items() if attribute.kind == "numeric"
@@ -139,13 +139,13 @@ def _described(opened: Opened, most: int) -> Description:
         absent=opened.absent,
     )
     dataset["attributes"] = {key: _attribute(key, facts, tested) for key in facts.attributes}
-    if all(one.text for one in tested):
+    if all(part.text for part in tested):
         dataset["conflicts"] = conflicts(source, engine, train, tested, trained, confusable, most)
     if train is not None and trained is not None:
         dataset["drift"] = _drift(tested, trained, train.source)
     sums = tested[0].sums
-    for one in tested[1:]:
-        sums += one.sums
+    for part in tested[1:]:
+        sums += part.sums
     inputs = [*source.entries({"": sums}), *opened.training]
     return Description(
         spanwise=__version__,
@@ -155,10 +155,10 @@ def _described(opened: Opened, most: int) -> Description:
 
 
 def _attribute(name: str, facts: Facts, tested: Sequence[TestPart]) -> dict[str, object]:
-    """The description of one attribute: how many of its gold units lie in each bucket."""
+    """The description of one attribute, with the number of gold units in each bucket."""
     bucketing = facts.bucketings[name]
-    units = sum(one.buckets[name][1] for one in tested)
-    counts = ints(sum(one.buckets[name][0] for one in tested)).tolist()
+    units = sum(part.buckets[name][1] for part in tested)
+    counts = ints(sum(part.buckets[name][0] for part in tested)).tolist()
     return {
         "unit": facts.attributes[name].unit,
         "kind": bucketing.kind,
@@ -179,25 +179,25 @@ def _drift(tested: Sequence[TestPart], trained: TrainPart, train: TrainingSource
     """How labels, lengths, unknown tokens and unseen mentions of a test set differ from the training data.
 
     Labels and lengths are compared with those of the training data. Unknown tokens and unseen mentions are
-    compared with what each training document, or sentence where no documents are marked, would show if the
-    rest were its training data.
+    compared with a leave-one-out estimate: those of each training document (or sentence, if no documents
+    are marked) with the rest as its training data.
     """
-    sizes = sum((one.used for one in tested), Counter[str]())
+    sizes = sum((part.used for part in tested), Counter[str]())
     seen, mentions = trained.seen, sizes.total()
     ranking = sorted({**dict.fromkeys(seen, 0), **sizes}.items(), key=lambda item: (-item[1], item[0]))
     labels = {
         label: _pair(ratio(seen[label], seen.total()), ratio(number, mentions)) for label, number in ranking
     }
-    found: dict[str, object] = {"labels": labels, "label_distance": _label_distance(labels)}
-    if not trained.text or not all(one.text for one in tested):
-        return found
+    drift: dict[str, object] = {"labels": labels, "label_distance": _label_distance(labels)}
+    if not trained.text or not all(part.text for part in tested):
+        return drift
     lengths = {}
     for name in LENGTHS:
-        test = added([one.lengths[name] for one in tested])
+        test = added([part.lengths[name] for part in tested])
         parts = [trained.lengths.get((number, name), NOTHING) for number in range(train.sources)]
         if len(test[0]) and all(len(part[0]) for part in parts):
             lengths[name] = _moved(added(parts), test)
-    unknown = ratio(sum(one.unknown for one in tested), sum(one.part.tokens for one in tested))
+    unknown = ratio(sum(part.unknown for part in tested), sum(part.part.tokens for part in tested))
     new_form, new_pair = trained.forms.alone, trained.pairs.alone
     counts = {
         "SEEN": trained.mentions - new_pair,
@@ -205,14 +205,14 @@ def _drift(tested: Sequence[TestPart], trained: TrainPart, train: TrainingSource
         "UNSEEN-TOKENS": new_form,
         "UNSEEN-ANY": new_pair,
     }
-    return found | {
+    return drift | {
         "lengths": lengths,
         "left_out": "document" if train.marked else "sentence",
         "unknown_tokens": _pair(ratio(trained.words.alone, trained.tokens), unknown),
         "tough": {
             subset: _pair(
                 ratio(number, trained.mentions),
-                ratio(sum(one.part.inside(subset) for one in tested), mentions),
+                ratio(sum(part.part.inside(subset) for part in tested), mentions),
             )
             for subset, number in counts.items()
         },
@@ -220,12 +220,12 @@ def _drift(tested: Sequence[TestPart], trained: TrainPart, train: TrainingSource
 
 
 def _pair(train: SupportsFloat, test: SupportsFloat) -> dict[str, float | None]:
-    """The same share, or mean, in the training data and in the test set."""
+    """A share or mean in the training data and in the test set."""
     return {"train": plain(train), "test": plain(test)}
 
 
 def _label_distance(shares: Mapping[str, Mapping[str, float | None]]) -> float | None:
-    """Half the sum of the differences: the share of mentions that would need another label."""
+    """Half the sum of absolute differences: the share of mentions whose label would have to change."""
     differences = [
         abs(share["train"] - share["test"])
         for share in shares.values()
@@ -235,7 +235,7 @@ def _label_distance(shares: Mapping[str, Mapping[str, float | None]]) -> float |
 
 
 def _moved(train: Histogram, test: Histogram) -> dict[str, float | None]:
-    """Both means, and the largest difference of the two cumulative shares (Kolmogorov and Smirnov's D)."""
+    """Both means, and the largest difference between the cumulative shares (the Kolmogorov-Smirnov D)."""
     values = np.union1d(train[0], test[0])
     shares, means = [], []
     for value, times in (train, test):

@@ -1,4 +1,4 @@
-"""What contradicts in gold and training data: names with two labels, sentences and words read in two ways."""
+"""Find contradictions in gold and training data: names, sentences and words annotated in several ways."""
 
 from __future__ import annotations
 
@@ -39,38 +39,40 @@ from spanwise.suspicion._ranking import (
     ranked,
 )
 
-Content = tuple[int, int]  # the hash of a sentence, or of the text of a token sequence
+Content = tuple[int, int]  # the hash of a sentence or of a token sequence
 Order = tuple[float, ...]
-NOBODY = np.ones(0, dtype=bool)  # votes
+NOBODY = np.ones(0, dtype=bool)  # voters: none
 
 
 def conflicts(
     source: BlockSource, engine: Engine, train: TrainingPlace | None, tested: Sequence[TestPart],
     trained: TrainPart | None, confusable: Confusable, most: int,
 ) -> dict[str, object]:  # fmt: skip
-    """Token sequences with two labels, sentences annotated and words read in two ways, `most` of each shown.
+    """Token sequences with several labels, and sentences and words annotated in several ways.
 
     Args:
-        source: the test set, whose blocks `engine` runs.
-        train: training data.
-        tested: what the blocks of the test set give.
-        trained: what training data give.
-        confusable: token sequences of the test set with two labels or more.
+        source: the test set.
+        engine: where its blocks are processed.
+        train: the training data.
+        tested: the counts of the blocks of the test set.
+        trained: the counts of the training data.
+        confusable: the token sequences of the test set with two or more labels.
+        most: the maximum number of examples of each kind.
     """
-    every: list[TestPart | TrainPart] = [*tested, *([] if trained is None else [trained])]
-    labels = {label for one in tested for label in one.used} | set(() if trained is None else trained.seen)
-    twice = _annotated_twice(np.concatenate([one.sentences for one in every]))
+    all_parts: list[TestPart | TrainPart] = [*tested, *([] if trained is None else [trained])]
+    labels = {label for part in tested for label in part.used} | set(() if trained is None else trained.seen)
+    twice = _annotated_twice(np.concatenate([part.sentences for part in all_parts]))
     carried = _carried(tested)
     above, tied = _candidates(carried, most)
     asked = ConflictsAsked(
         source, None if train is None else train.source, tuple(sorted(labels)),
-        joined_surfaces([one.surfaces for one in every]), most, twice, confusable, above, tied,
+        joined_surfaces([part.surfaces for part in all_parts]), most, twice, confusable, above, tied,
     )  # fmt: skip
     readings: Joining[ContextCounts] = Joining(ContextCounts.joined)
     first: dict[Content, None] = {}
-    for here in engine.map(read_words, source.references(gold_only=True), asked):
-        readings.add(here.counts)
-        first.update(dict.fromkeys(here.sentences))
+    for block_words in engine.map(read_words, source.references(gold_only=True), asked):
+        readings.add(block_words.counts)
+        first.update(dict.fromkeys(block_words.sentences))
     chosen, counts = _hashes(list(first)[:most]), readings.total()
     asked = replace(asked, chosen=ordered_hashes(chosen), among=np.unique(counts.context))
     rows: list[SentenceRow] = []
@@ -90,7 +92,7 @@ def conflicts(
     return {
         "labels": {
             "sequences": len(carried),
-            "mentions": sum(one.confusable for one in tested),
+            "mentions": sum(part.confusable for part in tested),
             "examples": [
                 {"text": text, "labels": dict(carried[key].most_common())} for _, text, key in named
             ],
@@ -107,31 +109,31 @@ def conflicts(
 
 
 class ConflictsAsked(Struct, frozen=True, eq=False):
-    """What the functions below need beside a block."""
+    """What the functions below need in addition to a block."""
 
     source: BlockSource
     training: TrainingSource | None
     labels: tuple[str, ...]
     surfaces: Surfaces
     most: int
-    twice: Words  # sentences that are annotated in two ways or more, in order
+    twice: Words  # hashes of sentences with two or more annotations, sorted
     confusable: Confusable
-    texts: Words  # token sequences to show, in order
-    tied: Words  # token sequences of which the first in the order of their text are shown
-    chosen: Words = np.zeros((0, 2), dtype=np.uint64)  # sentences to show, in order
+    texts: Words  # hashes of token sequences to show, sorted
+    tied: Words  # hashes of token sequences of which only the alphabetically first are shown
+    chosen: Words = np.zeros((0, 2), dtype=np.uint64)  # hashes of sentences to show, sorted
     among: Words | None = None  # contexts of the test set
     counts: ContextCounts | None = None
 
 
 class WordsRead(Struct, frozen=True, eq=False):
-    """How a test block reads words between their neighbours, and its first sentences that conflict."""
+    """The readings of words in their contexts in a test block, and its first conflicting sentences."""
 
     counts: ContextCounts
     sentences: tuple[Content, ...]
 
 
 def read_words(reference: object, asked: ConflictsAsked) -> WordsRead:
-    """How a test block reads the words of mentions."""
+    """Count the readings of the words of mentions in a test block."""
     block = opened_gold(reference, asked.source)
     conflicting = (find_hashes(asked.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
     first = dict.fromkeys(_contents(block.hashes[conflicting]))
@@ -139,23 +141,23 @@ def read_words(reference: object, asked: ConflictsAsked) -> WordsRead:
 
 
 class SentenceRow(Struct, frozen=True, order=True):
-    """A sentence to show."""
+    """One occurrence of a sentence to show."""
 
     order: tuple[int, ...]
-    chosen: int  # which of the chosen ones it is equal to
+    chosen: int  # index of the equal sentence among the chosen ones
     place: str
     mentions: str
 
 
 class Elsewhere(Struct, frozen=True, eq=False):
-    """How training data read words between their neighbours, and their sentences to show."""
+    """The readings of words in their contexts in training data, and its sentences to show."""
 
     counts: ContextCounts
     rows: tuple[SentenceRow, ...]
 
     @classmethod
     def joined(cls, parts: Sequence[Elsewhere]) -> Elsewhere:
-        """Those of several blocks."""
+        """Merge the results of several blocks."""
         return cls(
             ContextCounts.joined([part.counts for part in parts]),
             tuple(row for part in parts for row in part.rows),
@@ -163,34 +165,36 @@ class Elsewhere(Struct, frozen=True, eq=False):
 
 
 def read_elsewhere(reference: object, asked: ConflictsAsked) -> Elsewhere:
-    """How a training block reads words in the contexts of the test set."""
+    """Count the readings of words in a training block, in the contexts of the test set."""
     assert asked.training is not None
-    _, one = asked.training.read(reference)
+    _, annotation = asked.training.read(reference)
     first = asked.training.first(reference)
     rows = [
         replace(row, order=(1, first + row.order[0]))
-        for row in _rows(one, sentence_hashes(one.corpus), asked)
+        for row in _rows(annotation, sentence_hashes(annotation.corpus), asked)
     ]
-    return Elsewhere(contexts(BlockText.of(one), asked.surfaces, asked.labels, asked.among), tuple(rows))
+    return Elsewhere(
+        contexts(BlockText.of(annotation), asked.surfaces, asked.labels, asked.among), tuple(rows)
+    )
 
 
 class ShownConflicts(Struct, frozen=True, eq=False):
-    """What a test block shows: places that vary, sentences and token sequences."""
+    """The conflicts in a test block: varying words, sentences and token sequences."""
 
     places: int
-    examples: list[tuple[Order, dict[str, object]]]  # with what they are ordered by
+    examples: list[tuple[Order, dict[str, object]]]  # with their sort keys
     rows: list[SentenceRow]
     texts: dict[Content, str]
 
 
 def show(reference: object, asked: ConflictsAsked) -> ShownConflicts:
-    """What a test block shows."""
+    """Collect the conflicts in a test block."""
     assert asked.counts is not None
     block = opened_gold(reference, asked.source)
     gold = relabeled(block.gold, asked.labels)
-    found, varying = varied(block.line, asked.surfaces, asked.counts, asked.labels)
+    occurrences, varying = varied(block.line, asked.surfaces, asked.counts, asked.labels)
     box = ballot(gold.mentions, [])
-    table = places_of(found, varying, block.line.line, box, gold.corpus)
+    table = places_of(occurrences, varying, block.line.line, box, gold.corpus)
     candidates = join(box, count(box, NOBODY), 0, table)
     order, _, _ = ranked(candidates, lots(candidates, gold.corpus))
     return ShownConflicts(
@@ -201,20 +205,29 @@ def show(reference: object, asked: ConflictsAsked) -> ShownConflicts:
     )
 
 
-def _example(gold: Annotation, box: Ballot, found: Candidates, row: int) -> tuple[Order, dict[str, object]]:
+def _example(
+    gold: Annotation, box: Ballot, candidates: Candidates, row: int
+) -> tuple[Order, dict[str, object]]:
     corpus, labels = gold.corpus, gold.mentions.labels
-    sentence, start, end = int(found.sentence[row]), int(found.start[row]), int(found.end[row])
+    sentence, start, end = int(candidates.sentence[row]), int(candidates.start[row]), int(candidates.end[row])
     own = None
-    if found.gold[row] >= 0:
-        at = int(box.gold[found.gold[row]])
+    if candidates.gold[row] >= 0:
+        at = int(box.gold[candidates.gold[row]])
         start, end = int(box.mentions.start[at]), int(box.mentions.end[at])
         own = labels[int(box.mentions.label[at])]
-    label = int(found.label[row])
+    label = int(candidates.label[row])
     words = corpus.words(sentence)
     text = corpus.texts[sentence][start:end] if corpus.texts is not None else " ".join(words[start:end])
     lot = crc32(" ".join(words).encode("utf-8", "replace"))
-    score = float(found.score[row])
-    order = (-round(score, DIGITS), lot, sentence, int(found.start[row]), int(found.end[row]), label)
+    score = float(candidates.score[row])
+    order = (
+        -round(score, DIGITS),
+        lot,
+        sentence,
+        int(candidates.start[row]),
+        int(candidates.end[row]),
+        label,
+    )
     return order, {
         "place": corpus.place(sentence, start if corpus.unit == "token" else 0),
         "text": text,
@@ -225,22 +238,27 @@ def _example(gold: Annotation, box: Ballot, found: Candidates, row: int) -> tupl
 
 
 def _texts(block: OpenedGold, asked: ConflictsAsked) -> dict[Content, str]:
-    """The token sequences to show that a block has; of those that are tied the first ones."""
-    every = sorted(set(block.confused(asked.confusable).texts))
-    hashes = word_hashes(every)
+    """The token sequences of a block to show, including the alphabetically first of the tied ones."""
+    texts = sorted(set(block.confused(asked.confusable).texts))
+    hashes = word_hashes(texts)
     wanted, tied = find_hashes(asked.texts, hashes) >= 0, find_hashes(asked.tied, hashes) >= 0
     first = np.flatnonzero(tied)[: asked.most].tolist()
     rows = sorted({*np.flatnonzero(wanted).tolist(), *first})
-    return dict(zip(_contents(hashes[rows]), [every[row] for row in rows], strict=True))
+    return dict(zip(_contents(hashes[rows]), [texts[row] for row in rows], strict=True))
 
 
-def _rows(one: Annotation, hashes: Words, asked: ConflictsAsked) -> list[SentenceRow]:
-    """The sentences of a block that are to be shown."""
+def _rows(annotation: Annotation, hashes: Words, asked: ConflictsAsked) -> list[SentenceRow]:
+    """The sentences of a block to show."""
     chosen = find_hashes(asked.chosen, hashes)
-    here = np.flatnonzero((chosen >= 0) & (one.corpus.lengths > 0)).tolist()
+    sentences = np.flatnonzero((chosen >= 0) & (annotation.corpus.lengths > 0)).tolist()
     return [
-        SentenceRow((sentence,), int(chosen[sentence]), one.corpus.place(sentence), annotated(one, sentence))
-        for sentence in here
+        SentenceRow(
+            (sentence,),
+            int(chosen[sentence]),
+            annotation.corpus.place(sentence),
+            annotated(annotation, sentence),
+        )
+        for sentence in sentences
     ]
 
 
@@ -261,7 +279,7 @@ def annotated(one: Annotation, sentence: int) -> str:
 
 
 def _grouped(rows: Sequence[SentenceRow], chosen: Sequence[int]) -> list[list[dict[str, str]]]:
-    """The chosen sentences, each with all places where it stands and its mentions there."""
+    """The chosen sentences, each with all its occurrences and their mentions."""
     groups: dict[int, list[SentenceRow]] = {}
     for row in sorted(rows):
         groups.setdefault(row.chosen, []).append(row)
@@ -269,21 +287,21 @@ def _grouped(rows: Sequence[SentenceRow], chosen: Sequence[int]) -> list[list[di
 
 
 def _carried(tested: Sequence[TestPart]) -> dict[Content, Counter[str]]:
-    """The labels of each token sequence that carries two or more."""
+    """The label counts of each token sequence with two or more labels."""
     result: dict[Content, Counter[str]] = {}
-    for one in tested:
-        for key, label, times in zip(_contents(one.texts), one.labels, one.times.tolist(), strict=True):
+    for part in tested:
+        for key, label, times in zip(_contents(part.texts), part.labels, part.times.tolist(), strict=True):
             result.setdefault(key, Counter())[label] += times
     return result
 
 
 def _doubt(labels: Counter[str]) -> int:
-    """The less, the more mentions have another label than the most frequent one."""
+    """Minus the number of mentions that do not have the most frequent label."""
     return max(labels.values()) - labels.total()
 
 
 def _candidates(carried: Mapping[Content, Counter[str]], most: int) -> tuple[Words, Words]:
-    """The sequences that are shown whatever they read, and those among which their text decides."""
+    """The sequences certain to be shown, and those tied for the remaining places."""
     doubt = {key: _doubt(labels) for key, labels in carried.items()}
     ranking = sorted(doubt.values())
     last = ranking[min(most, len(ranking)) - 1] if ranking and most else None
@@ -301,9 +319,9 @@ def _hashes(contents: Sequence[Content]) -> Words:
 
 
 def _annotated_twice(pairs: Words) -> Words:
-    """The sentences, in order, that have two annotations or more among distinct pairs."""
-    every = distinct_rows(pairs)
-    if not len(every):
+    """The sorted hashes of sentences that have two or more distinct annotations."""
+    distinct_pairs = distinct_rows(pairs)
+    if not len(distinct_pairs):
         return ordered_hashes(_hashes([]))
-    first, number = numbered(np.ascontiguousarray(every[:, :2]))
-    return ordered_hashes(every[first[np.bincount(number) > 1], :2])
+    first, number = numbered(np.ascontiguousarray(distinct_pairs[:, :2]))
+    return ordered_hashes(distinct_pairs[first[np.bincount(number) > 1], :2])

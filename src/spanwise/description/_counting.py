@@ -1,4 +1,4 @@
-"""What blocks of a test set and of its training data add to the description: sums, and hashes of content."""
+"""Count blocks of a test set and its training data for the description: sums, and hashes of content."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from spanwise.evaluation._dataset import BlockContext, Look, as_written, looked
 from spanwise.hashing import STIR, distinct, find_hashes, numbered, sequence_hashes, word_hashes
 from spanwise.suspicion._contexts import BlockText, Surfaces, joined_surfaces
 
-Histogram = tuple[Floats, Ints]  # distinct values in order, and how often each was met
+Histogram = tuple[Floats, Ints]  # sorted distinct values, and the count of each
 NOTHING: Histogram = (floats([]), ints([]))
 NO_SENTENCES: Words = np.zeros((0, 3), dtype=np.uint64)
 
 
 class OpenedGold(Block, frozen=True, eq=False, dict=True):
-    """Gold of a block that is open, with what was made of it: one that is in memory keeps that."""
+    """The gold of an open block with cached derived data, which persists for a block in memory."""
 
     @property
     def text(self) -> bool:
-        """Whether there is text, not positions alone."""
+        """Whether there is text, and not just positions."""
         return not self.gold.corpus.without_text
 
     @cached_property
     def hashes(self) -> Words:
-        """The content of each sentence."""
+        """The hash of each sentence's content."""
         return sentence_hashes(self.gold.corpus)
 
     @cached_property
     def line(self) -> BlockText:
-        """The sentences on one line."""
+        """The sentences laid end to end."""
         return BlockText.of(self.gold)
 
     @cached_property
@@ -57,18 +57,18 @@ class OpenedGold(Block, frozen=True, eq=False, dict=True):
         return {}
 
     def side(self, shared: BlockContext, *, written: bool = False) -> Side:
-        """The mentions as attributes see them, or with strings as they are `written`."""
+        """The mentions for computing attributes; with `written`, strings are compared as written."""
         if written not in self._sides:
-            made = self.side(shared) if written else shared.context(self.gold).side(self.gold.mentions)
-            self._sides[written] = as_written(made) if written else made
+            side = self.side(shared) if written else shared.context(self.gold).side(self.gold.mentions)
+            self._sides[written] = as_written(side) if written else side
         return self._sides[written]
 
     def values(self, attribute: Attribute, side: Side) -> Values:
-        """The values of an attribute, computed once."""
-        known = self._values.get(attribute.name)
-        if known is None or attribute.kind not in (None, known.kind):
-            known = self._values[attribute.name] = values_of(attribute, side)
-        return known
+        """The values of an attribute, cached."""
+        values = self._values.get(attribute.name)
+        if values is None or attribute.kind not in (None, values.kind):
+            values = self._values[attribute.name] = values_of(attribute, side)
+        return values
 
     def confused(self, confusable: Confusable) -> ConfusedTexts:
         """The confusable token sequences of the mentions, with their labels."""
@@ -79,18 +79,18 @@ class OpenedGold(Block, frozen=True, eq=False, dict=True):
         return self._confused[confusable]
 
     def forget_values(self) -> None:
-        """Let go what was made for attributes."""
+        """Clear the cached attribute values to free memory."""
         self._values.clear()
 
 
 class HeldGold(OneBlock, frozen=True, eq=False):
-    """Everything in memory: one block, open from the first look at it to the last."""
+    """Data in memory: a single block that stays open throughout."""
 
     opened: OpenedGold
 
     @classmethod
     def of(cls, one: OneBlock) -> HeldGold:
-        """The same block, open."""
+        """Open a block."""
         return cls(one.inputs, OpenedGold(one.inputs.gold, {}, {}, {}))
 
     def references(self, *, gold_only: bool = False) -> Iterator[Block]:
@@ -99,22 +99,22 @@ class HeldGold(OneBlock, frozen=True, eq=False):
 
 
 def opened_gold(reference: object, source: BlockSource) -> OpenedGold:
-    """Open a block, unless it is."""
+    """Open a block if it is not open yet."""
     block = source.open(reference, gold_only=True)
     return block if isinstance(block, OpenedGold) else OpenedGold(block.gold, {}, {}, {})
 
 
 class ConfusedTexts(Struct, frozen=True, eq=False):
-    """Token sequences with two labels or more, each label in the order in which a block has it."""
+    """Pairs of token sequence and label, for sequences with two or more labels, in order of occurrence."""
 
     texts: tuple[str, ...]
-    labels: tuple[str, ...]  # beside them
+    labels: tuple[str, ...]  # parallel to `texts`
     times: Ints
     mentions: int
 
     @classmethod
     def of(cls, side: Side, confusable: Confusable) -> ConfusedTexts:
-        """Those among the mentions of a side that compares strings as written."""
+        """Find the confusable sequences among the mentions of a side that compares strings as written."""
         labels = side.mentions.labels
         rows = np.flatnonzero(np.append(confusable.among(side), False)[side.form])
         key = side.form[rows] * len(labels) + side.mentions.label[rows]
@@ -124,12 +124,12 @@ class ConfusedTexts(Struct, frozen=True, eq=False):
         tokens, at = side.tree.sequences(ints(form))
         words = [side.context.strings[code] for code in tokens.tolist()]
         texts = (" ".join(words[begin:end]) for begin, end in pairwise(at.tolist()))
-        found: Counter[tuple[str, str]] = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
         for text, code, number in zip(texts, label.tolist(), times[order].tolist(), strict=True):
-            found[text, labels[code]] += number
+            counts[text, labels[code]] += number
         return cls(
-            tuple(text for text, _ in found), tuple(label for _, label in found), ints(list(found.values())),
-            len(rows),
+            tuple(text for text, _ in counts), tuple(label for _, label in counts),
+            ints(list(counts.values())), len(rows),
         )  # fmt: skip
 
 
@@ -137,23 +137,23 @@ class ConfusedTexts(Struct, frozen=True, eq=False):
 
 
 def look(reference: object, shared: BlockContext) -> Look:
-    """Look at the gold mentions of one block."""
+    """Survey the gold mentions of one block."""
     block = opened_gold(reference, shared.source)
     return looked(block.side(shared), shared, block.values)
 
 
 class TestPart(Struct, frozen=True, eq=False):
-    """What a block of the test set adds."""
+    """The counts of a block of the test set."""
 
-    __test__ = False  # of our own, not one of pytest's
+    __test__ = False  # not a pytest class
     part: DatasetPart
     sums: BlockSums
-    buckets: Mapping[str, tuple[Ints, int]]  # by attribute: units in each bucket, and of all
-    texts: Words  # token sequences with two labels or more, each label in the order in which it is met
-    labels: tuple[str, ...]  # beside them
+    buckets: Mapping[str, tuple[Ints, int]]  # by attribute: units in each bucket, and in total
+    texts: Words  # hashes of token sequences with two or more labels, once per label
+    labels: tuple[str, ...]  # parallel to `texts`
     times: Ints
     confusable: int
-    sentences: Words  # distinct pairs of a sentence, in two columns, and its annotation
+    sentences: Words  # distinct pairs of sentence (two columns) and annotation, as hashes
     lengths: Mapping[str, Histogram]
     unknown: int
     surfaces: Surfaces
@@ -200,19 +200,19 @@ NONE_CONFUSED = ConfusedTexts((), (), ints([]), 0)
 
 
 def annotated_sentences(one: Annotation, hashes: Words) -> Words:
-    """Distinct pairs of a sentence that is not empty and how it is annotated."""
+    """The distinct pairs of non-empty sentence and annotation, as hashes."""
     pairs = np.column_stack([hashes, _written(one)])[one.corpus.lengths > 0]
     return distinct_rows(pairs)
 
 
 def distinct_rows(rows: Words) -> Words:
-    """Each row once."""
+    """The distinct rows."""
     return np.asarray(rows[numbered(rows)[0]]) if len(rows) else rows
 
 
-def _written(one: Annotation) -> Words:
-    """The mentions of each sentence as one number, whatever their order."""
-    mentions = one.mentions
+def _written(annotation: Annotation) -> Words:
+    """A hash of the mentions of each sentence, independent of their order."""
+    mentions = annotation.mentions
     labels = word_hashes(list(mentions.labels))[:, 0]
     row = np.stack([mentions.start.astype(np.uint64), mentions.end.astype(np.uint64), labels[mentions.label]])
     at = ints(np.arange(len(mentions) + 1) * 3)
@@ -220,7 +220,7 @@ def _written(one: Annotation) -> Words:
     with np.errstate(over="ignore"):
         mixed = sequence_hashes(flat * STIR ^ (flat >> np.uint64(31)), at)[:, 0]
         mixed = (mixed ^ (mixed >> np.uint64(29))) * STIR
-        result = np.zeros(len(one.corpus), dtype=np.uint64)
+        result = np.zeros(len(annotation.corpus), dtype=np.uint64)
         np.add.at(result, mentions.sentence, mixed ^ (mixed >> np.uint64(32)))
     return result
 
@@ -249,7 +249,7 @@ LENGTHS = {
 
 
 def lengths(one: Annotation) -> dict[str, Histogram]:
-    """How often each length of sentences and mentions occurs, and each number of mentions in a sentence."""
+    """Histograms of sentence lengths, mention lengths, and numbers of mentions per sentence."""
     result = {}
     for name, read in LENGTHS.items():
         value, times = np.unique(read(one.corpus, one.mentions), return_counts=True)
@@ -258,56 +258,56 @@ def lengths(one: Annotation) -> dict[str, Histogram]:
 
 
 def added(parts: Sequence[Histogram]) -> Histogram:
-    """The histogram of all values."""
-    value, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    """Add up histograms."""
+    value, index = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     times = np.concatenate([part[1] for part in parts])
-    return floats(value), ints(np.bincount(place, weights=times, minlength=len(value)))
+    return floats(value), ints(np.bincount(index, weights=times, minlength=len(value)))
 
 
-# ---- training data: what each unit, a document or a sentence, shares with the others ----
+# ---- training data: what units (documents or sentences) have in common ----
 
 
 class UnitItems(Struct, frozen=True, eq=False):
-    """Words or token sequences by their content: how often each was met, and whether in one unit alone."""
+    """Words or token sequences by hash: how often each occurs, and whether in more than one unit."""
 
     hashes: Words
     times: Ints
-    unit: Ints  # one that has it
-    several: Bools
+    unit: Ints  # a unit in which it occurs
+    several: Bools  # whether it occurs in others as well
 
     @classmethod
     def counted(cls, item: Column, unit: Ints, items: int) -> tuple[Ints, Ints, Bools]:
-        """How often each item, numbered below `items`, was met, a unit that has it, and whether others do."""
-        one = np.full(items, -1, dtype=np.int64)
-        one[item] = unit
+        """For each of `items` items: its count, a unit in which it occurs, and whether others have it."""
+        owner = np.full(items, -1, dtype=np.int64)
+        owner[item] = unit
         several = np.zeros(items, dtype=bool)
-        several[item[one[item] != unit]] = True
-        return ints(np.bincount(item, minlength=items)), ints(one), several
+        several[item[owner[item] != unit]] = True
+        return ints(np.bincount(item, minlength=items)), ints(owner), several
 
     @classmethod
     def of(cls, hashes: Words, item: Column, unit: Ints) -> UnitItems:
-        """Items that have these hashes, each met in a unit."""
-        times, one, several = cls.counted(item, unit, len(hashes))
+        """Count items; `item` and `unit` give the index into `hashes` and the unit of each occurrence."""
+        times, owner, several = cls.counted(item, unit, len(hashes))
         met = np.flatnonzero(times)
-        return cls(hashes[met], times[met], one[met], several[met])
+        return cls(hashes[met], times[met], owner[met], several[met])
 
     @classmethod
     def joined(cls, parts: Sequence[UnitItems]) -> UnitItems:
-        """Those of several blocks."""
+        """Merge the items of several blocks."""
         if len(parts) == 1:
             return parts[0]
         hashes, times, unit, several = (
             np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__
         )
         first, item = numbered(np.ascontiguousarray(hashes))
-        _, one, again = cls.counted(item, unit, len(first))
+        _, owner, again = cls.counted(item, unit, len(first))
         total = np.bincount(item, weights=times, minlength=len(first))
         again[item[several]] = True
-        return cls(hashes[first], ints(total), one, again)
+        return cls(hashes[first], ints(total), owner, again)
 
     @property
     def alone(self) -> int:
-        """How often items were met that one unit alone has."""
+        """The number of occurrences of items that occur in only one unit."""
         return int(self.times[~self.several].sum())
 
 
@@ -315,22 +315,22 @@ NO_ITEMS = UnitItems(np.zeros((0, 2), dtype=np.uint64), ints([]), ints([]), np.z
 
 
 class TrainPart(Struct, frozen=True, eq=False):
-    """What training blocks add."""
+    """The counts of one or more blocks of training data."""
 
     seen: Counter[str]  # labels of mentions
     lengths: Mapping[tuple[int, str], Histogram]  # by source
     tokens: int
-    mentions: int  # that have tokens
+    mentions: int  # mentions with tokens
     words: UnitItems
     forms: UnitItems
-    pairs: UnitItems  # of a token sequence and a label
-    sentences: Words  # those that the test set has, with their annotations
+    pairs: UnitItems  # of token sequence and label
+    sentences: Words  # those that also occur in the test set, with their annotations
     surfaces: Surfaces
     text: bool
 
     @classmethod
     def joined(cls, parts: Sequence[TrainPart]) -> TrainPart:
-        """Those of several blocks."""
+        """Add up the counts of several blocks."""
         keys = {key for part in parts for key in part.lengths}
         return cls(
             sum((part.seen for part in parts), Counter[str]()),
@@ -347,16 +347,16 @@ class TrainPart(Struct, frozen=True, eq=False):
 
 
 class TrainAsked(Struct, frozen=True, eq=False):
-    """What `count_training` needs beside a block."""
+    """What `count_training` needs in addition to a block."""
 
     source: TrainingSource
-    sentences: Words  # of the test set, in order
+    sentences: Words  # sorted hashes of the sentences of the test set
 
 
 def count_training(reference: object, asked: TrainAsked) -> TrainPart:
     """Count a block of training data."""
-    number, one = asked.source.read(reference)
-    corpus, mentions, seen = one.corpus, one.mentions, Counter(one.mentions.names())
+    number, annotation = asked.source.read(reference)
+    corpus, mentions, seen = annotation.corpus, annotation.mentions, Counter(annotation.mentions.names())
     if corpus.without_text:
         return TrainPart(seen, {}, 0, 0, NO_ITEMS, NO_ITEMS, NO_ITEMS, NO_SENTENCES, {}, False)
     units, words = asked.source.units(reference, corpus), word_hashes(corpus.vocabulary)
@@ -366,20 +366,20 @@ def count_training(reference: object, asked: TrainAsked) -> TrainPart:
     tokens, at = tree.sequences(ints(np.arange(len(tree))))
     forms = sequence_hashes(words[tokens], at)
     labels = max(len(mentions.labels), 1)
-    known, pair = distinct(ints(form * labels + mentions.label[some]))
-    of_form, label = np.divmod(known, labels)
+    cells, pair = distinct(ints(form * labels + mentions.label[some]))
+    of_form, label = np.divmod(cells, labels)
     with np.errstate(over="ignore"):
         pairs = forms[of_form] ^ (word_hashes(list(mentions.labels))[label] * STIR + np.uint64(1))
-    sentences = annotated_sentences(one, sentence_hashes(corpus))
+    sentences = annotated_sentences(annotation, sentence_hashes(corpus))
     return TrainPart(
         seen=seen,
-        lengths={(number, name): found for name, found in lengths(one).items()},
+        lengths={(number, name): histogram for name, histogram in lengths(annotation).items()},
         tokens=len(corpus.tokens),
         mentions=len(some),
         words=UnitItems.of(words, corpus.tokens, ints(np.repeat(units, corpus.lengths))),
         forms=UnitItems.of(forms, form, of_mention),
         pairs=UnitItems.of(pairs, pair, of_mention),
         sentences=sentences[find_hashes(asked.sentences, sentences[:, :2]) >= 0],
-        surfaces=BlockText.of(one).surfaces(),
+        surfaces=BlockText.of(annotation).surfaces(),
         text=True,
     )

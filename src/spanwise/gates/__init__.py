@@ -1,4 +1,4 @@
-"""Saved results: compared by their counts per unit, and checked against thresholds and an earlier result."""
+"""Check saved results against thresholds and an earlier result, and compare them by counts per unit."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ __all__ = [
 
 
 class Change(Struct, frozen=True):
-    """How one system's score changed since an earlier result; a system that is new is not tested.
+    """How one system's score changed since an earlier result; a new system is not tested.
 
-    The score is the one that the gate is about: F1 unless another was chosen.
+    The score is the one the gate checks: F1 unless another was chosen.
     """
 
     system: str
@@ -65,21 +65,21 @@ class Change(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """All thresholds of a gate, and notes for the user."""
+    """The checks of a gate, and notes for the user."""
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()  # since an earlier result
-    said: tuple[str, ...] = ()  # the changes that no threshold is about, in words
+    said: tuple[str, ...] = ()  # descriptions of changes to which no threshold applies
 
     @property
     def passed(self) -> bool:
-        """Whether every threshold was reached."""
+        """Whether every check passed."""
         return all(check.passed for check in self.checks)
 
     @property
     def lines(self) -> list[str]:
-        """One line per threshold, then the changes and the notes."""
+        """One line per check, then the changes and the notes."""
         return [*(check.message for check in self.checks), *self.said, *self.notes]
 
 
@@ -96,35 +96,36 @@ def gate(
     strict: bool = False,
     score: str | None = None,
 ) -> Outcome:
-    """Whether every system of a result document reaches its thresholds, all of them in points (0–100).
+    """Check whether every system of a result document reaches its thresholds, all in points (0–100).
 
-    Over several runs, the mean over runs is held to them; it is undefined where the score of a run is. Held
-    against an earlier result, the difference of both means is tested over data and runs; where a system has
-    a single run in one of them, over data alone. A study is compared dataset by dataset.
+    With several runs, their mean is checked; it is undefined if the score of any run is. Against an earlier
+    result, the difference of the means is tested over data and runs or, if a system has a single run in one
+    of them, over data alone. A study is compared dataset by dataset.
 
     Args:
-        fail_under: the least score.
+        fail_under: the minimum score.
         against: an earlier result document (or its file) over the same gold file. Keep the same one
             over several releases: if each is compared with the one before, small losses add up unnoticed.
-        fail_drop: fails where the drop of the score is significantly larger than this, that is where the
-            lower end of its interval exceeds it; 0 forbids every significant drop.
-        not_worse_than: passes only where a drop of this size or more is excluded, that is where the upper
-            end of the interval of the drop is below it (non-inferiority).
-        floors: the least score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70", "entity_length/XL=60",
-            "fair/overall/f1=80". An undefined score reaches no floor.
-        floor_bound: hold `fail_under` and floors against the lower ends of the scores' intervals.
-        file: a TOML file with thresholds, also of named slices; these need the mentions of an evaluation.
-        score: what `fail_under`, `fail_drop` and `not_worse_than` are about: "f1", "precision", "recall",
-            "macro" or "fair"; by default the primary score of the result (F1 unless another was chosen).
-        strict: whether a system that the earlier result does not have fails; else it is said to be untested.
+        fail_drop: fail if the score drops by significantly more than this, that is, if the lower end of the
+            interval of the drop exceeds it; 0 forbids every significant drop.
+        not_worse_than: pass only if a drop of this size or more is excluded, that is, if the upper end of
+            the interval of the drop is below it (non-inferiority).
+        floors: the minimum score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70",
+            "entity_length/XL=60", "fair/overall/f1=80". An undefined score reaches no floor.
+        floor_bound: compare `fail_under` and floors with the lower ends of the scores' intervals.
+        file: a TOML file with thresholds; those for named slices need the mentions of an evaluation.
+        score: the score that `fail_under`, `fail_drop` and `not_worse_than` apply to: "f1", "precision",
+            "recall", "macro" or "fair"; by default, the primary score of the result (F1 unless another was
+            chosen).
+        strict: fail if the earlier result lacks a system; otherwise a note says that it is untested.
 
     Raises:
-        ChoiceError: a threshold is not in points, names no score, or asks for a test that is not made.
+        ChoiceError: a threshold is not in points, does not name a score, or needs a test that was not made.
     """
     checks: list[Check] = []
     document = as_document(document)
     if not isinstance(document, Evaluation | Study):
-        # Nothing to check must not pass for everything checked.
+        # A document with nothing to check must not pass.
         raise InputError(
             f"thresholds are held against an evaluation or a study, but the document is a {document.kind}.\n"
             "Give the result of an evaluation or a study."
@@ -147,10 +148,10 @@ def gate(
             )
             for system in systems
         ]
-    for place, least in _floors(floors):
-        check_points(f"the floor of {place}", least)
+    for path, least in _floors(floors):
+        check_points(f"the floor of {path}", least)
         checks += [
-            least_check(system.name, place, system.held(place, bound=floor_bound), least, bound=floor_bound)
+            least_check(system.name, path, system.held(path, bound=floor_bound), least, bound=floor_bound)
             for system in systems
         ]
     if file is not None:
@@ -169,20 +170,20 @@ def gate(
     return replace(drops, checks=(*checks, *drops.checks))
 
 
-# The name of the score in thresholds.
+# The names of scores in messages.
 _PLACES = {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro f1", "fair": "fair f1"}
 
 
 class GatedSystem(Struct, frozen=True):
-    """A system that is held to thresholds by the mean over its runs; that of one run is its score."""
+    """A system to check: the mean over its runs is compared with thresholds."""
 
     name: str
     runs: tuple[SystemScores, ...]
-    interval: tuple[float | None, float | None] | None = None  # of the mean of the study's score over runs
-    score: str | None = None  # that score
+    interval: tuple[float | None, float | None] | None = None  # of the mean over runs of `score`
+    score: str | None = None  # the main score of the study
 
     def overall(self, score: str, *, bound: bool) -> float | None:
-        """The score of the whole, or the lower end of its interval."""
+        """The overall score, or the lower end of its interval."""
         if not bound:
             return _mean([run.primary(score) for run in self.runs])
         if len(self.runs) == 1:
@@ -192,21 +193,21 @@ class GatedSystem(Struct, frozen=True):
         return (self.interval or (None, None))[0]
 
     def held(self, place: str, *, bound: bool) -> float | None:
-        """The score at a place, or the lower end of its interval."""
+        """The score at a path such as "tough/SEEN", or the lower end of its interval."""
         if bound and len(self.runs) > 1:
             raise _no_bound(place)
         return _mean([_held(run, place, bound=bound) for run in self.runs])
 
 
-def _no_bound(place: str) -> ChoiceError:
+def _no_bound(path: str) -> ChoiceError:
     return ChoiceError(
-        f"floor_bound needs intervals, and the mean of {place} over several runs has none.\n"
+        f"floor_bound needs intervals, and the mean of {path} over several runs has none.\n"
         "Leave it out, or evaluate one run of each system."
     )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean over runs; where one of them is undefined, so is the mean."""
+    """The mean over runs; undefined (None) if the score of any run is."""
     defined = [value for value in values if value is not None]
     return None if len(defined) < len(values) else float(ratio(fsum(defined), len(defined)))
 
@@ -227,32 +228,32 @@ def _gated(document: Document) -> list[GatedSystem]:
             main[name][dataset].ends("mean") if name in main and dataset in main[name] else None,
             score,
         )
-        for dataset, held in document.datasets.items()
-        for name, runs in held.runs.items()
+        for dataset, part in document.datasets.items()
+        for name, runs in part.runs.items()
         if runs
     ]
 
 
-def _file_checks(document: Evaluation | Study, asked: GateFile, *, floor_bound: bool) -> list[Check]:
-    """The checks that a file asks for."""
+def _file_checks(document: Evaluation | Study, thresholds: GateFile, *, floor_bound: bool) -> list[Check]:
+    """Check the thresholds in a file."""
     inner = gate(
         document,
-        fail_under=asked.fail_under,
-        floors=asked.floors,
+        fail_under=thresholds.fail_under,
+        floors=thresholds.floors,
         floor_bound=floor_bound,
-        score=asked.score,
+        score=thresholds.score,
     )
-    if not asked.slices:
+    if not thresholds.slices:
         return list(inner.checks)
     if not isinstance(document, Evaluation):
         raise ChoiceError(
             "named slices cannot be held to floors over several runs.\nEvaluate one run of each system."
         )
-    return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), asked.slices)]
+    return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), thresholds.slices)]
 
 
 def check_points(what: str, least: float) -> None:
-    """Refuse thresholds that every score or none would reach, above all fractions in place of points."""
+    """Refuse thresholds that are not points from 0 to 100, above all fractions."""
     if 0 < least <= 1:
         raise ChoiceError(
             f"{what} is {least:g}, but thresholds are points from 0 to 100.\nWrite {100 * least:g}."
@@ -264,16 +265,16 @@ def check_points(what: str, least: float) -> None:
 def _check_drop(name: str, points: float, resamples: int) -> None:
     if not 0 <= points <= 100:
         raise ChoiceError(f"{name} is {points:g}, but must be between 0 and 100, in points.")
-    if not resamples:  # a gate that cannot fail must not look as if it had been passed
+    if not resamples:  # a gate that cannot fail must not appear to pass
         raise ChoiceError(
             f"{name} needs a paired test, which resamples=0 leaves out.\n"
             "Evaluate with resamples, 1000 for example."
         )
 
 
-def _held(system: SystemScores, place: str, *, bound: bool) -> float | None:
-    """What is compared with a floor: the score, or the lower end of its interval."""
-    scores, name = _cell(system, place)
+def _held(system: SystemScores, path: str, *, bound: bool) -> float | None:
+    """The value to compare with a floor: the score, or the lower end of its interval."""
+    scores, name = _cell(system, path)
     if not bound:
         return _number(_follow(scores, [name]))
     bounds = getattr(scores, "interval", {}).get(name)
@@ -285,12 +286,12 @@ def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, floa
         return list(floors.items())
     checks = []
     for text in floors:
-        place, _, number = text.rpartition("=")
+        path, _, number = text.rpartition("=")
         try:
-            checks.append((place, float(number)))
+            checks.append((path, float(number)))
         except ValueError:
-            place = ""
-        if not place:
+            path = ""
+        if not path:
             raise ChoiceError(
                 f"the floor {text!r} is not of the form NAME=POINTS.\n"
                 "Write it like PER=90 or tough/UNSEEN-ANY=70."
@@ -298,19 +299,19 @@ def _floors(floors: Sequence[str] | Mapping[str, float]) -> list[tuple[str, floa
     return checks
 
 
-def _cell(system: SystemScores, place: str) -> tuple[object, str]:
-    """The scores at a place such as "PER", "tough/SEEN", "entity_length/XL" or a whole path, and which."""
-    parts = place.split("/")
+def _cell(system: SystemScores, path: str) -> tuple[object, str]:
+    """The scores at "PER", "tough/SEEN", "entity_length/XL" or a full path, and the name of the score."""
+    parts = path.split("/")
     labels = system.exact.labels
-    if place in labels:
-        return labels[place], "f1"
+    if path in labels:
+        return labels[path], "f1"
     if len(parts) == 1:
-        if place in ("precision", "recall", "f1"):
-            return system.exact.overall, place
-        raise unknown("label", place, [*labels, "precision", "recall", "f1"])
+        if path in ("precision", "recall", "f1"):
+            return system.exact.overall, path
+        raise unknown("label", path, [*labels, "precision", "recall", "f1"])
     if parts[0] == "tough" and len(parts) in (2, 3):
         if not system.tough:
-            raise ChoiceError(f"the floor of {place} needs training data.\nEvaluate with train=.")
+            raise ChoiceError(f"the floor of {path} needs training data.\nEvaluate with train=.")
         subset = _entry("tough subset", cast("Mapping[str, SubsetScores]", system.tough), parts[1])
         return (subset.overall if len(parts) == 2 else _entry("label", subset.labels, parts[2])), "recall"
     tables = system.attributes
@@ -318,7 +319,7 @@ def _cell(system: SystemScores, place: str) -> tuple[object, str]:
     if name in tables and len(parts) == 2:
         buckets = {bucket.name: bucket for bucket in tables[name].buckets}
         return _entry("bucket", buckets, parts[1]), "f1"
-    _follow(system, parts)  # names the part that is unknown
+    _follow(system, parts)  # raises an error that names the unknown part
     return _follow(system, parts[:-1]), parts[-1]
 
 
@@ -376,22 +377,24 @@ def _drops(
     checks: list[Check] = []
     notes: list[str] = []
     changes: list[Change] = []
-    said: list[str] = []
-    for one, other in _datasets(new, old, earlier):
-        check_gold([one.counted, other.counted], ["the new result", earlier])
-        pairs = _pairs(one, other)
-        tests = _compared(one, other, pairs, document.settings, score)
+    descriptions: list[str] = []
+    for now, then in _datasets(new, old, earlier):
+        check_gold([now.counted, then.counted], ["the new result", earlier])
+        pairs = _pairs(now, then)
+        tests = _compared(now, then, pairs, document.settings, score)
         for (system, before), comparison in zip(pairs, tests, strict=True):
-            name, row = one.title(system), comparison.primary
-            change = Change(name, other.score(before, score), one.score(system, score), score=about)
+            name, row = now.title(system), comparison.primary
+            change = Change(name, then.score(before, score), now.score(system, score), score=about)
             if row is not None:
                 change = replace(change, difference=row.difference, interval=row.interval, p=row.p)
             changes.append(change)
             if row is None or row.difference is None or row.a is UNSET or row.b is UNSET:
                 message = f"{name}: {about} is n/a in one of the results, so they cannot be compared."
-                asked = (("drop", fail_drop), ("not worse", not_worse_than))
+                thresholds = (("drop", fail_drop), ("not worse", not_worse_than))
                 failed = [
-                    Check(f"{name} {what}", False, message) for what, points in asked if points is not None
+                    Check(f"{name} {what}", False, message)
+                    for what, points in thresholds
+                    if points is not None
                 ]
                 checks += failed
                 notes += [] if failed else [message]
@@ -399,7 +402,7 @@ def _drops(
             values = f"{_points(row.b)} → {_points(row.a)} ({100 * row.difference:+.2f}, {_spoken(row)})"
             spoken = f"{name}: {about} {values}"
             if fail_drop is None and not_worse_than is None:
-                said.append(f"{spoken}.")
+                descriptions.append(f"{spoken}.")
             checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
             least = comparison.detectable
             if least is not UNSET and least is not None:
@@ -407,22 +410,22 @@ def _drops(
                     f"{name}: a true difference of {100 * least:.2f} {about} would be detected four times in "
                     "five on this test set."
                 )
-        held = {name for name, _ in pairs}
-        for system in (name for name in one.systems if name not in held):
-            name = one.title(system)
+        tested = {name for name, _ in pairs}
+        for system in (name for name in now.systems if name not in tested):
+            name = now.title(system)
             message = f"{name}: untested, because {earlier} has no system of this name."
-            changes.append(Change(name, None, one.score(system, score), new=True, score=about))
+            changes.append(Change(name, None, now.score(system, score), new=True, score=about))
             if strict:
                 checks.append(Check(f"{name} untested", False, message))
             else:
                 notes.append(message)
     if isinstance(document, Evaluation) and isinstance(base, Evaluation):
         notes += differing([document, base])[1]
-    return Outcome(tuple(checks), tuple(notes), tuple(changes), tuple(said))
+    return Outcome(tuple(checks), tuple(notes), tuple(changes), tuple(descriptions))
 
 
 class OverGold(Struct, frozen=True):
-    """The systems of an evaluation, or of one dataset of a study, with all of their runs."""
+    """The systems of an evaluation, or of one dataset of a study, with all their runs."""
 
     dataset: str
     counted: CountedGold
@@ -431,7 +434,7 @@ class OverGold(Struct, frozen=True):
     alone: bool = True  # whether the document has no other dataset
 
     def title(self, system: str) -> str:
-        """What a system is called."""
+        """The name of a system in messages."""
         return system if self.alone else f"{self.dataset} × {system}"
 
     def score(self, system: str, score: str) -> float | None:
@@ -440,7 +443,7 @@ class OverGold(Struct, frozen=True):
 
 
 def _over_gold(document: Document, name: str) -> list[OverGold]:
-    """A document dataset by dataset; an evaluation has one, and one run of each system."""
+    """Divide a document into datasets; an evaluation has one, with one run of each system."""
     if isinstance(document, Study):
         return [
             _of_study(document, dataset, part) for dataset, part in document.datasets.items() if part.runs
@@ -475,13 +478,13 @@ def _of_study(study: Study, dataset: str, part: DatasetRuns) -> OverGold:
 def _datasets(
     new: Sequence[OverGold], old: Sequence[OverGold], earlier: str
 ) -> list[tuple[OverGold, OverGold]]:
-    """The datasets to set against each other: the only ones, else those of equal name."""
+    """The pairs of datasets to compare: the only ones, or else those with the same name."""
     if len(new) == len(old) == 1:
         return [(new[0], old[0])]
-    before = {one.dataset: one for one in old}
-    pairs = [(one, before[one.dataset]) for one in new if one.dataset in before]
+    before = {dataset.dataset: dataset for dataset in old}
+    pairs = [(dataset, before[dataset.dataset]) for dataset in new if dataset.dataset in before]
     if len(pairs) < len(new):
-        missing = next(one.dataset for one in new if one.dataset not in before)
+        missing = next(dataset.dataset for dataset in new if dataset.dataset not in before)
         raise InputError(
             f"{earlier}: it has no dataset {missing!r}, so the new result cannot be held against it.\n"
             "Hold it against a study of the same datasets."
@@ -496,16 +499,16 @@ def _compared(
     settings: Settings | StudySettings,
     score: str,
 ) -> tuple[Comparison, ...]:
-    """The tests of the score alone, the newer system first; of several runs data and runs both vary."""
+    """Test only the given score, new system first; with several runs, resample both data and runs."""
     path = PRIMARY[score]
-    sides = {"new": (new, {one for one, _ in pairs}), "old": (old, {other for _, other in pairs})}
+    sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
     measures = {
         f"{side} {system}": [
-            [one for one in unpacked(counts, place=system) if one.name == path[0]]
-            for counts in held.runs[system]
+            [measure for measure in unpacked(counts, place=system) if measure.name == path[0]]
+            for counts in results.runs[system]
         ]
-        for side, (held, names) in sides.items()
-        for system in held.runs
+        for side, (results, names) in sides.items()
+        for system in results.runs
         if system in names
     }
     units = new.counted.units
@@ -513,7 +516,7 @@ def _compared(
     resamples, seed = settings.resamples or 0, settings.seed or 0
     return compared_runs(
         measures,
-        [(f"new {one}", f"old {other}") for one, other in pairs],
+        [(f"new {name}", f"old {before}") for name, before in pairs],
         Resampling(units.number, resamples, seed),
         confidence=CONFIDENCE,
         correction=CORRECTION,
@@ -525,7 +528,7 @@ def _compared(
 def _drop_checks(
     name: str, row: ScoreTest, spoken: str, fail_drop: float | None, not_worse_than: float | None
 ) -> list[Check]:
-    """Both thresholds on the interval of the drop: its lower end above one, its upper end below the other."""
+    """Check the interval of the drop against `fail_drop` (lower end) and `not_worse_than` (upper end)."""
     low, high = row.interval or (None, None)
     drop = None if low is None or high is None else (-100 * high, -100 * low)
     checks = []
@@ -534,7 +537,7 @@ def _drop_checks(
         verdict = f"{'a' if failed else 'no'} significant drop of more than {fail_drop:g}"
         checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict}."))
     if not_worse_than is not None:
-        # Where nothing varies and both are equal, there is no drop to exclude.
+        # If nothing varies and both scores are equal, there is no drop.
         passed = drop is not None and (drop[1] < not_worse_than or drop == (0.0, 0.0))
         verdict = f"a drop of {not_worse_than:g} or more is {'excluded' if passed else 'not excluded'}"
         checks.append(Check(f"{name} not worse", passed, f"{spoken}: {verdict}."))
@@ -554,7 +557,7 @@ def _spoken(row: ScoreTest) -> str:
 
 
 def _pairs(document: OverGold, base: OverGold) -> list[tuple[str, str]]:
-    """The systems to set against each other: the only ones, else those of equal name."""
+    """The pairs of systems to compare: the only ones, or else those with the same name."""
     new, old = list(document.systems), list(base.systems)
     if len(new) == len(old) == 1:
         return [(new[0], old[0])]

@@ -1,4 +1,4 @@
-"""Saved results over the same gold file, compared by their counts per unit: several become one document."""
+"""Merge saved results over the same gold file into one document, comparing them by counts per unit."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def compare_documents(
     correction: str = CORRECTION,
     primary: str = "f1",
 ) -> Evaluation:
-    """One result document of several over the same gold file, compared by their counts per unit.
+    """Merge several result documents over the same gold file, and compare them by counts per unit.
 
-    Systems keep their names; where two documents use the same, the document's name (a file's stem)
-    goes in front. Slices that were bucketed differently are left out, and `notes` says which.
+    Systems keep their names; if two documents use the same name, it is prefixed with the name of the document
+    (the stem of its file). Slices that were bucketed differently are left out, and `notes` says which.
 
     Raises:
         InputError: the documents are not over the same gold file, or lack their counts per unit.
@@ -51,8 +51,8 @@ def compare_documents(
     renamed = _renamed(results, stems, always=pairs is not None)
     left_out, notes = differing(results)
     measures = _measures(results, names, renamed, left_out, pairs)
-    if not resamples:  # nothing but totals is asked for, and units need not be told apart
-        measures = {name: [one.of_one_unit() for one in own] for name, own in measures.items()}
+    if not resamples:  # only totals are needed, so merge all units
+        measures = {name: [measure.of_one_unit() for measure in own] for name, own in measures.items()}
     tests = compared(
         {name: [own] for name, own in measures.items()},
         list(combinations(measures, 2)) if pairs is None else list(pairs),
@@ -74,22 +74,22 @@ def compare_documents(
         _units(results[0]).number if resamples else 0,
         confidence,
     )
-    found = replace(
+    result = replace(
         merged,
         settings=settings,
         comparisons=comparisons,
         letters=letters(scores, comparisons, path=PRIMARY[primary]),
         notes=tuple(notes),
     )
-    return replace(found, findings=findings(found))
+    return replace(result, findings=findings(result))
 
 
 def compare_two(
     documents: tuple[Evaluation, Evaluation], systems: tuple[str, str], *, resamples: int, primary: str
 ) -> tuple[Comparison, tuple[str, ...]]:
-    """One system of each of two documents over the same gold file, and what the notes say of the comparison.
+    """Compare one system of each of two documents over the same gold file; also return notes.
 
-    The scores are those of `compare_documents` for this pair, without the parts of the lead and the findings.
+    The scores are the same as in `compare_documents`, but without the breakdown of the lead and the findings.
 
     Raises:
         InputError: the documents are not over the same gold file, or lack their counts per unit.
@@ -118,8 +118,8 @@ def _measures(
     differing: set[str],
     pairs: Sequence[tuple[str, str]] | None,
 ) -> dict[str, list[Measure]]:
-    """The counts per unit of the systems that are compared, by their new names; what differs is left out."""
-    asked = None if pairs is None else {name for pair in pairs for name in pair}
+    """The counts per unit of the compared systems, by their new names, without the differing measures."""
+    wanted = None if pairs is None else {name for pair in pairs for name in pair}
     return {
         renamed[Path(name).stem, system]: [
             measure
@@ -128,14 +128,14 @@ def _measures(
         ]
         for document, name in zip(documents, names, strict=True)
         for system in document.systems
-        if asked is None or renamed[Path(name).stem, system] in asked
+        if wanted is None or renamed[Path(name).stem, system] in wanted
     }
 
 
 def _merged(
     documents: Sequence[Evaluation], stems: Sequence[str], renamed: Mapping[tuple[str, str], str]
 ) -> Evaluation:
-    """One document with the systems of all under their new names; what a comparison finds is added to it."""
+    """One document with the systems of all documents under their new names, before any comparison."""
     first = documents[0]
     pairs = list(zip(stems, documents, strict=True))
     owned = [
@@ -153,7 +153,7 @@ def _merged(
         inputs=(*(row for row in first.inputs if row.role != "predicted"), *predicted),
         settings=replace(first.settings, examples="none"),
         systems={new: document.systems[system] for new, document, system in owned},
-        # Each document holds the sentences of its own systems, which cannot be set side by side.
+        # Each document holds the sentences of its own systems, which cannot be shown side by side.
         sentences=(),
         examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
         mentions=packed_beside(
@@ -171,7 +171,7 @@ def _merged(
 def _renamed(
     documents: Sequence[Evaluation], stems: Sequence[str], *, always: bool
 ) -> dict[tuple[str, str], str]:
-    """The name of each document's systems in the merged one, with the document's name where needed."""
+    """The new name of each document's systems, prefixed with the document's name if needed."""
     owners = [
         (stem, name) for stem, document in zip(stems, documents, strict=True) for name in document.systems
     ]
@@ -185,7 +185,7 @@ def _renamed(
 
 
 def evaluation_of(document: Document, name: str) -> Evaluation:
-    """The document of an evaluation; others cannot be compared."""
+    """Return the document if it is an evaluation with systems; refuse all others."""
     if not isinstance(document, Evaluation):
         raise InputError(
             f"{name}: evaluations are compared, but the document is a {document.kind}.\n"
@@ -206,7 +206,7 @@ def _gold(document: Evaluation) -> Input:
 
 
 class CountedGold(Struct, frozen=True):
-    """The gold data of a document, and the counts over them; None where the document holds none."""
+    """The gold data of a document, and its counts per unit, if any."""
 
     gold: Input
     mentions: int
@@ -214,7 +214,7 @@ class CountedGold(Struct, frozen=True):
 
 
 def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
-    """Refuse documents that are not over the gold file of the first, or lack their counts per unit."""
+    """Refuse documents over different gold files, or without counts per unit."""
     check_gold(
         [
             CountedGold(_gold(document), document.dataset.mentions, given(document.units))
@@ -225,23 +225,30 @@ def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> No
 
 
 def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:
-    """Refuse data that are not the gold data of the first, or lack counts per unit."""
+    """Refuse data that differ from the first, or lack counts per unit."""
     facts = []
-    for one, name in zip(several, names, strict=True):
-        if one.units is None or not one.units.systems:
+    for counted_gold, name in zip(several, names, strict=True):
+        if counted_gold.units is None or not counted_gold.units.systems:
             raise InputError(
                 f"{name}: the document lacks its counts per unit.\n"
                 "Make it again with spanwise evaluate --json."
             )
-        facts.append((one.gold.sha256, one.units.kind, one.units.number, one.mentions))
-    there = facts[0]
-    for one, here, name in zip(several, facts, names, strict=True):
-        if here == there:
+        facts.append(
+            (
+                counted_gold.gold.sha256,
+                counted_gold.units.kind,
+                counted_gold.units.number,
+                counted_gold.mentions,
+            )
+        )
+    reference = facts[0]
+    for counted_gold, own, name in zip(several, facts, names, strict=True):
+        if own == reference:
             continue
-        if here[0] != there[0]:
-            what = f"the gold data differ ({one.gold.path} here, {several[0].gold.path} there)"
+        if own[0] != reference[0]:
+            what = f"the gold data differ ({counted_gold.gold.path} here, {several[0].gold.path} there)"
         else:
-            counted = f"{many(here[2], here[1])} here, {many(there[2], there[1])} there"
+            counted = f"{many(own[2], own[1])} here, {many(reference[2], reference[1])} there"
             what = f"the gold file was read differently ({counted})"
         raise InputError(
             f"{name}: {what}, so {names[0]} cannot be compared with it.\n"
@@ -250,31 +257,31 @@ def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:
 
 
 def differing(documents: Sequence[Evaluation]) -> tuple[set[str], list[str]]:
-    """The measures that were bucketed differently in some documents, and the notes on them."""
-    left: set[str] = set()
+    """The measures that cannot be compared because documents differ, and notes that say why."""
+    left_out: set[str] = set()
     notes = []
     train = {tuple(row.sha256 for row in document.inputs if row.role == "train") for document in documents}
     if len(train) > 1:
         trained = [attribute.name for attribute in ATTRIBUTES if "train" in attribute.needs]
-        left |= {"tough", *(f"attribute {name}" for name in trained)}
+        left_out |= {"tough", *(f"attribute {name}" for name in trained)}
         notes.append("the results used different training data; what depends on it is not compared.")
     named = dict.fromkeys(name for document in documents for name in _cuts(document))
     if len({document.settings.lowercase for document in documents}) > 1:
-        left |= {f"attribute {name}" for name in named}
+        left_out |= {f"attribute {name}" for name in named}
         notes.append("only some of the results compare strings in lower case; attributes are not compared.")
     for name in named:
         cuts = [_cuts(document).get(name) for document in documents]
-        if f"attribute {name}" not in left and any(cut != cuts[0] for cut in cuts):
-            left.add(f"attribute {name}")
+        if f"attribute {name}" not in left_out and any(cut != cuts[0] for cut in cuts):
+            left_out.add(f"attribute {name}")
             notes.append(f"{name} was bucketed differently and is not compared.")
-    return left, notes
+    return left_out, notes
 
 
 _Cut: TypeAlias = list[tuple[str, float | UnsetType | None, float | UnsetType | None]]
 
 
 def _cuts(document: Evaluation) -> dict[str, _Cut]:
-    """The buckets of every attribute of a document; categories are told apart by their names."""
+    """The buckets of every attribute of a document, by name and bounds."""
     system = next(iter(document.systems.values()))
     return {
         name: [(bucket.name, bucket.low, bucket.high) for bucket in table.buckets if bucket.low is not UNSET]
