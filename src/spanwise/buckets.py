@@ -221,7 +221,7 @@ def parse(text: str) -> Strategy:
     if name != "special":
         if plus:
             raise ChoiceError(
-                f"{text!r}: only special values leave a rest for another strategy, not {name}.\n"
+                f"{text!r}: only special values can be followed by another strategy, not {name}.\n"
                 "Write it as in special:0,1+balanced:2."
             )
         return strategy
@@ -261,7 +261,7 @@ def _parse_numbers(listed: str, text: str) -> tuple[float, ...]:
         ) from None
     if not all(isfinite(number) for number in numbers):
         raise ChoiceError(
-            f"{text!r}: edges must be finite numbers; leave others out, the outer buckets are open."
+            f"{text!r}: edges must be finite numbers; leave out the others, since the outer buckets are open."
         )
     return numbers
 

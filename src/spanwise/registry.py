@@ -39,7 +39,7 @@ class Registry(Generic[T]):
         for name in (value.name, *aliases):
             if not replace and (name in self._values or name in self._aliases):
                 raise ChoiceError(
-                    f"the {self.kind} {name!r} exists already.\nChoose another name, or pass replace=True."
+                    f"the {self.kind} {name!r} already exists.\nChoose another name, or pass replace=True."
                 )
         self._values[value.name] = value
         self._aliases.update(dict.fromkeys(aliases, value.name))

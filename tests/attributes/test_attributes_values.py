@@ -480,7 +480,7 @@ def test_a_function_that_gives_too_few_values_is_told_so(registry: Registry[Attr
 
 def test_a_name_is_taken_once(registry: Registry[Attribute]) -> None:
     register(lambda mention: 1, name="mine")
-    with pytest.raises(ChoiceError, match="the attribute 'mine' exists already"):
+    with pytest.raises(ChoiceError, match="the attribute 'mine' already exists"):
         register(lambda mention: 1, name="mine")
     register(lambda mention: 2, name="mine", replace=True)
     assert of("mine") == [2, 2, 2]
