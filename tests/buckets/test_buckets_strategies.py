@@ -259,7 +259,7 @@ def test_a_choice_names_attribute_and_strategy() -> None:
         ("1,nan", "edges must be finite"),
         ("special", "special needs values, such as special:0,1"),
         ("fixed", "fixed needs values"),
-        ("balanced:2+balanced:2", "only special values leave a rest"),
+        ("balanced:2+balanced:2", "only special values can be followed"),
         ("special:0+category", "the rest cannot go to category"),
     ],
 )
