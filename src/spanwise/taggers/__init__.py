@@ -1,4 +1,4 @@
-"""The papers' taggers: trained by name, for studies without predictions of their own."""
+"""The taggers of the papers, trained by name, for studies that have no predictions of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # PyTorch is loaded with the first name that needs it.
+    # Lazy, so that PyTorch is only imported with the first name that needs it.
     if name not in _HOMES:
         raise AttributeError(f"module 'spanwise.taggers' has no attribute {name!r}")
     return getattr(import_module(f"spanwise.taggers.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Train the taggers of a file of jobs, as studies ask for it: predictions are kept as each run ends."""
+"""Train the taggers listed in a file of jobs, for studies; predictions are saved as each run ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spanwise.taggers.api import TimeLeft
 
 
 def main(file: str) -> None:
-    """Train the jobs in a JSON file; one line of text for each that ends."""
+    """Train the jobs in a JSON file, printing one line as each of them ends."""
     jobs = json.loads(Path(file).read_text(encoding="utf-8"))
     left = TimeLeft(len(jobs))
 

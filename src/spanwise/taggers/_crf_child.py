@@ -1,8 +1,8 @@
-"""Tag with a model of CRFsuite in a process of its own, which a damaged model may end.
+"""Tag with a CRFsuite model in a separate process, because a damaged model may crash it.
 
-Run as a program: standard input holds the length of the model in one line, the model, then the features of
-one sentence per line as JSON; standard output gets the tags and their probabilities, one line per sentence.
-It needs nothing but pycrfsuite.
+Run as a program: standard input has the length of the model on the first line, then the model, then the
+features of one sentence per line as JSON. Standard output has the labels of the model on the first line,
+then the tags of each sentence and their probabilities. It imports nothing but pycrfsuite.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import sys
 
 
 def main() -> int:
-    """Tag standard input; with an argument, probabilities are computed too."""
+    """Tag standard input; with an argument, also compute probabilities."""
     import pycrfsuite
 
-    wanted = len(sys.argv) > 1
+    with_probabilities = len(sys.argv) > 1
     source = sys.stdin.buffer
     model = source.read(int(source.readline()))
     tagger = pycrfsuite.Tagger()
@@ -25,8 +25,10 @@ def main() -> int:
         out = [json.dumps(names)]
         for line in source:
             tags = tagger.tag(json.loads(line))
-            sure = [tagger.marginal(tag, index) for index, tag in enumerate(tags)] if wanted else []
-            out.append(json.dumps([tags, sure]))
+            probabilities = (
+                [tagger.marginal(tag, index) for index, tag in enumerate(tags)] if with_probabilities else []
+            )
+            out.append(json.dumps([tags, probabilities]))
     except (ValueError, RuntimeError) as error:
         sys.stderr.write(str(error).partition("\n")[0][:200])
         return 3

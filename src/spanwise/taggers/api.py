@@ -1,4 +1,4 @@
-"""Train taggers and tag text: what the command line and studies call."""
+"""Train taggers and tag text: the functions that the command line and studies call."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from spanwise.taggers.network import Tagger
     from spanwise.taggers.training import TrainingOutcome
 
-AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that take turns
+AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that are interleaved
 WINDOWS = (
     "context",
     "test_context",
     "mode",
     "cross",
-)  # settings that leave the arrays of the data as they are
+)  # settings that do not affect the arrays of the data
 
 
 class TimeLeft:
-    """How many of some jobs have ended, and how long the others may take."""
+    """How many jobs have ended, and an estimate of the time left for the others."""
 
     def __init__(self, jobs: int) -> None:
         self.jobs, self.ended, self.began = jobs, 0, time.perf_counter()
 
     def after_one(self) -> str:
-        """The progress message when one more has ended; empty after the last one."""
+        """The progress message after another job has ended; empty after the last one."""
         self.ended += 1
         if self.ended == self.jobs:
             return ""
@@ -56,7 +56,7 @@ class TimeLeft:
 
 
 class Job(Struct, frozen=True):
-    """One training: a model, its data and its seed. Equal data and options are prepared once."""
+    """A tagger to train: a model, its data and its seed. Jobs with equal data and options share arrays."""
 
     model: str
     train: str
@@ -68,7 +68,7 @@ class Job(Struct, frozen=True):
 
 
 class Trained(Struct, frozen=True, eq=False):
-    """A tagger, how its training went, and what it says about dev and test data."""
+    """A trained tagger, a report on its training, and its predictions for dev and test data."""
 
     model: Model
     settings: TaggerSettings
@@ -77,11 +77,11 @@ class Trained(Struct, frozen=True, eq=False):
     predictions: Mapping[str, Annotation]  # by path
     known: Known | None = None
     network: Tagger | None = None
-    crf: bytes | None = None  # the linear-chain model as CRFsuite writes it
+    crf: bytes | None = None  # a linear-chain model in CRFsuite's format
     codes: Mapping[str, Ints] = field(default_factory=dict)
 
     def save(self, folder: str | Path) -> None:
-        """Write the folder that `load` and `spanwise tag` read; it is there whole or not at all."""
+        """Write the folder that `load` and `spanwise tag` read; it is written completely or not at all."""
         from spanwise.taggers.saving import save
 
         save(self, Path(folder))
@@ -89,12 +89,12 @@ class Trained(Struct, frozen=True, eq=False):
     def predict(
         self, source: object, *, scores: bool = False, device: str = "auto", **reading: object
     ) -> Annotation:
-        """The text of a file or an annotation with the mentions that this tagger finds in it."""
+        """Return the text of a file or annotation with the mentions that this tagger finds in it."""
         return predict(self, source, scores=scores, device=device, **reading)
 
 
 def require_torch() -> None:
-    """Raise MissingExtra where PyTorch is not installed."""
+    """Raise MissingExtra if PyTorch or safetensors is not installed."""
     try:
         import safetensors
         import torch
@@ -115,17 +115,17 @@ def train(
     reading: ReadKeywords | None = None,
     **options: Any,
 ) -> Trained:
-    """Train the tagger of a name on one file, choose its best epoch on another, and tag the test files.
+    """Train a tagger on one file, choose its best epoch on another, and tag the test files.
 
-    The same seed, data, options and device give the same predictions.
+    The same seed, data, options and device always give the same predictions.
 
     Args:
-        model: such as "CcnnWgloveLstmCrf" (characters, words, encoder, decoder), or "crf".
-        options: settings in place of the model's own, such as `epochs=5` or `context=6`.
+        model: a name such as "CcnnWgloveLstmCrf" (characters, words, encoder, decoder), or "crf".
+        options: settings that replace the model's defaults, such as `epochs=5` or `context=6`.
 
     Raises:
-        ChoiceError: no such model or option.
-        InputError: a file cannot be used, or word vectors are missing; the text says where they are.
+        ChoiceError: the model or an option is unknown.
+        InputError: a file cannot be used, or word vectors are missing; the message says how to get them.
     """
     job = Job(model, str(train), str(dev), tuple(map(str, tests)), seed, options, reading or {})
     ended: list[Trained | Exception] = []
@@ -143,9 +143,9 @@ def train_all(
     at_once: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Train several taggers in one process, on a GPU by turns; `done` is called with the outcome of each job.
+    """Train several taggers in one process, interleaved on a GPU; `done` is called with each outcome.
 
-    One that fails does not keep the others from ending.
+    If one job fails, the others continue.
     """
     say = progress or (lambda text: None)
     files: dict[tuple[str, str], Annotation] = {}
@@ -156,7 +156,7 @@ def train_all(
                 networks.append(number)
             else:
                 done(number, _train_crf(job, files, say))
-        except Exception as error:  # one job that fails must not end the others; its error is handed on
+        except Exception as error:  # a failing job must not stop the others; its error is passed to `done`
             done(number, error)
     if networks:
         require_torch()
@@ -171,7 +171,7 @@ def _read(job: Job, path: str, files: dict[tuple[str, str], Annotation]) -> Anno
 
 
 def _parts(job: Job, files: dict[tuple[str, str], Annotation]) -> dict[str, Annotation]:
-    """The annotations of a job by role: training, dev, then each test file by its path."""
+    """The annotations of a job: "training", "dev", then each test file under its path."""
     parts = {"training": _read(job, job.train, files), "dev": _read(job, job.dev, files)}
     for path in job.tests:
         parts[path] = _read(job, path, files)
@@ -217,37 +217,37 @@ def _train_networks(
     from spanwise.taggers.building import choose_device
     from spanwise.taggers.training import side_by_side
 
-    # Read when the device is first used: without it, work of more than eight streams is queued.
+    # Must be set before the device is first used; otherwise only eight streams run concurrently.
     os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     chosen = choose_device(device)
     if chosen.type == "cpu":
-        torch.set_num_threads(1)  # for networks this small a second thread costs more than it gains
+        torch.set_num_threads(1)  # for networks this small, a second thread costs more than it gains
     else:
         _make_repeatable()
     prepared = _Prepared([jobs[number] for number in networks], files, chosen)
     starts = [prepared.starter(jobs[number]) for number in networks]
     left = TimeLeft(len(networks))
 
-    def ended(place: int, outcome: TrainingOutcome | Exception) -> None:
-        number = networks[place]
+    def ended(position: int, outcome: TrainingOutcome | Exception) -> None:
+        number = networks[position]
         more = left.after_one()
-        made: Trained | Exception
+        result: Trained | Exception
         try:
-            made = outcome if isinstance(outcome, Exception) else prepared.trained(jobs[number], outcome)
-        except Exception as error:  # one job that fails must not end the others; its error is handed on
-            made = error
-        made = _plainly(made) if isinstance(made, Exception) else made
-        if isinstance(made, Trained):
-            cost = f"{made.report['seconds']:.1f} s{more}"
-            say(f"{made.model.name}, seed {made.seed}: {_spoken(made.report['f1'])}, {cost}")
-        done(number, made)
+            result = outcome if isinstance(outcome, Exception) else prepared.trained(jobs[number], outcome)
+        except Exception as error:  # a failing job must not stop the others; its error is passed to `done`
+            result = error
+        result = _plainly(result) if isinstance(result, Exception) else result
+        if isinstance(result, Trained):
+            cost = f"{result.report['seconds']:.1f} s{more}"
+            say(f"{result.model.name}, seed {result.seed}: {_spoken(result.report['f1'])}, {cost}")
+        done(number, result)
         prepared.release(jobs[number])
 
     side_by_side(starts, ended, at_once=at_once or AT_ONCE[chosen.type])
 
 
 def _make_repeatable() -> None:
-    """Let the same seed give the same predictions on a GPU, where matrix products are made in TF32."""
+    """Make results on a GPU reproducible for a seed; matrix products use TF32."""
     import torch
 
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -268,7 +268,7 @@ def _plainly(error: Exception) -> Exception:
 
 
 class _Prepared:
-    """What several runs share: the arrays of their data on the device, released after the last of them."""
+    """The arrays on the device that several runs share; they are released after the last run."""
 
     def __init__(
         self, jobs: Sequence[Job], files: dict[tuple[str, str], Annotation], device: torch.device
@@ -278,12 +278,12 @@ class _Prepared:
         self.uses = Counter(map(self._key, jobs))
 
     def _key(self, job: Job) -> bytes:
-        """What runs have in common whose arrays are the same: all but seeds and windows."""
+        """A key that is equal for jobs with the same arrays: everything but the seed and the windows."""
         options = {name: value for name, value in job.options.items() if name not in WINDOWS}
         return msgspec.json.encode(msgspec.structs.replace(job, seed=0, options=options), order="sorted")
 
     def material(self, job: Job) -> tuple[Known, Any, Material]:
-        """What a job needs, the arrays made for the first one that asks."""
+        """The vocabulary, word vectors and arrays of a job; the first job that needs them builds them."""
         from spanwise.taggers.building import in_windows, lay_out, learn
 
         parts = _parts(job, self.files)
@@ -298,7 +298,7 @@ class _Prepared:
         return msgspec.structs.replace(known, settings=settings), table, in_windows(arrays, settings)
 
     def starter(self, job: Job) -> Callable[[torch.cuda.Stream | None], Iterator[TrainingOutcome | None]]:
-        """A function that begins the run of a job."""
+        """A function that starts the run of a job."""
 
         def start(stream: torch.cuda.Stream | None) -> Iterator[TrainingOutcome | None]:
             from spanwise.taggers.building import first_network
@@ -311,7 +311,7 @@ class _Prepared:
         return start
 
     def trained(self, job: Job, outcome: TrainingOutcome) -> Trained:
-        """The tagger of a finished run."""
+        """The tagger that results from a finished run."""
         from spanwise.taggers.building import widen
 
         known, _, material = self.material(job)
@@ -349,7 +349,7 @@ class _Prepared:
         )
 
     def release(self, job: Job) -> None:
-        """Let the arrays go after the last run that uses them."""
+        """Release the arrays after the last run that uses them."""
         key = self._key(job)
         self.uses[key] -= 1
         if not self.uses[key]:
@@ -390,49 +390,48 @@ def _annotated(annotation: Annotation, mentions: Mentions) -> Annotation:
 
 
 def _f1(gold: Annotation, predicted: Mentions) -> float | None:
-    """The F1 where the file holds gold mentions; None for text that was never annotated."""
+    """The F1; None if the file has no gold mentions."""
     return f1_of(gold, predicted) if len(gold.mentions) else None
 
 
 def _cut(codes: Ints, tags: Sequence[str], annotation: Annotation) -> int:
-    """How many predicted mentions ran over the end of a sentence and were cut there."""
+    """The number of predicted mentions that crossed the end of a sentence and were cut there."""
     inside = np.array([tag[0] in "IE" for tag in tags])
     starts = np.unique(annotation.corpus.sentences[:-1])
     return int(inside[codes[starts[starts < len(codes)]]].sum())
 
 
 def _spoken(f1: Mapping[str, float | None]) -> str:
-    told = [
+    scores = [
         f"{'test' if part != 'dev' else part} {100 * score:.2f}"
         for part, score in f1.items()
         if score is not None
     ]
-    return "F1 " + ", ".join(told) if told else "trained"
+    return "F1 " + ", ".join(scores) if scores else "trained"
 
 
 def predict(
     tagger: Trained | str | Path, source: Any, *, scores: bool = False, device: str = "auto", **reading: Any
 ) -> Annotation:
-    """The text of `source` with the mentions that a tagger finds in it.
+    """Return the text of `source` with the mentions that a tagger finds in it.
 
-    With `scores` every mention has a score: the lowest probability, among its tokens, of the tag that
-    was chosen.
+    With `scores`, every mention has a score: the lowest probability of the chosen tag among its tokens.
 
     Args:
-        tagger: what `train` gave back, or the folder it was saved in.
-        source: a file of any format with tokens, or an annotation that was read.
+        tagger: a trained tagger, or the folder it was saved in.
+        source: a file in any format with tokens, or an annotation.
     """
     from spanwise.taggers.saving import load
 
-    held = load(tagger) if isinstance(tagger, str | Path) else tagger
+    loaded = load(tagger) if isinstance(tagger, str | Path) else tagger
     annotation = source if isinstance(source, Annotation) else read(source, **reading)
     check_corpus(annotation, "test")
-    if held.crf is not None:
+    if loaded.crf is not None:
         from spanwise.taggers import crfsuite
 
-        mentions = crfsuite.predict_apart(held.crf, annotation.corpus, scores=scores)
+        mentions = crfsuite.predict_apart(loaded.crf, annotation.corpus, scores=scores)
         return _annotated(annotation, mentions)
-    if held.known is None or held.network is None:
+    if loaded.known is None or loaded.network is None:
         raise ChoiceError(
             "this tagger was trained elsewhere and holds no weights.\nLoad the folder it was saved in."
         )
@@ -446,12 +445,12 @@ def predict(
     chosen = choose_device(device)
     if chosen.type == "cpu":
         torch.set_num_threads(1)
-    known, network = extended(held.known, held.network, annotation)
+    known, network = extended(loaded.known, loaded.network, annotation)
     material = in_windows(lay_out(known, [annotation], ["test"], chosen), known.settings)
     network = network.to(chosen).eval()
     codes = tags_of(network, material, 0).cpu().numpy()
     mentions, _ = mentions_of(codes, known.vocabulary.tags, annotation.corpus, known.vocabulary.scheme)
     if scores:
-        sure = probabilities(network, material, 0, torch.from_numpy(codes).to(chosen)).cpu().numpy()
-        mentions = with_scores(mentions, annotation.corpus, sure)
+        confidence = probabilities(network, material, 0, torch.from_numpy(codes).to(chosen)).cpu().numpy()
+        mentions = with_scores(mentions, annotation.corpus, confidence)
     return _annotated(annotation, mentions)

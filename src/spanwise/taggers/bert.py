@@ -1,4 +1,4 @@
-"""BERT-type encoders from a Hugging Face folder on disk: the encoder, and the pieces of words."""
+"""BERT-type encoders from a Hugging Face folder on disk: the encoder, and its word-piece tokeniser."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from spanwise.columns import Ints
 from spanwise.errors import InputError, MissingExtra
 
 MARKS = ("[CLS]", "[SEP]", "[UNK]")
-MOST_PIECES = 12  # of one word; a web address can have a hundred
+MOST_PIECES = 12  # per word; a web address can have a hundred
 
 
 class Layer(nn.Module):
-    """Self-attention and a wide layer, each added to what came in, then normed."""
+    """Self-attention and a feed-forward layer, each with a residual connection and layer normalisation."""
 
     def __init__(self, width: int, inner: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Layer(nn.Module):
         batch, time, width = state.shape
         three = self.three(state).reshape(batch, time, 3, self.heads, width // self.heads)
         query, key, value = three.permute(2, 0, 3, 1, 4)
-        # Written out, not fused: its gradient is the same in every run, and the matrices are small.
+        # Not the fused attention: this gradient is deterministic, and the matrices are small.
         weight = query @ key.transpose(2, 3) * (width // self.heads) ** -0.5 + hidden
         heads = drop(functional.softmax(weight, dim=3), self.dropout) @ value
         state = self.norm(state + drop(self.join(heads.transpose(1, 2).reshape(state.shape)), self.dropout))
@@ -48,7 +48,7 @@ Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 
 
 class Config(Struct, frozen=True):
-    """What `config.json` of a Hugging Face folder says about an encoder."""
+    """The fields of a Hugging Face `config.json` that define an encoder."""
 
     model_type: str
     hidden_size: Size
@@ -60,7 +60,7 @@ class Config(Struct, frozen=True):
 
 
 class Bert(nn.Module):
-    """The encoder; gives the states after the embedding and after every layer."""
+    """An encoder that returns the states after the embedding and after every layer."""
 
     def __init__(self, config: Config, pieces: int, first: int, last: int) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Bert(nn.Module):
 
 
 class Pretrained(Struct, frozen=True, eq=False):
-    """The weights of an encoder as its folder holds them, from which encoders are made."""
+    """The weights in an encoder's folder, from which encoders are created."""
 
     file: Path
     config: Config
@@ -96,7 +96,7 @@ class Pretrained(Struct, frozen=True, eq=False):
 
     @classmethod
     def read(cls, folder: Path, splitter: Splitter | None = None) -> Pretrained:
-        """From a Hugging Face folder with `config.json`, `model.safetensors` and `tokenizer.json`."""
+        """Read a Hugging Face folder with `config.json`, `model.safetensors` and `tokenizer.json`."""
         from safetensors import SafetensorError
 
         config = _config(folder / "config.json")
@@ -104,7 +104,7 @@ class Pretrained(Struct, frozen=True, eq=False):
         file = folder / "model.safetensors"
         try:
             state = _state(file, config)
-            # Sizes are those of the weights, whatever the config asks for.
+            # Take sizes from the weights, whatever the config says.
             config = replace(
                 config,
                 hidden_size=state["word"].shape[1],
@@ -116,20 +116,20 @@ class Pretrained(Struct, frozen=True, eq=False):
         return cls(file, config, state, splitter.first, splitter.last)
 
     def bert(self, rows: Ints | None = None) -> Bert:
-        """A new encoder; with `rows`, ascending, one that knows these pieces alone, by their place there."""
+        """A new encoder; with `rows` (ascending), one that has only these pieces, renumbered from 0."""
         state, first, last = self.state, self.first, self.last
         try:
             if rows is not None:
                 state = {**state, "word": state["word"][torch.from_numpy(np.array(rows))]}
                 first, last = np.searchsorted(rows, [first, last]).tolist()
-            made = Bert(self.config, len(state["word"]), first, last)
-            made.load_state_dict(state)
+            encoder = Bert(self.config, len(state["word"]), first, last)
+            encoder.load_state_dict(state)
         except (RuntimeError, ValueError, IndexError) as error:
             _refuse(self.file, error)
-        return made
+        return encoder
 
     def widen(self, bert: Bert, rows: Ints) -> None:
-        """Give an encoder that knew some pieces all of them; those it did not know are as they were read."""
+        """Restore all pieces of an encoder that had only some; the others get their original weights."""
         word = self.state["word"].clone()
         word[torch.from_numpy(np.array(rows))] = bert.word.detach().cpu()
         bert.word = nn.Parameter(word)
@@ -137,9 +137,9 @@ class Pretrained(Struct, frozen=True, eq=False):
 
 
 def _refuse(file: Path, error: Exception) -> NoReturn:
-    said = str(error).partition("\n")[0][:200]
+    reason = str(error).partition("\n")[0][:200]
     raise InputError(
-        f"{file}: the weights do not fit config.json beside them: {said}.\n"
+        f"{file}: the weights do not fit config.json beside them: {reason}.\n"
         "Name the folder of a whole encoder."
     ) from None
 
@@ -162,7 +162,7 @@ def _config(file: Path) -> Config:
 
 
 def _state(file: Path, config: Config) -> dict[str, Tensor]:
-    """The weights of a file under our names."""
+    """The weights of a file, renamed for `Bert`."""
     from safetensors.torch import load_file
 
     weights = {name.removeprefix("bert."): value.float() for name, value in load_file(file).items()}
@@ -191,7 +191,7 @@ def _pair(state: dict[str, Tensor], own: str, weights: dict[str, Tensor], theirs
 
 
 class Splitter:
-    """Words cut into the pieces that an encoder knows."""
+    """Splits words into the pieces of an encoder."""
 
     def __init__(self, folder: Path) -> None:
         try:
@@ -205,7 +205,7 @@ class Splitter:
             )
         try:
             self._tokenizer = Tokenizer.from_file(str(file))
-        except Exception as error:  # tokenizers has no class of errors of its own
+        except Exception as error:  # tokenizers raises plain exceptions
             raise InputError(
                 f"{file}: this is not a tokenizer ({str(error)[:200]}).\n"
                 "Name a Hugging Face folder with a fast tokenizer."
@@ -215,6 +215,6 @@ class Splitter:
         self.first, self.last, self.unknown = (int(self._tokenizer.token_to_id(mark) or 0) for mark in MARKS)
 
     def pieces(self, forms: list[str]) -> list[list[int]]:
-        """The pieces of every form; a form that the tokenizer leaves empty is the unknown piece."""
+        """The pieces of every form; a form without pieces gets the unknown piece."""
         encoded = self._tokenizer.encode_batch_fast(forms, add_special_tokens=False)
-        return [one.ids[:MOST_PIECES] or [self.unknown] for one in encoded]
+        return [encoding.ids[:MOST_PIECES] or [self.unknown] for encoding in encoded]

@@ -1,4 +1,4 @@
-"""From a model's name and the data to what a run needs: vocabulary, arrays on the device, and the network."""
+"""Prepare a run from a model and data: the vocabulary, arrays on the device, and the network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spanwise.taggers.windowing import Windows, windows
 
 
 class Known(Struct, frozen=True, eq=False):
-    """What a tagger is made from beside its weights; saved with it."""
+    """What defines a tagger apart from its weights; saved with them."""
 
     model: Model
     settings: TaggerSettings
@@ -36,23 +36,25 @@ class Known(Struct, frozen=True, eq=False):
 
 
 class Material(Struct, frozen=True, eq=False):
-    """Corpora as one flat array of tokens on a device, and the windows of each part."""
+    """Corpora as flat arrays of tokens on a device, and the windows of each part."""
 
     annotations: tuple[Annotation, ...]
     roles: tuple[str, ...]
-    begins: Ints  # where the tokens of each part begin
+    begins: Ints  # the first token of each part
     store: DeviceStore
-    windows: tuple[Windows, ...] = ()  # in tokens of the whole
-    piece: Ints | None = None  # where the word pieces of each token begin
-    encoder: Pretrained | None = None  # what is trained along
-    rows: Ints | None = None  # the pieces of the encoder that occur, by which the store numbers them
+    windows: tuple[Windows, ...] = ()  # positions count the tokens of all parts
+    piece: Ints | None = None  # the first word piece of each token
+    encoder: Pretrained | None = None  # fine-tuned with the tagger
+    rows: Ints | None = (
+        None  # the encoder's pieces that occur; the store numbers pieces by their position here
+    )
 
 
 def choose_device(asked: str) -> torch.device:
     """The device for "auto", "cpu" or "cuda".
 
     Raises:
-        ChoiceError: there is no such device here.
+        ChoiceError: the device is not available.
     """
     if asked == "auto":
         asked = "cuda" if torch.cuda.is_available() else "cpu"
@@ -69,7 +71,7 @@ def choose_device(asked: str) -> torch.device:
 def learn(
     model: Model, settings: TaggerSettings, train: Annotation, others: Sequence[Annotation]
 ) -> tuple[Known, Matrix | None]:
-    """The vocabulary of the training data, and word vectors, NaN where there is none."""
+    """The vocabulary of the training data, and its word vectors, which are NaN for words without one."""
     model = replace(model, words=_vectors_named(model, settings))
     scheme = "BIOES" if model.decoder == "crf" else "IOB2"
     labels = sorted({train.mentions.labels[code] for code in np.unique(train.mentions.label).tolist()})
@@ -85,9 +87,9 @@ def learn(
     if model.words != "none":
         vectors = None
         if model.words != "rand":
-            forms = {form for one in (train, *others) for form in one.corpus.vocabulary}
+            forms = {form for annotation in (train, *others) for form in annotation.corpus.vocabulary}
             vectors = read_vectors(model.words, forms, settings.vectors)
-        corpora = [one.corpus for one in others]
+        corpora = [annotation.corpus for annotation in others]
         words, singles, table = build_words(train.corpus, corpora, vectors, lowercase=lowercase)
     characters = ""
     if model.characters == "cnn":
@@ -105,10 +107,10 @@ def _vectors_named(model: Model, settings: TaggerSettings) -> str:
 def lay_out(
     known: Known, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
 ) -> Material:
-    """The arrays of some corpora on the device, not yet with windows; training data first.
+    """The arrays of several corpora on the device, training data first and without windows yet.
 
-    Where an encoder is trained along, it is trained on the pieces that occur in any of the corpora: the
-    others have no gradient, and would take most of its memory.
+    If an encoder is fine-tuned, only the pieces that occur in one of the corpora are included: the others
+    have no gradient and would take most of the memory.
     """
     settings, vocabulary = known.settings, known.vocabulary
     for annotation, role in zip(annotations, roles, strict=True):
@@ -138,8 +140,8 @@ def lay_out(
 
 
 def in_windows(material: Material, settings: TaggerSettings) -> Material:
-    """The same arrays with the windows that the settings ask for."""
-    begins, made = material.begins, []
+    """A copy with the windows that the settings define."""
+    begins, parts = material.begins, []
     sizes = None if material.piece is None else np.diff(material.piece)
     for number, (annotation, role) in enumerate(zip(material.annotations, material.roles, strict=True)):
         own = None if sizes is None else ints(sizes[begins[number] : begins[number + 1]])
@@ -153,10 +155,10 @@ def in_windows(material: Material, settings: TaggerSettings) -> Material:
             cross=settings.cross,
         )
         at = begins[number]
-        made.append(
+        parts.append(
             Windows(ranges.start + at, ranges.stop + at, ranges.first + at, ranges.last + at, ranges.cut)
         )
-    return replace(material, windows=tuple(made))
+    return replace(material, windows=tuple(parts))
 
 
 def _joined(corpora: Sequence[Corpus]) -> Corpus:
@@ -181,9 +183,9 @@ def network(
     feature_width: int = 0,
     bert: Callable[[], Bert] | None = None,
 ) -> Tagger:
-    """The network with its first weights, drawn from PyTorch's global generator.
+    """A network with initial weights, drawn from PyTorch's global generator.
 
-    `bert` makes the encoder that is trained along; without it, the encoder's folder is read.
+    `bert` creates the encoder to fine-tune; without it, the encoder is read from its folder.
     """
     model, settings, vocabulary = known.model, known.settings, known.vocabulary
     inputs: list[torch.nn.Module] = []
@@ -219,7 +221,7 @@ def network(
 
 
 def first_network(known: Known, table: Matrix | None, material: Material, seed: int) -> Tagger:
-    """The network of a run before training: the same for the same seed, whatever runs beside it."""
+    """The network before training; it depends only on the seed, not on other runs."""
     encoder = material.encoder
     bert = None if encoder is None else partial(encoder.bert, material.rows)
     with torch.random.fork_rng(devices=[]):
@@ -228,8 +230,8 @@ def first_network(known: Known, table: Matrix | None, material: Material, seed: 
 
 
 def widen(network: Tagger, material: Material) -> Tagger:
-    """The network of a run after training, on the host and with all pieces of its encoder."""
-    network = network.cpu()  # a run that has ended keeps no memory of the device
+    """Move a trained network to the host and restore all pieces of its encoder."""
+    network = network.cpu()  # frees the memory on the device
     if material.encoder is not None and material.rows is not None:
         for part in network.inputs:
             if isinstance(part, Pieces):
@@ -243,37 +245,37 @@ def _width(material: Material) -> int:
 
 
 def empty_network(known: Known, word_size: int) -> Tagger:
-    """The network of a saved tagger, to be filled with its weights."""
+    """The network of a saved tagger, before its weights are loaded."""
     table = np.zeros((len(known.vocabulary.words) + 2, word_size), np.float32) if word_size else None
     return network(known, table, known.feature_width)
 
 
 def shapes_of(known: Known, word_size: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of all weights of a saved tagger, without memory for them."""
+    """The shapes of all weights of a saved tagger, computed without allocating memory."""
     named = replace(known, settings=replace(known.settings, word_size=word_size))
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an encoder from another folder has weights, which are not needed
-        made = network(named, None, known.feature_width)
-    return {name: tuple(value.shape) for name, value in made.state_dict().items()}
+        warnings.simplefilter("ignore")  # the weights of an encoder's folder are not needed
+        empty = network(named, None, known.feature_width)
+    return {name: tuple(value.shape) for name, value in empty.state_dict().items()}
 
 
 def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Known, Tagger]:
-    """The tagger with the vectors of words that it did not know when it was trained."""
+    """The tagger extended with the vectors of words that it did not know when it was trained."""
     if not known.model.words.startswith("glove"):
         return known, network
     import copy
 
     vocabulary = known.vocabulary
-    held = vocabulary.rows()
+    known_rows = vocabulary.rows()
     forms = [
         form
         for form in annotation.corpus.vocabulary
-        if not any(spelling in held for spelling in spellings(form))
+        if not any(spelling in known_rows for spelling in spellings(form))
     ]
     if not forms:
         return known, network
     vectors = read_vectors(known.model.words, forms, known.settings.vectors, none=True)
-    fresh = sorted(word for word in vectors if word not in held)
+    fresh = sorted(word for word in vectors if word not in known_rows)
     if not fresh:
         return known, network
     network = copy.deepcopy(network)
@@ -289,13 +291,16 @@ def _word_table(vocabulary: Vocabulary, settings: TaggerSettings, table: Matrix 
     drawn = torch.empty(len(vocabulary.words) + 2, size).uniform_(-scale, scale)
     drawn[0] = 0
     if table is not None:
-        given = torch.from_numpy(table)
-        drawn = torch.where(torch.isnan(given), drawn, given)
+        vectors = torch.from_numpy(table)
+        drawn = torch.where(torch.isnan(vectors), drawn, vectors)
     return drawn
 
 
 def _impossible(tags: Sequence[str]) -> torch.Tensor:
-    """1 where a tag may not follow another under BIOES; in the last two rows, not begin or end a sentence."""
+    """A table with 1 where a tag (column) may not follow another (row) under BIOES.
+
+    The last two rows have 1 where a tag may not begin or end a sentence.
+    """
     letter = [tag[0] for tag in tags]
     label = [tag[2:] for tag in tags]
     wrong = np.zeros((len(tags) + 2, len(tags)), np.float32)

@@ -1,4 +1,4 @@
-"""The linear-chain model with hand-made features, by CRFsuite: fast to train, and the paper's CRF++ row."""
+"""The linear-chain model with hand-crafted features, using CRFsuite: fast to train; the paper's CRF++ row."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from spanwise.taggers.encoding import key_of, mentions_of
 from spanwise.taggers.settings import TaggerSettings
 
 ALGORITHMS = ("ap", "lbfgs")
-AFFIXES = (1, 2, 3, 4, 5)  # characters; a shorter form stands for itself
-KINDS = 10  # characters whose kinds are kept one by one
-AT_ONCE = 5000  # sentences that go to another process together
-TOGETHER = (
-    1000  # sentences whose features are made together: CRFsuite's own tables fill the processor's cache
-)
+AFFIXES = (1, 2, 3, 4, 5)  # lengths in characters; a shorter form is used whole
+KINDS = 10  # characters whose kinds are listed one by one
+AT_ONCE = 5000  # sentences sent to the child process at a time
+TOGETHER = 1000  # sentences whose features are computed at a time, since CRFsuite's tables fill the CPU cache
 
 
 def _suite() -> Any:
@@ -38,7 +36,7 @@ def _suite() -> Any:
 
 
 def shape(form: str) -> str:
-    """The kinds of characters of a form, repetitions left out.
+    """The kinds of characters in a form, without repetitions.
 
     Examples:
         >>> shape("McDonald's-24")
@@ -57,8 +55,8 @@ def _kind(character: str) -> str:
 class Featurizer:
     """The features of the tokens of a corpus, one sentence at a time.
 
-    What a form brings along is made once, `text` being called on it: `str` for text, `str.encode` for UTF-8,
-    which CRFsuite keeps.
+    The features of each form are computed once and converted with `text`: `str` for text, or `str.encode` for
+    UTF-8, which CRFsuite uses.
     """
 
     def __init__(self, corpus: Corpus, text: Callable[[str], Any]) -> None:
@@ -66,32 +64,32 @@ class Featurizer:
         forms = corpus.vocabulary
         words = [key_of(form, lowercase=True) for form in forms]
         self.shapes = [shape(form) for form in forms]
-        known = list(zip(words, self.shapes, strict=True))
+        descriptions = list(zip(words, self.shapes, strict=True))
         self.own = [
             [text(feature) for feature in self._own(form, *more)]
-            for form, more in zip(forms, known, strict=True)
+            for form, more in zip(forms, descriptions, strict=True)
         ]
-        self.outside = len(forms)  # what is beyond either end of a sentence
+        self.outside = len(forms)  # stands for positions beyond either end of a sentence
         self.near = [
-            [[text(f"{distance}l={word}"), text(f"{distance}s={kinds}")] for word, kinds in known]
+            [[text(f"{distance}l={word}"), text(f"{distance}s={kinds}")] for word, kinds in descriptions]
             + [[text(f"{distance}=")]]
             for distance in (-2, -1, 1, 2)
         ]
         self.first = [(text(f"-1|0={word}|"), text(f"0|1={word}|")) for word in words]
         self.second = [text(word) for word in words]
-        # Shapes are few: what is made of two or three of them is made once.
+        # There are few shapes, so features of two or three of them are cached.
         self.two: dict[tuple[str, str], tuple[Any, Any]] = {}
         self.three: dict[tuple[str, str, str], Any] = {}
 
     @staticmethod
     def _own(form: str, word: str, kinds: str) -> list[str]:
-        """The features of a form wherever it occurs."""
+        """The features of a form, independent of its context."""
         lower = form.lower()
-        made = ["b", f"w={key_of(form, lowercase=False)}", f"l={word}", f"s={kinds}"]
-        made.append(f"k={''.join(map(_kind, form[:KINDS]))}")
-        made += [f"p{size}={form[:size]}" for size in AFFIXES]
-        made += [f"e{size}={lower[-size:]}" for size in AFFIXES]
-        return made
+        features = ["b", f"w={key_of(form, lowercase=False)}", f"l={word}", f"s={kinds}"]
+        features.append(f"k={''.join(map(_kind, form[:KINDS]))}")
+        features += [f"p{size}={form[:size]}" for size in AFFIXES]
+        features += [f"e{size}={lower[-size:]}" for size in AFFIXES]
+        return features
 
     def sentence(self, number: int) -> list[list[Any]]:
         """The features of every token: its own, word and shape of two neighbours on each side, and pairs."""
@@ -123,7 +121,7 @@ class Featurizer:
         return rows
 
     def _pair(self, codes: tuple[int, int], shapes: tuple[str, str]) -> tuple[Any, ...]:
-        """What two neighbours give: two features of the second one, then two of the first one."""
+        """Features of two adjacent tokens: two for the second token, then two for the first."""
         if shapes not in self.two:
             both = "|".join(shapes)
             self.two[shapes] = (self.text(f"s-1|0={both}"), self.text(f"s0|1={both}"))
@@ -133,10 +131,10 @@ class Featurizer:
 
 
 def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
-    """The trained model as bytes.
+    """Train a model and return it as bytes.
 
-    The averaged perceptron sees the sentences in an order drawn from the seed. L-BFGS gives the same
-    model for every order: it is one run, whatever the seed.
+    The averaged perceptron sees the sentences in an order drawn from the seed. L-BFGS does not depend on the
+    order, so it gives the same model for every seed.
     """
     if settings.algorithm not in ALGORITHMS:
         raise ChoiceError(
@@ -149,14 +147,14 @@ def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
         )
     trainer = _suite().Trainer(verbose=False)
     tags = encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists()
-    made = Featurizer(annotation.corpus, str.encode)
+    featurizer = Featurizer(annotation.corpus, str.encode)
     order = np.arange(len(tags))
     if settings.algorithm == "ap":
         order = np.random.default_rng(seed).permutation(len(tags))
     listed = [number for number in order.tolist() if tags[number]]
     for begin in range(0, len(listed), TOGETHER):
         part = listed[begin : begin + TOGETHER]
-        for number, rows in zip(part, [made.sentence(number) for number in part], strict=True):
+        for number, rows in zip(part, [featurizer.sentence(number) for number in part], strict=True):
             trainer.append(rows, tags[number])
     trainer.select("averaged-perceptron" if settings.algorithm == "ap" else "lbfgs")
     trainer.set_params({"max_iterations": settings.epochs if settings.algorithm == "ap" else 100})
@@ -169,42 +167,42 @@ def train(annotation: Annotation, settings: TaggerSettings, seed: int) -> bytes:
 
 
 def predict(model: bytes, corpus: Corpus) -> Mentions:
-    """The mentions that a model finds which was trained in this process."""
+    """The mentions found by a model that was trained in this process."""
     tagger = _suite().Tagger()
     tagger.open_inmemory(model)
-    made = Featurizer(corpus, str.encode)
-    tags = [tagger.tag(made.sentence(number)) for number in range(len(corpus))]
+    featurizer = Featurizer(corpus, str.encode)
+    tags = [tagger.tag(featurizer.sentence(number)) for number in range(len(corpus))]
     return _mentions(list(tagger.labels()), tags, corpus)
 
 
 def predict_apart(model: bytes, corpus: Corpus, *, scores: bool = False) -> Mentions:
-    """The mentions that a model from a file finds; with `scores` each has the lowest probability of its tags.
+    """The mentions found by a model from a file; with `scores`, each has the lowest probability of its tags.
 
-    CRFsuite trusts the layout that a model declares, so another process reads it.
+    CRFsuite trusts the layout that a model declares, so the model is read in another process.
     """
     _suite()
     names: list[str] = ["O"]
     tags: list[list[str]] = []
-    sure: list[float] = []
-    made = Featurizer(corpus, str)
+    confidence: list[float] = []
+    featurizer = Featurizer(corpus, str)
     for begin in range(0, len(corpus), AT_ONCE):
-        rows = [made.sentence(number) for number in range(begin, min(begin + AT_ONCE, len(corpus)))]
+        rows = [featurizer.sentence(number) for number in range(begin, min(begin + AT_ONCE, len(corpus)))]
         names, rows_of_tags = _from_child(model, rows, scores=scores)
         for own, probabilities in rows_of_tags:
             tags.append(own)
-            sure.extend(probabilities)
+            confidence.extend(probabilities)
     mentions = _mentions(names, tags, corpus)
     if not scores:
         return mentions
     from spanwise.taggers.scoring import with_scores
 
-    return with_scores(mentions, corpus, np.array(sure))
+    return with_scores(mentions, corpus, np.array(confidence))
 
 
 def _from_child(
     model: bytes, rows: list[list[list[str]]], *, scores: bool
 ) -> tuple[list[str], list[tuple[list[str], list[float]]]]:
-    """The labels of a model, and tags with their probabilities for every sentence."""
+    """The labels of a model, and the tags of every sentence with their probabilities."""
     lines = b"\n".join(map(msgspec.json.encode, rows))
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("_crf_child.py")), *["scores"] * scores],

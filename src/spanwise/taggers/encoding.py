@@ -1,4 +1,4 @@
-"""From corpora to numbers: the words, characters and tags that a tagger knows, and its flat arrays."""
+"""Convert corpora to numbers: the words, characters and tags that a tagger knows, and its flat arrays."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from spanwise.taggers.vectors import Matrix, spellings
 if TYPE_CHECKING:
     from spanwise.taggers.bert import Splitter
 
-MOST_CHARACTERS = 24  # of one word; longer ones are cut in the middle
+MOST_CHARACTERS = 24  # per word; longer words are cut in the middle
 PADDING, UNKNOWN = 0, 1
 
 
 class Vocabulary(Struct, frozen=True):
-    """What a tagger knows by number; of words and characters 0 is padding, 1 stands for unknown ones."""
+    """The numbered tags, words and characters of a tagger; among the last two, 0 is padding, 1 is unknown."""
 
     tags: tuple[str, ...]  # O first
-    scheme: str  # the scheme of the tags inside the network
+    scheme: str  # of the tags inside the network
     characters: str = ""
     words: tuple[str, ...] = ()
-    singles: tuple[int, ...] = ()  # rows of words that occur once in training and have no vector of their own
+    singles: tuple[int, ...] = ()  # rows of words that occur once in training and have no vector
     lowercase: bool = False
 
     def rows(self) -> dict[str, int]:
@@ -38,13 +38,13 @@ class Vocabulary(Struct, frozen=True):
 
 
 def tag_names(labels: Sequence[str], scheme: str) -> tuple[str, ...]:
-    """All tags that labels have under a scheme, O first."""
+    """All tags of the labels under a scheme, O first."""
     letters = "BIES" if scheme == "BIOES" else "BI"
     return ("O", *(f"{letter}-{label}" for label in labels for letter in letters))
 
 
 def tag_codes(annotation: Annotation, names: Sequence[str], scheme: str) -> Ints:
-    """The number of the tag of every token; tags that the tagger does not know are O."""
+    """The tag number of every token; tags that the tagger does not know become O."""
     own = encode(annotation.mentions, annotation.corpus.lengths, scheme)
     code = {name: number for number, name in enumerate(names)}
     table = np.array([code.get(name, 0) for name in own.names], np.int64)
@@ -52,9 +52,9 @@ def tag_codes(annotation: Annotation, names: Sequence[str], scheme: str) -> Ints
 
 
 def mentions_of(codes: Ints, names: Sequence[str], corpus: Corpus, scheme: str) -> tuple[Mentions, int]:
-    """The mentions of predicted tags, sentence by sentence, and how many tags had to be repaired.
+    """The mentions in predicted tags, sentence by sentence, and the number of repaired tags.
 
-    A mention that runs over the end of a sentence is cut there: what is left of it begins a new one.
+    A mention that crosses the end of a sentence is cut there; the rest of it begins a new mention.
     """
     name = "BIOES" if scheme == "BIOES" else "IOB2"
     decoded = decode(Tags(codes.astype(np.int32), tuple(names), corpus.sentences), name, repair="conlleval")
@@ -62,7 +62,7 @@ def mentions_of(codes: Ints, names: Sequence[str], corpus: Corpus, scheme: str) 
 
 
 def case_of(form: str) -> int:
-    """How a form is capitalised, from 0 to 5: lower case, capitals, a capital first, mixed, digits, other."""
+    """The capitalisation of a form, from 0 to 5: lower case, upper case, title case, mixed, digits, other."""
     if not any(character.isalnum() for character in form):
         return 5
     if not any(character.isalpha() for character in form):
@@ -75,7 +75,7 @@ def case_of(form: str) -> int:
 
 
 def key_of(form: str, *, lowercase: bool) -> str:
-    """The spelling of a form that has no vector: digits as 0."""
+    """The normalised spelling of a form without a vector, with digits replaced by 0."""
     text = form.lower() if lowercase else form
     if text.isalpha():
         return text
@@ -85,46 +85,46 @@ def key_of(form: str, *, lowercase: bool) -> str:
 def build_words(
     train: Corpus, others: Sequence[Corpus], vectors: dict[str, Matrix] | None, *, lowercase: bool
 ) -> tuple[tuple[str, ...], tuple[int, ...], Matrix | None]:
-    """The words of a tagger, which rows are singletons, and the vectors of those that have one.
+    """The words of a tagger, the rows of words that occur once, and the vectors of words that have one.
 
-    Training words are known; other words only where they have a vector.
+    All training words are included, and other words only if they have a vector.
     """
     counted = np.bincount(train.tokens, minlength=len(train.vocabulary)).tolist()
     counts: Counter[str] = Counter()
-    known = vectors or {}
+    available = vectors or {}
     listed: dict[str, None] = {}
     for form, count in zip(train.vocabulary, counted, strict=True):
         if not count:
             continue
-        own = next((spelling for spelling in spellings(form) if spelling in known), None)
+        own = next((spelling for spelling in spellings(form) if spelling in available), None)
         key = own if own is not None else key_of(form, lowercase=lowercase)
         listed.setdefault(key)
         if own is None:
             counts[key] += count
-    if known:
+    if available:
         for corpus in others:
             for code in np.unique(corpus.tokens).tolist():
                 form = corpus.vocabulary[code]
-                own = next((spelling for spelling in spellings(form) if spelling in known), None)
+                own = next((spelling for spelling in spellings(form) if spelling in available), None)
                 if own is not None:
                     listed.setdefault(own)
     words = tuple(listed)
     singles = tuple(row for row, word in enumerate(words, start=2) if counts.get(word) == 1)
-    if not known:
+    if not available:
         return words, singles, None
-    size = len(next(iter(known.values())))
+    size = len(next(iter(available.values())))
     table = np.zeros((len(words) + 2, size), np.float32)
-    has = np.array([word in known for word in words], bool)
-    table[2:][has] = np.stack([known[word] for word in words if word in known])
+    with_vector = np.array([word in available for word in words], bool)
+    table[2:][with_vector] = np.stack([available[word] for word in words if word in available])
     return (
         words,
         singles,
-        np.where(np.concatenate([[True, False], has])[:, None], table, np.nan).astype(np.float32),
+        np.where(np.concatenate([[True, False], with_vector])[:, None], table, np.nan).astype(np.float32),
     )
 
 
 def columns_of(corpus: Corpus, vocabulary: Vocabulary, splitter: Splitter | None = None) -> dict[str, Column]:
-    """The arrays of a corpus that `DeviceStore` holds, without tags and features.
+    """The arrays of a corpus for `DeviceStore`, without tags and features.
 
     The last form and the last token stand for padding.
     """
@@ -161,8 +161,8 @@ def _row(form: str, rows: dict[str, int], lowercase: bool) -> int:
     return UNKNOWN
 
 
-def _characters(forms: Sequence[str], known: str) -> tuple[Column, Column]:
-    code = {character: number for number, character in enumerate(known, start=2)}
+def _characters(forms: Sequence[str], alphabet: str) -> tuple[Column, Column]:
+    code = {character: number for number, character in enumerate(alphabet, start=2)}
     half = MOST_CHARACTERS // 2
     cut = [form if len(form) <= MOST_CHARACTERS else form[:half] + form[-half:] for form in forms]
     sizes = np.array([len(form) for form in cut], np.int64)
@@ -176,7 +176,7 @@ def _characters(forms: Sequence[str], known: str) -> tuple[Column, Column]:
 
 
 def check_corpus(annotation: Annotation, role: str) -> None:
-    """Raise where a corpus cannot be trained on or tagged."""
+    """Raise InputError if a corpus cannot be trained on or tagged."""
     corpus = annotation.corpus
     path = annotation.reading.path
     if corpus.without_text or corpus.unit != "token":

@@ -1,4 +1,4 @@
-"""Vectors per token made before training: one function from a corpus to [tokens, width], kept by content."""
+"""Vectors per token, computed before training and cached by content."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from spanwise.studies._kept import default_folder
 from spanwise.taggers.settings import TaggerSettings
 
 Halves = NDArray[np.float16]
-VERSION = 1  # of what providers compute; a change makes kept features useless
+VERSION = 1  # of the computation; increase it to invalidate cached features
 
 
 def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, device: torch.device) -> Halves:
-    """The vectors of every token of a corpus, in half precision.
+    """The vectors of all tokens of a corpus, in half precision, as [tokens, width].
 
-    `features` are read from a file; `flair` and `minilm` are computed once and kept in the cache folder
-    under a hash of the tokens and of the provider.
+    `features` are read from a file; `flair` and `minilm` are computed once and stored in the cache folder
+    under a hash of the tokens and the provider.
     """
     corpus = annotation.corpus
     if kind == "features":
@@ -36,44 +36,44 @@ def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, dev
     file = default_folder("features") / f"{kind}-{digest(corpus, f'{kind} {VERSION} {source}')}.npy"
     if file.exists():
         return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-    made: Halves = provider.vectors(corpus, settings, device).astype(np.float16)
+    vectors: Halves = provider.vectors(corpus, settings, device).astype(np.float16)
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{os.getpid()}.npy")
-    np.save(part, made, allow_pickle=False)
+    np.save(part, vectors, allow_pickle=False)
     part.replace(file)
     about = {
         "provider": kind,
         "version": VERSION,
         "source": source,
-        "tokens": len(made),
-        "width": made.shape[1],
+        "tokens": len(vectors),
+        "width": vectors.shape[1],
     }
     file.with_suffix(".json").write_text(json.dumps(about) + "\n", encoding="utf-8")
-    return made
+    return vectors
 
 
 def digest(corpus: Corpus, provider: str) -> str:
-    """A hash of the sentences of a corpus and of what computes their vectors."""
+    """A hash of the sentences of a corpus and of the provider of their vectors."""
     text = "\n".join(" ".join(corpus.words(number)) for number in range(len(corpus)))
     return hashlib.sha256(f"{provider}\n{text}".encode()).hexdigest()[:32]
 
 
 def _from_file(annotation: Annotation, settings: TaggerSettings) -> Halves:
-    """The vectors of a file, or of the file with the corpus's name in the folder that was given."""
+    """The vectors in the given file, or in the file named after the corpus in the given folder."""
     if settings.features is None:
         raise InputError(
             "the tagger reads features, but no file of them was given.\n"
             "Give features = FOLDER with one NAME.npy, NAME.npz or NAME.safetensors per data file NAME.conll."
         )
-    given = Path(settings.features)
+    path = Path(settings.features)
     stem = Path(annotation.reading.path).stem
-    listed = (
-        [given] if given.is_file() else [given / f"{stem}{end}" for end in (".npy", ".npz", ".safetensors")]
+    candidates = (
+        [path] if path.is_file() else [path / f"{stem}{end}" for end in (".npy", ".npz", ".safetensors")]
     )
-    file = next((one for one in listed if one.is_file()), None)
+    file = next((candidate for candidate in candidates if candidate.is_file()), None)
     if file is None:
         raise InputError(
-            f"{given}: there are no features for {annotation.reading.path}.\n"
+            f"{path}: there are no features for {annotation.reading.path}.\n"
             f"Expected a file {stem}.npy, {stem}.npz or {stem}.safetensors with one row per token."
         )
     rows = _array(file)
@@ -90,8 +90,8 @@ def _array(file: Path) -> NDArray[np.floating]:
     if file.suffix == ".safetensors":
         from safetensors.numpy import load_file
 
-        held = load_file(file)
-        return np.asarray(next(iter(held.values())))
+        arrays = load_file(file)
+        return np.asarray(next(iter(arrays.values())))
     try:
         array = np.load(file, allow_pickle=False)
     except ValueError:
@@ -102,7 +102,7 @@ def _array(file: Path) -> NDArray[np.floating]:
 
 
 def joined(corpus: Corpus) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Every sentence as a text with one space between tokens; where each token begins and ends in it."""
+    """The text of every sentence, with spaces between tokens, and the start and end of each token in it."""
     texts = [" ".join(corpus.words(number)) for number in range(len(corpus))]
     size = np.array([len(form) for form in corpus.vocabulary], np.int64)[corpus.tokens]
     ends = np.cumsum(size + 1)

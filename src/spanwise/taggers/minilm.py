@@ -1,4 +1,4 @@
-"""Vectors of a BERT-type encoder that is not trained along: three of its layers side by side."""
+"""Vectors of a frozen BERT-type encoder: three of its layers, concatenated."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from spanwise.taggers.network import Batch, DeviceStore, Dropping, piece_states
 from spanwise.taggers.settings import TaggerSettings, encoder_folder
 from spanwise.taggers.windowing import windows
 
-LAYERS = (1, 3, 6)  # better on CoNLL-2003's dev set than the last four, or all six
-TOKENS = 8192  # pieces in one batch
+LAYERS = (1, 3, 6)  # better on the CoNLL-2003 dev set than the last four or all six
+TOKENS = 8192  # word pieces per batch
 
 
 def source(settings: TaggerSettings) -> str:
-    """What the vectors are made from, for the name they are kept under."""
+    """A description of the model, which is part of the key in the cache."""
     return f"{encoder_folder(settings).parent.name} {LAYERS} mean"
 
 
 @torch.no_grad()
 def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> NDArray[np.float32]:
-    """The mean of the vectors of the pieces of every token, each sentence read alone."""
+    """For every token, the mean of its pieces' vectors; each sentence is encoded separately."""
     folder = encoder_folder(settings)
     splitter = Splitter(folder)
     bert = Pretrained.read(folder, splitter).bert().to(device).eval()
@@ -34,16 +34,16 @@ def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> N
         device
     )
     piece = columns["piece"]
-    made = windows(corpus, limit=510, sizes=np.diff(piece))
-    ranges = np.stack([made.start, made.stop, made.first, made.last], axis=1)
-    size = piece[made.stop] - piece[made.start] + 2
-    found = np.zeros((len(corpus.tokens) + 1, len(LAYERS) * bert.width), np.float32)
+    parts = windows(corpus, limit=510, sizes=np.diff(piece))
+    ranges = np.stack([parts.start, parts.stop, parts.first, parts.last], axis=1)
+    size = piece[parts.stop] - piece[parts.start] + 2
+    output = np.zeros((len(corpus.tokens) + 1, len(LAYERS) * bert.width), np.float32)
     order = np.argsort(size, kind="stable")
     for rows in np.array_split(order, max(1, int(size.sum() * 1.2) // TOKENS)):
-        held = torch.from_numpy(ranges[rows]).to(device)
-        tokens = int((made.stop - made.start)[rows].max())
-        batch = Batch(store, held, tokens, int(size[rows].max()))
+        selected = torch.from_numpy(ranges[rows]).to(device)
+        tokens = int((parts.stop - parts.start)[rows].max())
+        batch = Batch(store, selected, tokens, int(size[rows].max()))
         states = piece_states(bert, batch, Dropping(None), mean=True)
         index = batch.index.cpu().numpy()
-        found[index] = torch.cat([states[layer] for layer in LAYERS], dim=2).cpu().numpy()
-    return found[:-1]
+        output[index] = torch.cat([states[layer] for layer in LAYERS], dim=2).cpu().numpy()
+    return output[:-1]

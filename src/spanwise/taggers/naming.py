@@ -1,4 +1,4 @@
-"""Names of taggers: which characters, words, sentence encoder and decoder a name stands for."""
+"""Names of taggers: a name defines the characters, words, sentence encoder and decoder of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARACTERS = ("none", "cnn", "flair", "minilm", "features")
 WORDS = ("none", "rand", "glove", "glove50", "glove100")
 ENCODERS = ("none", "lstm", "cnn")
 DECODERS = ("crf", "mlp")
-CRF = "crf"  # the linear-chain model with hand-made features
+CRF = "crf"  # the linear-chain model with hand-crafted features
 
 _NAME = re.compile(
     r"C(?P<characters>[a-z0-9]+)W(?P<words>[a-z0-9]+?)(?P<encoder>Lstm|Cnn|)(?P<decoder>Crf|Mlp)"
@@ -23,10 +23,10 @@ _ELSEWHERE = {"elm": "ELMo", "elmo": "ELMo", "bert": "BERT"}
 
 
 class Model(Struct, frozen=True):
-    """One cell of the grid: characters × words × encoder × decoder.
+    """A model in the grid of characters × words × encoder × decoder.
 
-    `characters` "minilm" stands for any BERT-type encoder, `features` for vectors made by
-    another tool. `crf` is not a network and has no parts.
+    The `characters` "minilm" stand for any BERT-type encoder, and "features" for vectors computed by
+    another tool. `crf` is not a network; all its parts are empty.
     """
 
     characters: str
@@ -36,7 +36,7 @@ class Model(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name in full, as Fu et al. (2020) write it.
+        """The full name, in the style of Fu et al. (2020).
 
         Examples:
             >>> parse("CnonWrandLstmCrf").name
@@ -49,19 +49,19 @@ class Model(Struct, frozen=True):
 
     @property
     def is_network(self) -> bool:
-        """Whether it is a network, not the linear-chain model."""
+        """Whether the model is a network rather than the linear-chain model."""
         return bool(self.characters)
 
 
 def parse(name: str) -> Model:
-    """The model of a name such as `CcnnWgloveLstmCrf`.
+    """Parse a name such as `CcnnWgloveLstmCrf`.
 
     Examples:
         >>> parse("CcnnWglove100LstmCrf")
         Model(characters='cnn', words='glove100', encoder='lstm', decoder='crf')
 
     Raises:
-        ChoiceError: no part of the grid has this name.
+        ChoiceError: no model in the grid has this name.
     """
     if name.lower() in {CRF, "crf++"}:
         return Model("", "", "", "")
@@ -84,7 +84,7 @@ def parse(name: str) -> Model:
 
 
 def names() -> list[str]:
-    """Every name of the grid, with an encoder.
+    """The names of all models in the grid that have a sentence encoder, and `crf`.
 
     Examples:
         >>> len(names()), names()[:2]

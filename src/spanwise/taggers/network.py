@@ -1,7 +1,7 @@
-"""The network: inputs side by side, a sentence encoder, and a decoder. The whole grid is this one class.
+"""The network: concatenated inputs, a sentence encoder and a decoder; one class covers the whole grid.
 
-A batch is a list of windows, that is, of token ranges. Everything a network reads about a token lies in
-flat arrays on the device (`DeviceStore`), so a batch is nothing but four numbers per window.
+A batch is a list of windows, which are ranges of tokens. Everything a network reads about a token is in
+flat arrays on the device (`DeviceStore`), so a batch consists of just four numbers per window.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ CASES = 6
 
 
 class DeviceStore(nn.Module):
-    """What networks may read about tokens; the last token stands for padding.
+    """The arrays that networks read; the last token stands for padding.
 
-    Per token: `form` (number of its string), `tag`, `features`, `piece` (where its word pieces begin,
-    one more entry than tokens). Per form: `word` (row of the word table), `chars` (0: none), `size`
-    (characters), `case`. Per row of the word table: `single`, whether it occurs once in training.
+    Per token: `form` (the number of its string), `tag`, `features` and `piece` (its first word piece; with
+    one extra entry at the end). Per form: `word` (row of the word table), `chars` (0 for none), `size` (in
+    characters) and `case`. Per row of the word table: `single`, whether it occurs once in training.
     """
 
     form: Tensor
@@ -47,12 +47,12 @@ class Batch:
     def __init__(self, store: DeviceStore, ranges: Tensor, time: int, pieces: int) -> None:
         start, stop, first, last = ranges.unbind(1)
         padding = store.form.shape[0] - 1
-        there = start[:, None] + torch.arange(time, device=ranges.device)
+        position = start[:, None] + torch.arange(time, device=ranges.device)
         self.store, self.ranges, self.pieces = store, ranges, pieces
-        self.mask = there < stop[:, None]
-        self.index = torch.where(self.mask, there, padding)
+        self.mask = position < stop[:, None]
+        self.index = torch.where(self.mask, position, padding)
         self.form = store.form[self.index]
-        # The tokens that are answered for, moved to the left.
+        # The tokens that the window predicts, shifted to the left.
         self.shift = first - start
         self.answers = torch.arange(time, device=ranges.device) < (last - first)[:, None]
         own = first[:, None] + torch.arange(time, device=ranges.device)
@@ -61,14 +61,14 @@ class Batch:
 
 
 def rows_at(states: Tensor, place: Tensor) -> Tensor:
-    """`states[b, place[b, t]]` of [batch, time, size] states, by a lookup whose gradient adds up in order."""
+    """`states[b, place[b, t]]` for states of shape [batch, time, size], with a deterministic gradient."""
     batch, time, size = states.shape
     begin = torch.arange(batch, device=place.device)[:, None] * time
     return functional.embedding(begin + place, states.reshape(batch * time, size))
 
 
 class Words(nn.Module):
-    """Word vectors; in training, words that occur once are now and then unknown."""
+    """Word vectors; in training, words that occur once are sometimes replaced by the unknown word."""
 
     def __init__(self, table: Tensor, unknown: float) -> None:
         super().__init__()
@@ -79,13 +79,13 @@ class Words(nn.Module):
     def forward(self, batch: Batch, drop: Dropping) -> Tensor:
         row = batch.store.word[batch.form]
         if self.training and self.unknown:
-            lost = batch.store.single[row] & (drop.uniform(row.shape, row.device) < self.unknown)
-            row = torch.where(lost, 1, row)
+            dropped = batch.store.single[row] & (drop.uniform(row.shape, row.device) < self.unknown)
+            row = torch.where(dropped, 1, row)
         return functional.embedding(row, self.table)
 
 
 class Characters(nn.Module):
-    """A convolution over the characters of a word, and its maximum."""
+    """A convolution over the characters of a word, followed by max pooling."""
 
     def __init__(self, characters: int, size: int, filters: int, dropout: float) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Characters(nn.Module):
         self.filters = nn.Linear(3 * size, filters)
         self.dropout = dropout
         self.size = filters
-        self.known: Tensor | None = None  # of every form, while nothing is trained
+        self.known: Tensor | None = None  # the output for every form, cached outside training
 
     def forward(self, batch: Batch, drop: Dropping) -> Tensor:
         if not self.training:
@@ -122,7 +122,7 @@ class Characters(nn.Module):
 
 
 class Features(nn.Module):
-    """Vectors made beforehand, projected."""
+    """A projection of precomputed vectors."""
 
     def __init__(self, width: int, size: int) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ class Features(nn.Module):
 
 
 class Case(nn.Module):
-    """How a word is capitalised: for encoders that see only lower case."""
+    """An embedding of how a word is capitalised, for encoders that only see lower case."""
 
     def __init__(self, size: int = 16) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class Case(nn.Module):
 
 
 class Pieces(nn.Module):
-    """A BERT-type encoder, trained along: a word is its first piece, or the mean of its pieces."""
+    """A fine-tuned BERT-type encoder: a word is its first piece, or the mean of its pieces."""
 
     def __init__(self, bert: Bert, *, mean: bool = False) -> None:
         super().__init__()
@@ -161,29 +161,29 @@ class Pieces(nn.Module):
 def piece_states(
     bert: Bert, batch: Batch, drop: Dropping, *, last: bool = False, mean: bool = False
 ) -> list[Tensor]:
-    """The state of every token after every layer, or only after the last one.
+    """The state of every token after each layer, or only after the last one.
 
-    It is the state of the first piece of the token or, with `mean`, the mean over its pieces.
+    The state of a token is that of its first piece or, with `mean`, the mean over its pieces.
     """
     store, start, stop = batch.store, batch.ranges[:, 0], batch.ranges[:, 1]
     begin, end = store.piece[start], store.piece[stop]
-    there = torch.arange(batch.pieces, device=begin.device)
+    position = torch.arange(batch.pieces, device=begin.device)
     size = (end - begin)[:, None]
-    inside = (there > 0) & (there <= size)
-    source = torch.where(inside, begin[:, None] + there - 1, 0)
-    piece = torch.where(inside, store.pieces[source], torch.where(there == 0, bert.first, bert.last))
-    states = bert(piece, there <= size + 1, drop)[-1 if last else 0 :]
+    inside = (position > 0) & (position <= size)
+    source = torch.where(inside, begin[:, None] + position - 1, 0)
+    piece = torch.where(inside, store.pieces[source], torch.where(position == 0, bert.first, bert.last))
+    states = bert(piece, position <= size + 1, drop)[-1 if last else 0 :]
     own = torch.where(batch.mask, store.piece[batch.index] - begin[:, None] + 1, 0)
     if not mean:
         return [rows_at(state, own) for state in states]
     after = store.piece[torch.where(batch.mask, batch.index + 1, 0)]
     beyond = torch.where(batch.mask, after - begin[:, None] + 1, 1)
     sums = [functional.pad(state.cumsum(1), (0, 0, 1, 0)) for state in states]
-    return [(rows_at(one, beyond) - rows_at(one, own)) / (beyond - own)[:, :, None] for one in sums]
+    return [(rows_at(total, beyond) - rows_at(total, own)) / (beyond - own)[:, :, None] for total in sums]
 
 
 class Lstm(nn.Module):
-    """A bidirectional LSTM as two of one direction, so that padding is read after the words, never before."""
+    """A bidirectional LSTM built from two LSTMs, so that both directions read padding after the words."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class Lstm(nn.Module):
 
     def forward(self, inputs: Tensor, batch: Batch, drop: Dropping) -> Tensor:
         time = torch.arange(inputs.shape[1], device=inputs.device)
-        # Each row is turned around within its own length; turning it twice gives it back.
+        # Reverse each row within its own length; reversing it twice restores it.
         turned = torch.where(batch.mask, batch.length[:, None] - 1 - time, time)
         ahead = inputs.transpose(0, 1)
         behind = rows_at(inputs, turned).transpose(0, 1)
@@ -223,34 +223,34 @@ class Cnn(nn.Module):
 
 
 class Dropping:
-    """Dropout with a generator of its own, so that runs side by side do not disturb each other."""
+    """Dropout with its own generator, so that interleaved runs do not affect each other."""
 
     def __init__(self, generator: torch.Generator | None) -> None:
         self.generator = generator
 
     def uniform(self, shape: object, device: object) -> Tensor:
-        """Random numbers from 0 to 1."""
+        """Uniform random numbers from 0 to 1."""
         return torch.rand(shape, device=device, generator=self.generator)
 
     def words(self, inputs: Tensor, rate: float) -> Tensor:
-        """The inputs with a share of the tokens set to 0 as a whole."""
+        """The inputs with all values of a share of the tokens set to 0."""
         if self.generator is None or not rate:
             return inputs
         return inputs * (self.uniform((*inputs.shape[:-1], 1), inputs.device) >= rate)
 
     def __call__(self, inputs: Tensor, rate: float, *, locked: bool = False) -> Tensor:
-        """The inputs with a share of them set to 0; `locked`: the same ones at every position of a row."""
+        """Set a share of the inputs to 0; if `locked`, the same ones at every position of a row."""
         if self.generator is None or not rate:
             return inputs
         shape = (
             (inputs.shape[0], *(1 for _ in inputs.shape[1:-1]), inputs.shape[-1]) if locked else inputs.shape
         )
-        kept = self.uniform(shape, inputs.device) >= rate
-        return inputs * (kept * (1 / (1 - rate)))
+        mask = self.uniform(shape, inputs.device) >= rate
+        return inputs * (mask * (1 / (1 - rate)))
 
 
 class Tagger(nn.Module):
-    """Inputs side by side, an encoder over the window, and scores for every tag."""
+    """Concatenated inputs, an encoder over the window, and scores for every tag."""
 
     def __init__(
         self,
@@ -274,19 +274,19 @@ class Tagger(nn.Module):
         )
         self.dropout, self.locked, self.word_dropout = dropout, locked, word_dropout
         self.generator: torch.Generator | None = None
-        # What may not follow what; looked at when a path is chosen, never in training.
+        # Forbidden transitions; used only for decoding, not in training.
         self.register_buffer("impossible", impossible, persistent=False)
 
     def emissions(self, batch: Batch) -> Tensor:
-        """The scores of all tags for the tokens that are answered for, [windows, time, tags]."""
+        """The scores of all tags for the predicted tokens, [windows, time, tags]."""
         drop = Dropping(self.generator if self.training else None)
         state = torch.cat([part(batch, drop) for part in self.inputs], dim=2)
         state = drop(drop.words(state, self.word_dropout), self.dropout, locked=self.locked)
         if self.encoder is not None:
             state = drop(self.encoder(state, batch, drop), self.dropout, locked=self.locked)
         scores = self.emit(state).float()
-        place = batch.shift[:, None] + torch.arange(scores.shape[1], device=scores.device)
-        return rows_at(scores, torch.where(batch.answers, place, 0))
+        position = batch.shift[:, None] + torch.arange(scores.shape[1], device=scores.device)
+        return rows_at(scores, torch.where(batch.answers, position, 0))
 
     def loss(self, batch: Batch) -> Tensor:
         """The negative log likelihood of the gold tags, summed over the batch."""
@@ -299,7 +299,7 @@ class Tagger(nn.Module):
         return (total - crf.score(scores, *chain, batch.tag, batch.answers)).sum()
 
     def decode(self, batch: Batch, *, scores: bool = False) -> tuple[Tensor, Tensor]:
-        """The best tags of the tokens that are answered for and, where asked, the probability of each tag."""
+        """The best tags of the predicted tokens and, with `scores`, the probability of every tag."""
         emissions = self.emissions(batch)
         if self.chain is None:
             shares = functional.softmax(emissions, dim=2) if scores else emissions

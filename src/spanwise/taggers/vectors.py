@@ -1,4 +1,4 @@
-"""Word vectors from carrier packages or files, read only for the words of the data."""
+"""Word vectors from carrier packages or files; only those of words in the data are read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from msgspec import Struct
 from spanwise.errors import InputError
 
 Matrix = npt.NDArray[np.float32]
-VARIABLE = "SPANWISE_ZOO"  # folders in which carrier packages were unpacked
+VARIABLE = "SPANWISE_ZOO"  # environment variable: folders with unpacked carrier packages
 
 
 class Carrier(Struct, frozen=True):
-    """A package that holds weights: where it comes from, and the file in it that we read."""
+    """A package that contains weights: its source, and the file to read from it."""
 
     package: str
     version: str
@@ -28,10 +28,10 @@ class Carrier(Struct, frozen=True):
     purpose: str
 
     def find(self, given: str | None = None) -> Path:
-        """The file, in the folder given, in a folder of SPANWISE_ZOO, or in the installed package.
+        """Find the file in the given folder, in the folders of SPANWISE_ZOO, or in the installed package.
 
         Raises:
-            InputError: it is in none of them; the text says how to get it.
+            InputError: the file was not found; the message says how to get it.
         """
         folders = [Path(given)] if given else [Path(part) for part in _listed(os.environ.get(VARIABLE))]
         name = Path(self.file)
@@ -86,7 +86,7 @@ def _listed(variable: str | None) -> list[str]:
 
 
 def at_hand(words: str) -> str:
-    """Which vectors `glove` stands for: those of 100 dimensions if they can be found, else those of 50."""
+    """The vectors that `glove` stands for: 100 dimensions if they are available, otherwise 50."""
     if words != "glove":
         return words
     try:
@@ -99,10 +99,10 @@ def at_hand(words: str) -> str:
 def read_vectors(
     words: str, forms: Iterable[str], given: str | None = None, *, none: bool = False
 ) -> dict[str, Matrix]:
-    """The vector of every word of `forms` that has one, under the spelling that was found.
+    """The vectors of the words in `forms` that have one, by the spelling that was found.
 
-    A word is looked up as it is, in lower case, and with its digits as 0. That no word has one
-    is an error unless `none` is allowed.
+    A word is looked up as written, in lower case, and with its digits replaced by 0. It is an error
+    if no word has a vector, unless `none` is true.
     """
     wanted = {spelling for form in forms for spelling in spellings(form)}
     if given and Path(given).is_file():
@@ -119,7 +119,7 @@ def read_vectors(
 
 
 def spellings(form: str) -> tuple[str, ...]:
-    """The spellings under which a form is looked up, the best first.
+    """The spellings under which a form is looked up, best first.
 
     Examples:
         >>> spellings("Year-1999")
@@ -144,28 +144,28 @@ def _from_numpy(file: Path, wanted: set[str]) -> dict[str, Matrix]:
 
 
 def _from_json(file: Path, wanted: set[str]) -> dict[str, Matrix]:
-    held = json.loads(file.read_bytes())
-    vectors = held["vectors"]
-    size = int(held.get("dimensions", 100))
+    document = json.loads(file.read_bytes())
+    vectors = document["vectors"]
+    size = int(document.get("dimensions", 100))
     return {word: np.asarray(vectors[word][:size], np.float32) for word in wanted if word in vectors}
 
 
 def _from_archive(file: Path, wanted: set[str]) -> dict[str, Matrix]:
-    """Vectors of an archive with the arrays `words` and `vectors`."""
-    with np.load(file, allow_pickle=False) as held:
-        rows = zip(held["words"].tolist(), held["vectors"].astype(np.float32), strict=True)
+    """The vectors in an archive with the arrays `words` and `vectors`."""
+    with np.load(file, allow_pickle=False) as archive:
+        rows = zip(archive["words"].tolist(), archive["vectors"].astype(np.float32), strict=True)
         return {word: row for word, row in rows if word in wanted}
 
 
 def _from_text(file: Path, wanted: set[str]) -> dict[str, Matrix]:
-    """Vectors of a text file with a word and its numbers on each line, as GloVe and word2vec write them."""
+    """The vectors in a text file with a word and its numbers on each line, as in GloVe and word2vec."""
     vectors: dict[str, Matrix] = {}
     size = None
     with file.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
             word, _, rest = line.rstrip().partition(" ")
             if number == 1 and len(rest.split()) == 1:
-                continue  # word2vec's first line: how many words, how many dimensions
+                continue  # word2vec's first line has the numbers of words and dimensions
             if word in wanted:
                 try:
                     vector = np.array(rest.split(), np.float32)

@@ -1,4 +1,4 @@
-"""Windows of sentences: which tokens a tagger sees together, and for which of them it answers."""
+"""Windows of sentences: the tokens that a tagger sees together, and those of them that it predicts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Mode = Literal["concat", "context"]
 
 
 def checked_mode(mode: object) -> Mode:
-    """The mode of windows that was asked for; ChoiceError where there is none of this name."""
+    """Return the mode of windows; raise ChoiceError if it is unknown."""
     if mode == "concat" or mode == "context":
         return mode
     raise ChoiceError(f"the mode of windows is {mode!r}, but must be 'concat' or 'context'.")
 
 
 class Windows(Struct, frozen=True, eq=False):
-    """Ranges of tokens: window `i` sees `start[i]:stop[i]` and answers for `first[i]:last[i]` of them.
+    """Ranges of tokens: window `i` sees `start[i]:stop[i]` and predicts `first[i]:last[i]`.
 
-    Every token is answered for by exactly one window, so predictions for any number of
-    sentences in a window lie on the same tokens. `cut` counts sentences longer than the limit.
+    Every token is predicted by exactly one window, so predictions are on the same tokens whatever
+    the number of sentences in a window. `cut` counts the sentences longer than the limit.
     """
 
     start: Ints
@@ -48,18 +48,18 @@ def windows(
     sizes: Ints | None = None,
     cross: bool = False,
 ) -> Windows:
-    """Windows of at most `sentences` sentences of one document.
+    """Windows of at most `sentences` sentences from one document.
 
-    With "concat" they do not overlap, as in Fu et al. (2020), section 6; with "context" every
-    sentence has a window of its own, with its neighbours on both sides. A window is closed early
-    where the next sentence would pass `limit` (of `sizes` per token, by default 1 each). Nothing is
+    With "concat", windows do not overlap, as in Fu et al. (2020), section 6; with "context", every
+    sentence has its own window, with its neighbours on both sides. A window ends early if the next
+    sentence would exceed `limit` (in units of `sizes` per token, by default 1 each). Nothing is
     left out: a sentence longer than the limit is split between tokens.
 
     Args:
-        cross: whether windows may hold sentences of several documents, or of a corpus without documents.
+        cross: whether windows may contain sentences of several documents, or of a corpus without documents.
 
     Raises:
-        InputError: more than one sentence is asked for, and documents are not marked.
+        InputError: `sentences` is more than one, and documents are not marked.
     """
     if sentences < 1:
         raise ChoiceError(f"a window of {sentences} sentences cannot be made.\nGive 1 or more.")
@@ -84,7 +84,7 @@ def windows(
 
 
 def _split(bounds: Ints, reach: Ints, limit: int | None) -> tuple[Ints, int]:
-    """The borders of sentences, without empty ones, with those longer than the limit split."""
+    """The boundaries of non-empty sentences, with sentences longer than the limit split."""
     bounds = np.unique(bounds)
     if limit is None or not len(bounds) or (np.diff(reach[bounds]) <= limit).all():
         return bounds, 0
@@ -105,14 +105,14 @@ Ranges = tuple[Ints, Ints, Ints, Ints]
 
 def _concatenated(bounds: Ints, document: Ints, reach: Ints, sentences: int, limit: int | None) -> Ranges:
     opens: list[int] = []
-    held, size = 0, 0
+    count, size = 0, 0
     lengths = np.diff(reach[bounds]).tolist()
     for row, (length, own) in enumerate(zip(lengths, document.tolist(), strict=True)):
-        new = held == sentences or row == 0 or own != document[row - 1]
+        new = count == sentences or row == 0 or own != document[row - 1]
         if new or (limit is not None and size + length > limit):
             opens.append(row)
-            held, size = 0, 0
-        held, size = held + 1, size + length
+            count, size = 0, 0
+        count, size = count + 1, size + length
     start = bounds[:-1][opens]
     stop = np.append(start[1:], bounds[-1]) if len(start) else start
     return start, stop, start, stop
@@ -122,7 +122,7 @@ def _with_context(bounds: Ints, document: Ints, reach: Ints, sentences: int, lim
     first, last = bounds[:-1], bounds[1:]
     left, right = np.arange(len(first)), np.arange(len(first))
     for turn in range(sentences - 1):
-        # By turns a sentence before and one after; where one side has no more, the other goes on.
+        # Alternate between a sentence before and one after; if one side has no more, use the other.
         for before in (turn % 2 == 0, turn % 2 == 1):
             next_left, next_right = (left - 1, right) if before else (left, right + 1)
             possible = (next_left >= 0) & (next_right < len(first))
@@ -136,16 +136,16 @@ def _with_context(bounds: Ints, document: Ints, reach: Ints, sentences: int, lim
 
 
 def joined(annotation: Annotation, sentences: int, *, cross: bool = False) -> Annotation:
-    """The same tokens and mentions with up to `sentences` sentences of one document made one.
+    """Join up to `sentences` sentences of a document into one; tokens and mentions stay the same.
 
-    For trainers that know no windows: predictions made on these sentences lie on the same tokens.
+    For trainers without windows: predictions on the joined sentences are on the same tokens.
     """
     corpus, mentions = annotation.corpus, annotation.mentions
-    made = windows(corpus, sentences, cross=cross)
-    bounds = np.append(made.start, len(corpus.tokens))
-    place = corpus.sentences[mentions.sentence] + mentions.start
-    window = np.searchsorted(bounds, place, side="right") - 1
-    start = place - bounds[window]
+    parts = windows(corpus, sentences, cross=cross)
+    bounds = np.append(parts.start, len(corpus.tokens))
+    position = corpus.sentences[mentions.sentence] + mentions.start
+    window = np.searchsorted(bounds, position, side="right") - 1
+    start = position - bounds[window]
     documents = None
     if corpus.documents is not None and not cross:
         documents = ints(np.searchsorted(bounds, corpus.sentences[corpus.documents]))
