@@ -1,4 +1,4 @@
-"""Answers without offsets are placed on the gold text by a given rule, and scored under all rules."""
+"""Place answers without offsets on the gold text by a given policy, and score them under all policies."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ __all__ = [
     "without_offsets",
 ]
 
-MOST_LISTED = 500  # answers listed with the place they were given
-MOST_WORDS, MOST_TEXT = 80, 400  # of a unit's text beside an answer
+MOST_LISTED = 500  # maximum number of answers listed with their place
+MOST_WORDS, MOST_TEXT = 80, 400  # maximum number of words and characters shown of a unit's text
 
 
 class Preset(Struct, frozen=True):
-    """The rule by which another project scores answers: a policy at a level, or a score of strings."""
+    """The rule by which another project scores answers: a policy and level, or a comparison of strings."""
 
     name: str
     summary: str
@@ -87,8 +87,8 @@ class Preset(Struct, frozen=True):
 
 
 PRESETS = {
-    one.name: one
-    for one in (
+    preset.name: preset
+    for preset in (
         Preset("uie", "each answer takes the next free occurrence of its exact text", "next"),
         Preset("spacy-llm", "each answer takes every occurrence of its exact text", "all"),
         Preset("langextract", "answers are placed in output order, case-folded", "ordered", "case"),
@@ -101,7 +101,7 @@ PRESETS = {
 
 
 class PlacementChoices(Struct, frozen=True):
-    """What was asked for, checked: the keywords of `place`."""
+    """The validated options of `place`."""
 
     policy: Policy
     level: Level
@@ -112,14 +112,14 @@ class PlacementChoices(Struct, frozen=True):
     response: str | None
     sample: str | None
     aliases: Mapping[str, str]
-    rule: str | None = None  # a preset that compares strings; places are then those of `policy`
+    rule: str | None = None  # a preset that compares strings; answers are then placed by `policy`
 
     @property
     def keep(self) -> bool:
         return self.repeats == "keep"
 
     def with_places(self) -> PlacementChoices:
-        """The same choices, where they give mentions with places.
+        """Return these choices if they produce mentions with positions.
 
         Raises:
             ChoiceError: the rule only compares strings.
@@ -147,7 +147,7 @@ def checked(
     response: str | None = None,
     sample: str | int | None = None,
 ) -> PlacementChoices:
-    """What was asked for by the keywords of `place`; the name of a preset becomes its policy and level."""
+    """Validate the keywords of `place`; the name of a preset is replaced by its policy and level."""
     preset = PRESETS.get(policy)
     rule = policy if preset is not None and preset.policy is None else None
     if preset is not None and rule is None:
@@ -158,14 +158,14 @@ def checked(
             f"policy is {policy!r}, but this is a bound that uses gold, not a score to quote.\n"
             "Both bounds are in the document in any case."
         )
-    for name, value, known in (
+    for name, value, allowed in (
         ("policy", chosen, (*POLICIES, *PRESETS)),
         ("level", level or "fuzzy", LEVELS),
         ("way to treat repeats", repeats, ("drop", "keep")),
         ("way to treat unknown labels", unknown, ("drop", "keep")),
     ):
-        if value not in known:
-            raise unknown_choice(name, value, known)
+        if value not in allowed:
+            raise unknown_choice(name, value, allowed)
     if not 0 < threshold <= 1:
         raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
     return PlacementChoices(
@@ -180,7 +180,7 @@ def gold_labels(mentions: Mentions) -> list[str]:
 
 
 class LaidOut(Struct, frozen=True, eq=False):
-    """All answers with their candidates, and how their labels were read."""
+    """All answers with their candidates, and how their labels were mapped to those of gold."""
 
     searcher: Searcher
     sheet: Sheet
@@ -192,12 +192,12 @@ class LaidOut(Struct, frozen=True, eq=False):
 def laid_out(gold: Annotation, units: Units, given: Given, choices: PlacementChoices) -> LaidOut:
     unit = [number for number, parsed in enumerate(given.units) for _ in parsed.answers]
     answers = [answer for parsed in given.units for answer in parsed.answers]
-    known = set(gold_labels(gold.mentions))
-    names = mapped_labels(answers, sorted(known), choices.aliases)
+    gold_names = set(gold_labels(gold.mentions))
+    names = mapped_labels(answers, sorted(gold_names), choices.aliases)
     kept = [
         row
         for row, answer in enumerate(answers)
-        if choices.unknown == "keep" or names.names[answer.label] in known
+        if choices.unknown == "keep" or names.names[answer.label] in gold_names
     ]
     renamed = [_renamed(answers[row], names.names) for row in kept]
     searcher = Searcher(units)
@@ -313,7 +313,7 @@ def _strings(sheet: Sheet, texts: Texts, normalisation: str) -> StringScores:
 def _presets(
     laid: LaidOut, strings: Mapping[str, StringScores], choices: PlacementChoices
 ) -> dict[str, Score]:
-    """The score by the rule of each project, whose level may be stricter than the one asked for."""
+    """The score by each project's rule, whose level may be stricter than the chosen one."""
     sheets: dict[str, Sheet] = {choices.level: laid.sheet}
     scores: dict[str, Score] = {}
     for name, preset in PRESETS.items():
@@ -349,7 +349,7 @@ def _answer_counts(given: Given, laid: LaidOut, choices: PlacementChoices) -> An
 
 
 def _readable(given: Given, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices) -> Score:
-    """The same score over units that could be read: the others have no predictions, only gold mentions."""
+    """The score over readable units only; the others have gold mentions but no predictions."""
     readable = np.array(
         [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
     )
@@ -373,7 +373,7 @@ def _about(units: Units, unit: int) -> dict[str, Any]:
 
 
 def _leftovers(given: Given, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
-    """The answers without a place and the units that could not be read as they are, in order."""
+    """The answers that were not placed, and the units that needed repair or failed, in order."""
     sheet = laid.sheet
     listed: list[tuple[int, int, Leftover]] = []
     for unit, parsed in enumerate(given.units):
@@ -385,11 +385,11 @@ def _leftovers(given: Given, laid: LaidOut, choices: PlacementChoices) -> tuple[
         kind = "repeat" if sheet.asked.number[row] else "hallucinated"
         about = _about(sheet.units, unit)
         listed.append((unit, row, Leftover(kind=kind, text=answer.text, label=answer.label, **about)))
-    return tuple(one for _, _, one in sorted(listed, key=lambda entry: entry[:2]))
+    return tuple(leftover for _, _, leftover in sorted(listed, key=lambda entry: entry[:2]))
 
 
 def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[PlacedAnswer, ...]:
-    """The first of some answers with candidates, and where the policy put them."""
+    """Describe the first of the given answers, and where the policy placed them."""
     sheet = laid.sheet
     chosen, candidate = sheet.chosen(choices.policy)
     right = among(sheet.asked.claim(candidate, sheet.asked.label[chosen]), sheet.claims)
@@ -398,14 +398,14 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
     for row in rows[:MOST_LISTED].tolist():
         low, high = np.searchsorted(chosen, (row, row + 1), sorter=order)
         answer, own = sheet.answers[row], order[low:high]
-        place: dict[str, Any] = {}
+        position: dict[str, Any] = {}
         if len(own):
             at = int(candidate[own[0]])
             sentence, start, end = int(sheet.sentence[at]), int(sheet.start[at]), int(sheet.end[at])
             words = sheet.units.corpus.words(sentence)
             texts = sheet.units.corpus.texts
             surface = " ".join(words[start:end]) if texts is None else texts[sentence][start:end]
-            place = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
+            position = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
         listed.append(
             PlacedAnswer(
                 **_about(sheet.units, int(sheet.asked.unit[row])),
@@ -413,7 +413,7 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
                 label=answer.label,
                 level=LEVELS[int(sheet.level[row])],
                 candidates=int(sheet.asked.number[row]),
-                **place,
+                **position,
             )
         )
     return tuple(listed)
@@ -422,8 +422,8 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
 class Placement(Struct, frozen=True, eq=False):
     """Answers placed on the gold text.
 
-    `annotation` has the predictions; those without a place have start and end -1, and
-    `mentions.fields["answer"]` keeps the text of every one.
+    `annotation` holds the predictions; those that could not be placed have start and end -1, and
+    `mentions.fields["answer"]` keeps the text of every answer.
     """
 
     document: PlacementDocument
@@ -432,16 +432,16 @@ class Placement(Struct, frozen=True, eq=False):
 
     @property
     def on_text(self) -> Annotation:
-        """The predictions that have a place, as a file can hold them."""
+        """The predictions that were placed, which can be written to a file."""
         self.choices.with_places()
         return replace(
             self.annotation, mentions=self.annotation.mentions.take(self.annotation.mentions.placed)
         )
 
     def leftovers(self) -> list[list[object]]:
-        """The rows of a table of all answers without a place and of units that needed repair or failed."""
+        """The answers that were not placed and the units that needed repair or failed, as rows of a table."""
         head: list[object] = ["kind", "unit", "id", "source", "label", "text", "why"]
-        return [head, *([getattr(one, str(name)) for name in head] for one in self.document.unplaced)]
+        return [head, *([getattr(row, str(name)) for name in head] for row in self.document.unplaced)]
 
     def __repr__(self) -> str:
         answers = self.document.answers
@@ -469,28 +469,28 @@ def place(
         gold: a file, an `Annotation`, or anything else that `spanwise.read` takes, with text.
         answers: a file with one JSON value per line, or a list with one item per unit.
         policy: "first", "all", "next" or "ordered", or the rule of another project: "uie", "spacy-llm",
-            "langextract"; "uniner" and "gollie" compare strings, and places are then those of "ordered".
-        level: the last level at which candidates are looked for: "exact", "case", "bare", "article" or
+            "langextract"; "uniner" and "gollie" compare strings, and "ordered" is used for placing.
+        level: the last level at which to look for candidates: "exact", "case", "bare", "article" or
             "fuzzy" (default).
-        threshold: the least similarity at level "fuzzy".
-        aliases: labels of gold by what the answers call them.
-        repeats: whether an answer without a place that was given before is dropped or kept as a wrong one.
-        unknown: whether answers with a label that gold does not have are kept or dropped.
-        prompt_unit: what one record is about: "sentence" or "document".
+        threshold: the minimum similarity at level "fuzzy".
+        aliases: a mapping from the labels of answers to those of gold.
+        repeats: whether to drop a repeated answer that cannot be placed, or keep it as a wrong prediction.
+        unknown: whether to keep or drop answers with labels that gold does not have.
+        prompt_unit: the unit of text of each record: "sentence" or "document".
         response: the field with the raw response of the model.
         sample: the sample to place, if units have several.
-        reading: how to read the gold file, as `spanwise.read` takes it.
+        reading: keywords of `spanwise.read`, for the gold file.
 
     Returns:
-        A document with the counts of units and answers, the scores of every policy and of strings, both
-        bounds, the ceilings, and the spread from the lowest to the highest F1.
+        A document with the counts of units and answers, the scores under every policy and of strings, the
+        two bounds, the ceilings, and the range from the lowest to the highest F1.
 
     Examples:
         >>> from spanwise.formats import from_tags
         >>> gold = from_tags([["B-PER", "O", "B-PER"]], tokens=[["Ann", "met", "Ann"]])
-        >>> found = place(gold, [[{"text": "Ann", "label": "PER"}, {"text": "ann", "label": "person"}]],
-        ...     aliases={"person": "PER"})
-        >>> found.answers.placed, found.policies.first.f1, found.policies.ordered.f1
+        >>> answers = [[{"text": "Ann", "label": "PER"}, {"text": "ann", "label": "person"}]]
+        >>> document = place(gold, answers, aliases={"person": "PER"})
+        >>> document.answers.placed, document.policies.first.f1, document.policies.ordered.f1
         (2, 0.6666666666666666, 1.0)
     """
     choices = checked(
@@ -501,7 +501,7 @@ def place(
 
 
 def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> Placement:
-    """The document of `place` together with the predictions."""
+    """Like `place`, but return the predictions along with the document."""
     units = Units.of(gold.corpus, choices.prompt_unit)
     given = read_answers(
         answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
@@ -511,7 +511,7 @@ def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> P
 
 
 class PlacedSystems(Struct, frozen=True, eq=False):
-    """Gold and systems, those that give answers placed on it; `documents` says how."""
+    """Gold and systems, with answers placed; `documents` describes how."""
 
     gold: Any
     systems: Mapping[str, Any]
@@ -521,16 +521,16 @@ class PlacedSystems(Struct, frozen=True, eq=False):
 def place_systems(
     gold: Any, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: ReadKeywords
 ) -> PlacedSystems:
-    """Gold and systems with the predictions of those that give answers, placed; others stay as they are.
+    """Replace the systems that give answers by their placed predictions; leave the others unchanged.
 
     Args:
         how: a policy, or keywords of `place`; None places only records in memory that hold answers.
 
     Returns:
-        The gold annotation, read where answers had to be placed on it, and the systems.
+        The gold data (read if there are answers to place) and the systems.
 
     Raises:
-        ChoiceError: a rule without places is asked for, or units have several samples, which are runs.
+        ChoiceError: the chosen rule only compares strings, or units have several samples, which are runs.
     """
     options = asked(how)
     choices = checked(**options).with_places()
@@ -565,7 +565,7 @@ def place_systems(
 
 
 def asked(how: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """The keywords of `place` that a policy, or a mapping, stands for."""
+    """The keywords of `place` given as a policy or a mapping, checked for unknown names."""
     options = {"policy": how} if isinstance(how, str) else dict(how or {})
     for name in options:
         if name not in KEYWORDS:
@@ -574,7 +574,7 @@ def asked(how: str | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def without_offsets(annotation: Annotation, prompt_unit: PromptUnit) -> list[list[dict[str, object]]]:
-    """The answers that mentions would be if their positions were lost: one list per unit, in text order."""
+    """Convert mentions to answers without positions: one list per unit, in text order."""
     units = Units.of(annotation.corpus, prompt_unit)
     mentions = annotation.mentions
     texts, names = surfaces(annotation.corpus, mentions), mentions.names()

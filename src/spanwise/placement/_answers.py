@@ -1,4 +1,4 @@
-"""The units that answers are about, normal forms of strings, and the answers of each unit in a file."""
+"""Normalise strings and labels, and join the answers in a file with the units of the gold text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def collapse(text: str) -> str:
-    """The text with one blank for every run of white space, and none at its ends.
+    """Collapse each run of white space to one blank, and strip the ends.
 
     Examples:
         >>> collapse(" New   York ")
@@ -38,7 +38,7 @@ def collapse(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def fold(text: str) -> str:
-    """The text in Unicode form NFKC and case-folded, its white space collapsed.
+    """Normalise the text to Unicode form NFKC, fold its case and collapse its white space.
 
     Examples:
         >>> fold("STRASSE ﬁ") == fold("straße fi")
@@ -50,7 +50,7 @@ def fold(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """The letters, digits and marks of a text.
+    """Keep only the letters, digits and marks of a text.
 
     Examples:
         >>> bare("u.s.-based")
@@ -62,7 +62,7 @@ def bare(text: str) -> str:
 
 
 def without_article(text: str) -> str:
-    """The text after a leading a, an or the; empty where it has none, or nothing else.
+    """The text after a leading a, an or the; empty if there is no article, or nothing else.
 
     Examples:
         >>> without_article("The Hague"), without_article("Rome")
@@ -73,7 +73,7 @@ def without_article(text: str) -> str:
 
 
 def label_key(label: str) -> str:
-    """A label folded, with blanks for underscores and hyphens.
+    """Fold a label, and replace underscores and hyphens by blanks.
 
     Examples:
         >>> label_key("Geo-Political_Entity")
@@ -83,7 +83,7 @@ def label_key(label: str) -> str:
 
 
 def uniner(text: str) -> str:
-    """The text in lower case, without ASCII punctuation and without a, an and the.
+    """Lower-case the text, and remove ASCII punctuation and the words a, an and the.
 
     Examples:
         >>> uniner("The U.S. Senate")
@@ -93,7 +93,7 @@ def uniner(text: str) -> str:
 
 
 def as_written(text: str) -> str:
-    """The text itself."""
+    """Return the text unchanged."""
     return text
 
 
@@ -109,7 +109,7 @@ PromptUnit = Literal["sentence", "document"]
 
 
 class Units(Struct, frozen=True, eq=False, dict=True):
-    """The sentences or documents that a model was asked about, one after the other.
+    """The sentences or documents that a model was prompted with, in order.
 
     Unit `i` holds the sentences `sentences[i]` … `sentences[i + 1] - 1` of the corpus.
     """
@@ -120,7 +120,7 @@ class Units(Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, corpus: Corpus, kind: PromptUnit) -> Units:
-        """The units of a corpus that has text."""
+        """Divide a corpus with text into units."""
         if kind not in ("sentence", "document"):
             raise unknown("prompt unit", kind, ("sentence", "document"))
         if corpus.without_text:
@@ -147,7 +147,7 @@ class Units(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def tokens(self) -> Ints:
-        """Where the tokens of each unit begin, and where the last one ends."""
+        """The first token of each unit, and the end of the last one."""
         return ints(self.corpus.sentences[self.sentences])
 
     @cached_property
@@ -157,11 +157,11 @@ class Units(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ids(self) -> Sequence[str] | None:
-        """The names that the data give the units, where they do."""
+        """The names of the units in the data, if any."""
         return self.corpus.ids if self.kind == "sentence" else self.corpus.document_ids
 
     def words(self, unit: int, most: int | None = None) -> list[str]:
-        """The tokens of one unit, or the first of them."""
+        """The tokens of one unit, at most `most` of them."""
         begin, end = int(self.tokens[unit]), int(self.tokens[unit + 1])
         end = end if most is None else min(end, begin + most)
         vocabulary = self.corpus.vocabulary
@@ -175,7 +175,7 @@ class Units(Struct, frozen=True, eq=False, dict=True):
         return "".join("".join(word.split()) for word in self.words(unit))
 
     def positions(self, start: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
-        """Sentence, start and end, as mentions count them, of runs of tokens of the whole corpus."""
+        """Convert runs of tokens of the whole corpus to sentence, start and end, as in mentions."""
         sentence = self.sentence_of_token[start] if len(start) else ints([])
         if self.corpus.token_start is not None and self.corpus.token_end is not None:
             return sentence, ints(self.corpus.token_start[start]), ints(self.corpus.token_end[end - 1])
@@ -184,7 +184,7 @@ class Units(Struct, frozen=True, eq=False, dict=True):
 
 
 def surfaces(corpus: Corpus, mentions: Mentions) -> list[tuple[str, ...]]:
-    """The text of each piece of each mention: its tokens with blanks between them, or what the text says."""
+    """The text of each piece of each mention: its tokens joined by blanks, or a slice of the text."""
     if corpus.texts is not None:
         texts = corpus.texts
         rows = zip(mentions.sentence.tolist(), mentions.pieces(), strict=True)
@@ -201,7 +201,7 @@ def surfaces(corpus: Corpus, mentions: Mentions) -> list[tuple[str, ...]]:
 
 
 def gold_order(gold: Annotation) -> Ints:
-    """The rows of the gold mentions in order of sentence, start, end and label."""
+    """The rows of the gold mentions, sorted by sentence, start, end and label."""
     mentions = gold.mentions
     rank = np.argsort(np.argsort(np.array(mentions.labels, dtype=object), kind="stable"), kind="stable")
     label = rank[mentions.label] if len(mentions.labels) else mentions.label
@@ -223,7 +223,7 @@ class Record(Struct, frozen=True):
 
 
 class Given(Struct, frozen=True):
-    """What was given for each unit, and where it came from."""
+    """The parsed answers of each unit, and their source."""
 
     units: tuple[Parsed, ...]
     path: str
@@ -231,7 +231,7 @@ class Given(Struct, frozen=True):
 
     @property
     def statuses(self) -> dict[str, int]:
-        """How many units have each status."""
+        """The number of units with each status."""
         counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
         for unit in self.units:
             counts[unit.status] += 1
@@ -246,12 +246,12 @@ def read_answers(
     response: str | None = None,
     sample: str | None = None,
 ) -> Given:
-    """The answers in a file with a JSON value per line, or in a list, by unit of the gold text.
+    """Read the answers in a file with one JSON value per line, or in a list, by unit of the gold text.
 
     Args:
-        labels: those of gold.
-        response: the field that holds the raw response of the model.
-        sample: the sample that is meant where a unit has several.
+        labels: the labels of gold.
+        response: the field with the raw response of the model.
+        sample: the sample to read, if units have several.
     """
     path, digest = "<answers>", None
     if isinstance(source, str | os.PathLike):
@@ -266,18 +266,18 @@ def read_answers(
             f"{path}: there are no records.\nGive one JSON object per unit, even if it is empty."
         )
     parsed: list[Parsed] = [Parsed("absent")] * len(units)
-    known = frozenset(labels)
-    alone = labels[0] if len(labels) == 1 else None
+    gold_labels = frozenset(labels)
+    only_label = labels[0] if len(labels) == 1 else None
     for record, unit in zip(records, _joined(records, units, path), strict=True):
-        payload = _payload(record, response, path, known)
-        label = _first_text(record.value, _LABELS) or alone
+        payload = _payload(record, response, path, gold_labels)
+        label = _first_text(record.value, _LABELS) or only_label
         words = units.words(unit) if isinstance(payload, str) else None
-        parsed[unit] = parse(payload, label=label, labels=known, words=words)
+        parsed[unit] = parse(payload, label=label, labels=gold_labels, words=words)
     return Given(tuple(parsed), path, digest)
 
 
 def samples_of(source: object) -> dict[str, str]:
-    """The samples in a source in the order of their first records, each with a hash of what it says."""
+    """The samples in a source, in order of first occurrence, each with a hash of its contents."""
     if isinstance(source, str | os.PathLike):
         records = _lines(os.fspath(source), read_text(source))
     else:
@@ -287,13 +287,13 @@ def samples_of(source: object) -> dict[str, str]:
         name = _sample(record)
         if name is None or not isinstance(record.value, Mapping):
             continue
-        said = {key: value for key, value in record.value.items() if key not in ("sample", "run")}
-        digests.setdefault(name, hashlib.sha256()).update(_canonical(said))
+        content = {key: value for key, value in record.value.items() if key not in ("sample", "run")}
+        digests.setdefault(name, hashlib.sha256()).update(_canonical(content))
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
 def records_digest(records: Sequence[object]) -> str:
-    """A hash of what records in memory say."""
+    """A hash of the contents of records in memory."""
     return hashlib.sha256(b"\n".join(map(_canonical, records))).hexdigest()
 
 
@@ -302,14 +302,14 @@ def _canonical(value: object) -> bytes:
 
 
 _OFFSETS = {"start", "begin", "start_offset", "from"}
-_LOOKED_AT = 200  # records by which a source is recognised
+_LOOKED_AT = 200  # number of records used to recognise a source
 
 
 def has_answers(source: object, response: str | None = None, *, files: bool = False) -> bool:
-    """Whether a source holds answers without offsets, not tags or spans.
+    """Whether a source holds answers without offsets, as opposed to tags or spans.
 
     Args:
-        files: whether files are looked at; otherwise only lists of objects.
+        files: whether to look into files; otherwise only lists of objects can hold answers.
     """
     if isinstance(source, str | os.PathLike):
         if not files or not _is_json(path := os.fspath(source)):
@@ -323,7 +323,7 @@ def has_answers(source: object, response: str | None = None, *, files: bool = Fa
         return False
     if response is not None:
         return any(isinstance(record, Mapping) and response in record for record in records)
-    judged = [one for value in records if (one := _is_answering(value)) is not None]
+    judged = [answering for value in records if (answering := _is_answering(value)) is not None]
     return judged[0] if judged else files and bool(records)
 
 
@@ -332,7 +332,7 @@ def _is_json(path: str) -> bool:
 
 
 def _is_answering(value: Json) -> bool | None:
-    """Whether a record holds answers; None where an empty list could be either."""
+    """Whether a record holds answers; None for an empty list, which could be either."""
     if not isinstance(value, Mapping):
         return isinstance(value, str) or (_hold_texts(value) if isinstance(value, list | tuple) else False)
     if any(key in value for key in ("tags", "ner_tags", "bio")):
@@ -341,13 +341,13 @@ def _is_answering(value: Json) -> bool | None:
     if "answers" in value or isinstance(payload, str | Mapping):
         return True
     if payload is None:
-        rest = [one for key, one in value.items() if key not in _ABOUT]
-        return bool(rest) and all(isinstance(one, list) for one in rest)
+        rest = [field for key, field in value.items() if key not in _ABOUT]
+        return bool(rest) and all(isinstance(field, list) for field in rest)
     return _hold_texts(payload) if isinstance(payload, list) else False
 
 
 def _hold_texts(listed: Sequence[Json]) -> bool | None:
-    """Whether a list holds texts with labels, not tags or spans; None where it is empty."""
+    """Whether a list holds texts with labels, as opposed to tags or spans; None if it is empty."""
     if not listed:
         return None
     first = listed[0]
@@ -372,7 +372,7 @@ def _lines(path: str, text: str) -> list[Record]:
         except (ValueError, RecursionError):
             whole = None
         if isinstance(whole, list) and whole and all(map(_is_record, whole)):
-            return [Record(one, 1) for one in whole]
+            return [Record(item, 1) for item in whole]
     records: list[Record] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -387,13 +387,13 @@ def _lines(path: str, text: str) -> list[Record]:
             ) from None  # fmt: skip
         except RecursionError:
             raise InputError(at(path, number, "the JSON is nested too deeply.\nFix the line.")) from None
-        except ValueError:  # of a number with too many digits
+        except ValueError:  # a number has too many digits
             raise InputError(at(path, number, "a number in the JSON is too long.\nFix the line.")) from None
     return records
 
 
 def _is_record(value: Json) -> bool:
-    """Whether an item of a list is the record of a unit, not an answer."""
+    """Whether an item of a list is the record of a unit, rather than an answer."""
     return isinstance(value, Mapping) and any(key in value for key in ("id", *LISTS, *_RESPONSES))
 
 
@@ -419,7 +419,7 @@ def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Rec
 
 
 def _payload(record: Record, response: str | None, path: str, labels: frozenset[str]) -> Json:
-    """What a record says of its unit: a value with answers, or the text of a response."""
+    """The answers in a record: a JSON value, or the text of a response."""
     value = record.value
     if not isinstance(value, Mapping):
         return value
@@ -430,8 +430,8 @@ def _payload(record: Record, response: str | None, path: str, labels: frozenset[
     for key in (*LISTS, *_RESPONSES):
         if key in value:
             return value[key]
-    rest = {key: one for key, one in value.items() if key not in _ABOUT or key in labels}
-    if rest and all(isinstance(one, list) for one in rest.values()):
+    rest = {key: field for key, field in value.items() if key not in _ABOUT or key in labels}
+    if rest and all(isinstance(field, list) for field in rest.values()):
         return rest
     raise InputError(_lacks(record, path, "no field with answers", value))
 
@@ -451,9 +451,9 @@ def _first_text(value: Json, keys: Sequence[str]) -> str | None:
 
 
 def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
-    """The unit of each record: by id, else by tokens or text, else by order where the numbers agree."""
+    """The unit of each record: by id, else by tokens or text, else by order if the numbers match."""
     ids = [record.value.get("id") if isinstance(record.value, Mapping) else None for record in records]
-    if any(one is not None for one in ids):
+    if any(unit_id is not None for unit_id in ids):
         return _by_id(records, ids, units, path)
     texts = [_ink(record.value) for record in records]
     if all(text is not None for text in texts):
@@ -468,23 +468,23 @@ def _joined(records: Sequence[Record], units: Units, path: str) -> list[int]:
 
 
 def _by_id(records: Sequence[Record], ids: Sequence[Json], units: Units, path: str) -> list[int]:
-    names = [str(one) for one in ids]
-    own = {} if units.ids is None else {name: unit for unit, name in enumerate(units.ids)}
-    if not any(name in own for name in names):
-        own = {str(unit): unit for unit in range(len(units))}
+    names = [str(unit_id) for unit_id in ids]
+    unit_of = {} if units.ids is None else {name: unit for unit, name in enumerate(units.ids)}
+    if not any(name in unit_of for name in names):
+        unit_of = {str(unit): unit for unit in range(len(units))}
     joined: list[int] = []
     seen: dict[int, Record] = {}
-    for record, given, name in zip(records, ids, names, strict=True):
-        if given is None:
+    for record, record_id, name in zip(records, ids, names, strict=True):
+        if record_id is None:
             raise InputError(at(path, record.line, "the record has no 'id', but others have one.\nAdd it."))
-        if name not in own:
-            unknown = sum(name not in own for name in names)
+        if name not in unit_of:
+            unknown = sum(name not in unit_of for name in names)
             raise InputError(
                 at(path, record.line, f"no {units.kind} of the gold file ({units.corpus.source.path}) has "
                    f"the id {name!r}{_and_others(unknown - 1)}.\n"
-                   f"Ids are {_examples(own)}; leave out records about other text.")
+                   f"Ids are {_examples(unit_of)}; leave out records about other text.")
             )  # fmt: skip
-        unit = own[name]
+        unit = unit_of[name]
         if unit in seen:
             line = seen[unit].line
             before = "an earlier record" if line is None or line == record.line else f"line {line}"
@@ -501,13 +501,13 @@ def _and_others(number: int) -> str:
     return f", and the same is true of {many(number, 'other record')}" if number else ""
 
 
-def _examples(own: Mapping[str, int]) -> str:
-    names = list(own)
+def _examples(unit_of: Mapping[str, int]) -> str:
+    names = list(unit_of)
     return " … ".join(map(repr, [*names[:2], names[-1]] if len(names) > 3 else names))
 
 
 def _ink(value: Json) -> str | None:
-    """The characters of the text that a record names, without white space."""
+    """The text in a record without white space, if there is one."""
     if not isinstance(value, Mapping):
         return None
     tokens = next((value[key] for key in _TOKENS if isinstance(value.get(key), list)), None)
@@ -518,13 +518,13 @@ def _ink(value: Json) -> str | None:
 
 
 def _by_text(records: Sequence[Record], texts: Sequence[str | None], units: Units, path: str) -> list[int]:
-    """Units with the same text are taken in their order."""
-    places: dict[str, list[int]] = {}
+    """Join records with units by text; units with the same text are used in order."""
+    units_with: dict[str, list[int]] = {}
     for unit in reversed(range(len(units))):
-        places.setdefault(units.ink(unit), []).append(unit)
+        units_with.setdefault(units.ink(unit), []).append(unit)
     joined: list[int] = []
     for record, text in zip(records, texts, strict=True):
-        left = places.get(text or "")
+        left = units_with.get(text or "")
         if not left:
             what = "has this text" if left is None else "with this text is left: it occurs here too often"
             raise InputError(
@@ -542,25 +542,25 @@ def _shown(value: Mapping[str, Json]) -> str:
 
 
 class LabelMap(Struct, frozen=True):
-    """How the labels of answers are read as labels of gold."""
+    """How the labels of answers map to labels of gold."""
 
     names: dict[str, str]
-    unknown: dict[str, int]  # labels not in gold, with their answers
+    unknown: dict[str, int]  # labels not in gold, with the number of their answers
 
 
 def mapped_labels(answers: Sequence[Answer], gold: Sequence[str], aliases: Mapping[str, str]) -> LabelMap:
-    """The label of gold that each label of an answer stands for.
+    """Map each label of an answer to a label of gold.
 
-    By the user's aliases; else the equal one; else the one that is equal after folding, if it is
-    only one. Any other label stays as it is, and is unknown.
+    By the user's aliases; else to the same label; else to the only label that is equal after folding. Any
+    other label stays as it is, and is unknown.
 
     Examples:
         >>> mapped_labels([Answer("Ann", "per")], ["PER"], {}).names
         {'per': 'PER'}
     """
-    known = set(gold)
+    gold_labels = set(gold)
     by_key: dict[str, set[str]] = {}
-    for label in known:
+    for label in gold_labels:
         by_key.setdefault(label_key(label), set()).add(label)
     alias_keys: dict[str, set[str]] = {}
     for alias, label in aliases.items():
@@ -573,10 +573,10 @@ def mapped_labels(answers: Sequence[Answer], gold: Sequence[str], aliases: Mappi
             near = by_key.get(label_key(label), set()) or alias_keys.get(label_key(label), set())
             if label in aliases:
                 names[label] = aliases[label]
-            elif label in known or len(near) != 1:
+            elif label in gold_labels or len(near) != 1:
                 names[label] = label
             else:
                 names[label] = next(iter(near))
-        if names[label] not in known:
+        if names[label] not in gold_labels:
             unknown[names[label]] = unknown.get(names[label], 0) + 1
     return LabelMap(names, unknown)

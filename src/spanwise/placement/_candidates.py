@@ -1,4 +1,4 @@
-"""Where an answer may be: runs of tokens found by levels, from its exact text to similar ones."""
+"""Find the candidates of an answer: runs of tokens, at levels from its exact text to similar texts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from spanwise.hashing import slot, slots
 from spanwise.placement._answers import Units, bare, collapse, fold, without_article
 
 BLANK, BORDER = ord(" "), 0  # in a stream of characters
-CHARACTERS = 0x110000  # a number above every character
+CHARACTERS = 0x110000  # above every code point
 
 
 def characters(text: str) -> list[int]:
-    """The numbers of the characters of a text; NUL, which stands for a border, is none."""
+    """The code points of a text; NUL, which marks borders, becomes -1."""
     return [ord(char) or -1 for char in text]
 
 
 class Stream(Struct, frozen=True, eq=False):
     """The tokens of a corpus as symbols (words or characters), with a border after every sentence.
 
-    Token `i` has the symbols `begin[i]` … `end[i] - 1`; it may have none.
+    Token `i` has the symbols `begin[i]` … `end[i] - 1`, possibly none.
     """
 
     symbols: Codes
@@ -39,30 +39,30 @@ class Stream(Struct, frozen=True, eq=False):
     def of(
         cls, corpus: Corpus, spelled: Sequence[Sequence[int]], *, border: int, blank: int | None
     ) -> Stream:
-        """The stream of a corpus, given how each word of its vocabulary is spelled.
+        """Build the stream of a corpus from the symbols of each word of its vocabulary.
 
         Args:
             border: the symbol after each sentence.
-            blank: the symbol between two tokens with white space between them; None: nothing.
+            blank: the symbol between two tokens separated by white space; None for no symbol.
         """
         sizes = np.fromiter(map(len, spelled), np.int64, len(spelled))
         at = offsets(sizes)
         flat = np.fromiter((symbol for word in spelled for symbol in word), np.int32, int(at[-1]))
         own = sizes[corpus.tokens]
-        behind = np.zeros(len(own), dtype=np.int64)
+        separators = np.zeros(len(own), dtype=np.int64)
         if blank is not None:
-            behind[_spaced(corpus)] = 1
+            separators[_spaced(corpus)] = 1
         full = corpus.sentences[1:][corpus.lengths > 0]
-        behind[full - 1] = 1
-        places = offsets(own + behind)
-        symbols = np.full(int(places[-1]), border if blank is None else blank, dtype=np.int32)
-        symbols[run_positions(places[:-1], own)] = flat[run_positions(at[:-1][corpus.tokens], own)]
-        symbols[places[full] - 1] = border
-        return cls(codes(symbols), ints(places[:-1]), ints(places[:-1] + own))
+        separators[full - 1] = 1
+        borders = offsets(own + separators)
+        symbols = np.full(int(borders[-1]), border if blank is None else blank, dtype=np.int32)
+        symbols[run_positions(borders[:-1], own)] = flat[run_positions(at[:-1][corpus.tokens], own)]
+        symbols[borders[full] - 1] = border
+        return cls(codes(symbols), ints(borders[:-1]), ints(borders[:-1] + own))
 
 
 def _spaced(corpus: Corpus) -> Bools:
-    """After which tokens there is white space: all, unless the text itself says otherwise."""
+    """Which tokens are followed by white space: all, unless token offsets show otherwise."""
     if corpus.token_start is None or corpus.token_end is None:
         return np.ones(len(corpus.tokens), dtype=bool)
     spaced = np.zeros(len(corpus.tokens), dtype=bool)
@@ -71,7 +71,7 @@ def _spaced(corpus: Corpus) -> Bools:
 
 
 class Found(Struct, frozen=True, eq=False):
-    """Runs of tokens that spell a pattern: the number of the pattern, first token, one after the last."""
+    """Runs of tokens that spell a pattern: the number of the pattern, and the run's start and end."""
 
     pattern: Ints
     start: Ints
@@ -79,10 +79,10 @@ class Found(Struct, frozen=True, eq=False):
 
 
 def find(stream: Stream, patterns: Sequence[Sequence[int]], size: int) -> Found:
-    """Every run of whole tokens whose symbols are one of the patterns.
+    """Find every run of whole tokens whose symbols are one of the patterns.
 
     Args:
-        patterns: distinct, none of them empty.
+        patterns: distinct, non-empty sequences of symbols.
         size: a number above every symbol.
     """
     token_behind = np.full(len(stream.symbols) + 1, -1, dtype=np.int64)
@@ -93,25 +93,24 @@ def find(stream: Stream, patterns: Sequence[Sequence[int]], size: int) -> Found:
 
 
 def find_everywhere(symbols: Codes, patterns: Sequence[Sequence[int]], size: int) -> tuple[Ints, Ints]:
-    """The number and the place of every occurrence of a pattern among symbols, at any place."""
+    """The pattern number and the position of every occurrence of a pattern, at any position."""
     anywhere = np.ones(len(symbols) + 1, dtype=bool)
-    pattern, place, _ = _walk(symbols, ints(np.arange(len(symbols))), patterns, size, anywhere)
-    return pattern, place
+    pattern, position, _ = _walk(symbols, ints(np.arange(len(symbols))), patterns, size, anywhere)
+    return pattern, position
 
 
 def _walk(
     symbols: Codes, places: Ints, patterns: Sequence[Sequence[int]], size: int, may_end: Bools
 ) -> tuple[Ints, Ints, Ints]:
-    """Which patterns begin at which of the places, and the position after their last symbol.
+    """Find the patterns that begin at the given places; return pattern, index of the place, and end.
 
-    All places are walked at once through the tree of the patterns' beginnings, one symbol per step, and
-    drop out where no pattern goes on, so that the cost is that of reading the text, whatever the
-    number of patterns.
+    All places walk through the prefix tree of the patterns at once, one symbol per step, and drop out where
+    no pattern continues. The cost is therefore that of reading the text, whatever the number of patterns.
     """
     lengths = np.fromiter(map(len, patterns), np.int64, len(patterns))
     at = offsets(lengths)
     flat = np.fromiter((symbol for pattern in patterns for symbol in pattern), np.int64, int(at[-1]))
-    origin, place = np.arange(len(places)), np.asarray(places)
+    origin, position = np.arange(len(places)), np.asarray(places)
     node = np.zeros(len(places), dtype=np.int64)
     rest, own = np.arange(len(patterns)), np.zeros(len(patterns), dtype=np.int64)
     matches: list[tuple[Ints, Ints, Ints]] = [(ints([]), ints([]), ints([]))]
@@ -119,43 +118,43 @@ def _walk(
         longer = lengths[rest] > depth
         rest = rest[longer]
         edges, own = np.unique(own[longer] * size + flat[at[rest] + depth], return_inverse=True)
-        inside = place < len(symbols)
-        origin, place, node = origin[inside], place[inside], node[inside]
-        key = node * size + symbols[place]
+        inside = position < len(symbols)
+        origin, position, node = origin[inside], position[inside], node[inside]
+        key = node * size + symbols[position]
         edge = np.searchsorted(edges, key)
         edge[edge == len(edges)] = 0
         onward = edges[edge] == key
-        origin, place, node = origin[onward], place[onward] + 1, edge[onward]
+        origin, position, node = origin[onward], position[onward] + 1, edge[onward]
         complete = np.full(len(edges), -1, dtype=np.int64)
         ending = lengths[rest] == depth + 1
         complete[own[ending]] = rest[ending]
-        at_end = (complete[node] >= 0) & may_end[place]
-        matches.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(place[at_end])))
+        at_end = (complete[node] >= 0) & may_end[position]
+        matches.append((ints(complete[node[at_end]]), ints(origin[at_end]), ints(position[at_end])))
     pattern, begun, behind = (ints(np.concatenate([match[i] for match in matches])) for i in range(3))
     return pattern, begun, behind
 
 
-_EPSILON = 1e-9  # similarities are ratios of small whole numbers; 0.85 is not a binary fraction
-_LONG = 4096  # characters of a unit from which on its pieces are looked up together
-_WORD = 64  # characters of an answer whose distances are counted in machine words
-_PAIRS = 1 << 18  # pairs whose distances are counted at once
-_BATCH = 1 << 12  # answers that are searched at once
+_EPSILON = 1e-9  # tolerance for thresholds such as 0.85, which are not binary fractions
+_LONG = 4096  # number of characters of a unit from which its pieces are searched together
+_WORD = 64  # maximum length of an answer for distances computed in machine words
+_PAIRS = 1 << 18  # number of pairs whose distances are computed at once
+_BATCH = 1 << 12  # number of answers searched at once
 
 
 class _Text(Struct, frozen=True, eq=False, dict=True):
-    """The folded text and what is looked up in it for every batch of answers."""
+    """The folded text, with cached lookups shared by all batches of answers."""
 
     stream: Stream
     units: Units
 
     @cached_property
     def string(self) -> str:
-        """All characters, each at the place of its symbol."""
+        """All characters, each at the index of its symbol."""
         return self.stream.symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
     @cached_property
     def borders(self) -> list[int]:
-        """Where the characters of each unit begin, and where the last one ends."""
+        """The first character of each unit, and the end of the last one."""
         listed: list[int] = np.append(self.stream.begin, len(self.stream.symbols))[self.units.tokens].tolist()
         return listed
 
@@ -166,17 +165,17 @@ class _Text(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def bits(self) -> Words:
-        """Of each token a set of its characters, hashed to 64."""
+        """For each token, the set of its characters, hashed to 64 bits."""
         symbols = self.stream.symbols
         bits = np.uint64(1) << slots(symbols.astype(np.uint64), 6).view(np.uint64)
-        bits[(symbols == BORDER) | (symbols == BLANK)] = 0  # they lie behind a token, not in it
+        bits[(symbols == BORDER) | (symbols == BLANK)] = 0  # they follow a token, and are not part of it
         tokens = np.zeros(len(self.stream.begin), dtype=np.uint64)
         tokens[self.spelled] = np.bitwise_or.reduceat(bits, self.stream.begin[self.spelled])
         return tokens
 
 
 class _Queries(Struct, frozen=True, eq=False):
-    """Folded answers, the unit of each, and the most edits that leave one similar enough."""
+    """Folded answers, with the unit, length and maximum number of edits of each."""
 
     unit: Ints
     texts: Sequence[str]
@@ -185,7 +184,7 @@ class _Queries(Struct, frozen=True, eq=False):
 
 
 class _Runs(Struct, frozen=True, eq=False):
-    """Runs of tokens beside the query that they may be similar to."""
+    """Runs of tokens, each with the query that it may be similar to."""
 
     query: Ints
     start: Ints
@@ -198,17 +197,17 @@ class _Runs(Struct, frozen=True, eq=False):
 def fuzzy_candidates(
     stream: Stream, units: Units, unit: Ints, texts: Sequence[str], threshold: float
 ) -> tuple[Ints, Ints, Ints]:
-    """The runs of tokens that are most similar to each folded text, and similar enough.
+    """Find the runs of tokens that are most similar to each folded text, and similar enough.
 
     The similarity of two strings is `1 - edits / longer length`. The first and the last token of a run
     must each be at least half similar to some word of the answer. Of overlapping runs that are equally
-    similar the shorter stays, then the earlier.
+    similar, the shorter is kept, then the earlier.
 
-    A run within `k` edits of an answer holds one of any `k + 1` pieces of it unchanged, so only the
-    surroundings of such pieces are compared.
+    If an answer is cut into `k + 1` pieces, a run within `k` edits of it contains at least one of them
+    unchanged, so only the surroundings of such pieces are compared.
 
     Returns:
-        For each run the number of its text, its first token, and the one after its last.
+        For each run, the index of its text, its first token, and the token after its last.
     """
     runs: list[_Runs] = []
     text = _Text(stream, units)
@@ -226,7 +225,7 @@ def fuzzy_candidates(
 
 
 def _possible(text: _Text, queries: _Queries, threshold: float) -> _Runs:
-    """The runs around unchanged pieces of their query, of a length that can be similar enough."""
+    """The runs around unchanged pieces of their query whose length allows them to be similar enough."""
     query, around = _anchors(text, queries)
     spelled, stream, units = text.spelled, text.stream, text.units
     begin, end = stream.begin[spelled], stream.end[spelled]
@@ -257,7 +256,7 @@ def _unit_of(units: Units, token: Ints) -> Ints:
 
 
 def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
-    """Where a query may begin, give or take its edits: a piece of it follows that place unchanged."""
+    """Positions near which a query may begin (within its edits), from unchanged occurrences of its pieces."""
     string, borders = text.string, text.borders
     query: list[int] = []
     around: list[int] = []
@@ -265,22 +264,22 @@ def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
     rows = zip(queries.unit.tolist(), queries.texts, queries.edits.tolist(), strict=True)
     for number, (unit, answer, edits) in enumerate(rows):
         if not edits:
-            continue  # it would have been found before
+            continue  # an exact match would have been found at an earlier level
         low, high = borders[unit], borders[unit + 1]
         if edits >= len(answer):
-            places = range(low, high, edits + 1)
-            query += [number] * len(places)
-            around += places
+            positions = range(low, high, edits + 1)
+            query += [number] * len(positions)
+            around += positions
             continue
         for offset, piece in _pieces(answer, edits + 1):
             if high - low >= _LONG:
                 long.append((number, offset, piece))
                 continue
-            place = string.find(piece, low, high)
-            while place >= 0:
+            position = string.find(piece, low, high)
+            while position >= 0:
                 query.append(number)
-                around.append(place - offset)
-                place = string.find(piece, place + 1, high)
+                around.append(position - offset)
+                position = string.find(piece, position + 1, high)
     if not long:
         return ints(query), ints(around)
     more = _anchors_in_long(text, queries, long)
@@ -288,7 +287,7 @@ def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
 
 
 def _pieces(answer: str, number: int) -> list[tuple[int, str]]:
-    """The answer cut into pieces of almost equal length, each with where it begins.
+    """Cut an answer into pieces of almost equal length, each with its offset.
 
     Examples:
         >>> _pieces("abcdefg", 2)
@@ -299,7 +298,7 @@ def _pieces(answer: str, number: int) -> list[tuple[int, str]]:
 
 
 def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int, str]]) -> tuple[Ints, Ints]:
-    """The same for units that are too long to be searched for every piece on its own."""
+    """Like `_anchors`, for units too long to be searched for each piece separately."""
     numbers: dict[str, int] = {}
     of_piece = ints([numbers.setdefault(piece, len(numbers)) for _, _, piece in pieces])
     query, offset = ints([piece[0] for piece in pieces]), ints([piece[1] for piece in pieces])
@@ -309,19 +308,19 @@ def _anchors_in_long(text: _Text, queries: _Queries, pieces: list[tuple[int, int
     spelled = [[*map(ord, piece)] for piece in numbers]
     for unit in np.unique(queries.unit[query]).tolist():
         low, high = text.borders[unit], text.borders[unit + 1]
-        piece, place = find_everywhere(text.stream.symbols[low:high], spelled, CHARACTERS)
+        piece, position = find_everywhere(text.stream.symbols[low:high], spelled, CHARACTERS)
         run_key = unit * len(numbers) + piece
         first = np.searchsorted(key[order], run_key, side="left")
         size = np.searchsorted(key[order], run_key, side="right") - first
         which = order[run_positions(first, size)]
-        anchors.append((query[which], ints(np.repeat(place + low, size) - offset[which])))
+        anchors.append((query[which], ints(np.repeat(position + low, size) - offset[which])))
     return ints(np.concatenate([anchor[0] for anchor in anchors])), ints(
         np.concatenate([anchor[1] for anchor in anchors])
     )
 
 
 def _best(text: _Text, queries: _Queries, runs: _Runs, threshold: float) -> _Runs:
-    """Of the runs that are similar enough the most similar ones of each query."""
+    """The most similar runs of each query, among those that are similar enough."""
     stream = text.stream
     runs = runs.take(_share_characters(text, queries, runs))
     length = stream.end[runs.end - 1] - stream.begin[runs.start]
@@ -336,14 +335,14 @@ def _best(text: _Text, queries: _Queries, runs: _Runs, threshold: float) -> _Run
 
 
 def _share_characters(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
-    """Which runs hold so many characters of their query, and so few others, that they can be near it."""
-    own = np.array([_bits(answer) for answer in queries.texts], dtype=np.uint64)[runs.query]
-    held = text.bits[runs.start]
+    """Which runs share enough characters with their query to be within its edits."""
+    query_bits = np.array([_bits(answer) for answer in queries.texts], dtype=np.uint64)[runs.query]
+    run_bits = text.bits[runs.start]
     for step in range(1, int((runs.end - runs.start).max(initial=0))):
         more = np.flatnonzero(runs.end - runs.start > step)
-        held[more] |= text.bits[runs.start[more] + step]
+        run_bits[more] |= text.bits[runs.start[more] + step]
     edits = queries.edits[runs.query]
-    return np.asarray((_ones(own & ~held) <= edits) & (_ones(held & ~own) <= edits))
+    return np.asarray((_ones(query_bits & ~run_bits) <= edits) & (_ones(run_bits & ~query_bits) <= edits))
 
 
 def _bits(text: str) -> int:
@@ -360,7 +359,7 @@ def _ones(words: Words) -> Ints:
 
 
 def _distances(text: _Text, queries: _Queries, runs: _Runs) -> Ints:
-    """The edits between each run and its query."""
+    """The edit distance between each run and its query."""
     stream, string = text.stream, text.string
     distance = np.zeros(len(runs.query), dtype=np.int64)
     short = queries.length[runs.query] <= _WORD
@@ -375,23 +374,23 @@ def _distances(text: _Text, queries: _Queries, runs: _Runs) -> Ints:
 
 
 def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: Ints, end: Ints) -> Ints:
-    """Myers' (1999) bit-parallel edit distances, in the form for whole strings, of many pairs at once."""
-    asked, row = np.unique(query, return_inverse=True)
-    length = queries.length[asked]
+    """Edit distances of many pairs at once, by Myers' (1999) bit-parallel algorithm for whole strings."""
+    distinct, row = np.unique(query, return_inverse=True)
+    length = queries.length[distinct]
     at = offsets(length)
     symbols = np.frombuffer(
-        "".join([queries.texts[one] for one in asked.tolist()]).encode("utf-32-le"), "<u4"
+        "".join([queries.texts[number] for number in distinct.tolist()]).encode("utf-32-le"), "<u4"
     )
     alphabet, code = np.unique(symbols, return_inverse=True)
-    # One more column, all zero, for characters that no query has.
-    masks = np.zeros((len(asked), len(alphabet) + 1), dtype=np.uint64)
+    # An extra column of zeros, for characters that no query has.
+    masks = np.zeros((len(distinct), len(alphabet) + 1), dtype=np.uint64)
     for index in range(int(length.max(initial=0))):
         long = np.flatnonzero(length > index)
         masks[long, code[at[long] + index]] |= np.uint64(1 << index)
-    order = np.argsort(begin - end, kind="stable")  # the longest first
+    order = np.argsort(begin - end, kind="stable")  # longest first
     row, begin, size = row[order], begin[order], (end - begin)[order]
-    one = np.uint64(1)
-    last = one << (length[row] - 1).astype(np.uint64)
+    bit = np.uint64(1)
+    last = bit << (length[row] - 1).astype(np.uint64)
     score = length[row].copy()
     up = np.full(len(row), np.uint64(0xFFFFFFFFFFFFFFFF))
     down = np.zeros(len(row), dtype=np.uint64)
@@ -405,7 +404,7 @@ def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: I
         xh = (((equal & pv) + pv) ^ pv) | equal
         ph, mh = mv | ~(xh | pv), pv & xh
         score[:live] += ((ph & high) != 0).astype(np.int64) - ((mh & high) != 0)
-        ph, mh = (ph << one) | one, mh << one
+        ph, mh = (ph << bit) | bit, mh << bit
         up[:live], down[:live] = mh | ~(xv | ph), ph & xv
     distance = np.empty(len(row), dtype=np.int64)
     distance[order] = score
@@ -414,7 +413,9 @@ def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: I
 
 @lru_cache(maxsize=1 << 16)
 def edit_distance(one: str, two: str) -> int:
-    """The fewest insertions, deletions and replacements of single characters that make one string the other.
+    """The minimum number of single-character edits that turn one string into the other.
+
+    An edit is an insertion, deletion or replacement.
 
     Examples:
         >>> edit_distance("Rome", "Roma"), edit_distance("", "ab")
@@ -439,7 +440,7 @@ def edit_distance(one: str, two: str) -> int:
 
 
 def _ends_fit(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
-    """Which runs begin and end with a token that is at least half similar to a word of their query."""
+    """Which runs begin and end with tokens that are at least half similar to a word of their query."""
     stream, string = text.stream, text.string
     fits = np.zeros(len(runs.query), dtype=bool)
     first = zip(stream.begin[runs.start].tolist(), stream.end[runs.start].tolist(), strict=True)
@@ -458,12 +459,12 @@ def _half_similar(token: str, words: Sequence[str]) -> bool:
 
 
 def _apart(runs: _Runs) -> _Runs:
-    """The runs without those that overlap a shorter one of their query, or an earlier one as short."""
+    """Drop runs that overlap a shorter run of the same query, or an earlier one of the same length."""
     kept: list[int] = []
     query, start, end = runs.query.tolist(), runs.start.tolist(), runs.end.tolist()
     order = np.lexsort((runs.start, runs.end - runs.start, runs.query)).tolist()
     for _, group in groupby(order, key=query.__getitem__):
-        taken: list[tuple[int, int]] = []  # disjoint, in order
+        taken: list[tuple[int, int]] = []  # disjoint and sorted
         for row in group:
             index = bisect(taken, (start[row], end[row]))
             before_ends = index == 0 or taken[index - 1][1] <= start[row]
@@ -478,7 +479,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class Searcher(Struct, frozen=True, eq=False, dict=True):
-    """A gold text made ready for search at each level."""
+    """A gold text prepared for search at each level."""
 
     units: Units
 
@@ -488,7 +489,7 @@ class Searcher(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def by_characters(self) -> bool:
-        """Whether tokens may touch, so that words of an answer are not runs of tokens."""
+        """Whether tokens may be adjacent without white space, so that words are not always whole tokens."""
         return self.corpus.token_start is not None
 
     @cached_property
@@ -531,7 +532,7 @@ class Searcher(Struct, frozen=True, eq=False, dict=True):
 
 
 class _Search(Struct, frozen=True, eq=False):
-    """A stream and how a pattern is spelled in its symbols (-1: a word that the text does not have)."""
+    """A stream, and how to spell a pattern in its symbols (-1 for a word that is not in the text)."""
 
     stream: Stream
     size: int
@@ -539,9 +540,9 @@ class _Search(Struct, frozen=True, eq=False):
 
 
 class SpanCandidates(Struct, frozen=True, eq=False):
-    """The candidates of questions (a unit and a text each), in ascending order.
+    """The candidates of questions (each a unit and a text), in ascending order.
 
-    Question `i` has the candidates `at[i]` … `at[i + 1] - 1`, found at level `level[i]` (-1: none);
+    Question `i` has the candidates `at[i]` … `at[i + 1] - 1`, found at level `level[i]` (-1 for none);
     `start` and `end` count tokens of the whole corpus.
     """
 
@@ -554,12 +555,12 @@ class SpanCandidates(Struct, frozen=True, eq=False):
 def candidates(
     searcher: Searcher, unit: Ints, texts: Sequence[str], *, level: Level, threshold: float
 ) -> SpanCandidates:
-    """The candidates of distinct questions, each at the first level that has any.
+    """Find the candidates of distinct questions, each at the first level that has any.
 
     Args:
-        unit, texts: of each question.
-        level: the last level that is tried.
-        threshold: the least similarity at level "fuzzy".
+        unit, texts: the unit and the text of each question.
+        level: the last level to try.
+        threshold: the minimum similarity at level "fuzzy".
     """
     hits = _Hits(len(unit))
     last = LEVELS.index(level)
@@ -585,24 +586,24 @@ def candidates(
 
 
 class _Hits:
-    """Candidates as they are found, level by level."""
+    """Collects candidates level by level."""
 
     def __init__(self, questions: int) -> None:
         self.level = np.full(questions, -1, dtype=np.int8)
         self._found: list[tuple[Ints, Ints, Ints]] = []
 
     def open(self) -> Ints:
-        """The questions without a candidate so far."""
+        """The questions without candidates so far."""
         return ints(np.flatnonzero(self.level < 0))
 
     def add(self, level: int, rows: Ints, which: Ints, start: Ints, end: Ints) -> None:
-        """Runs of the questions `rows[which]`."""
+        """Add candidates of the questions `rows[which]`."""
         self.level[rows[which]] = level
         self._found.append((ints(rows[which]), start, end))
 
     def gathered(self) -> SpanCandidates:
-        """All candidates by question, first token and last token."""
-        question, start, end = (np.concatenate([one[i] for one in self._found]) for i in range(3))
+        """All candidates, sorted by question, start and end."""
+        question, start, end = (np.concatenate([columns[i] for columns in self._found]) for i in range(3))
         order = np.lexsort((end, start, question))
         at = offsets(np.bincount(question, minlength=len(self.level)))
         return SpanCandidates(self.level, at, ints(start[order]), ints(end[order]))
@@ -611,7 +612,7 @@ class _Hits:
 def _search(
     search: _Search, units: Units, unit: Ints, texts: Sequence[str] | dict[int, str], rows: Ints
 ) -> tuple[Ints, Ints, Ints]:
-    """Which of `rows` have which runs of tokens in their unit, by one search for all their texts."""
+    """Search for the texts of `rows` at once; return the index into `rows`, start and end of each run."""
     numbers: dict[tuple[int, ...], int] = {}
     spelled: dict[str, int] = {}
     pattern = np.full(len(rows), -1, dtype=np.int64)
@@ -623,13 +624,13 @@ def _search(
             spelled[text] = numbers.setdefault(symbols, len(numbers)) if possible else -1
         pattern[index] = spelled[text]
     runs = find(search.stream, list(numbers), search.size)
-    # A run belongs to every question of its unit with its pattern.
-    asked = np.flatnonzero(pattern >= 0)
-    key = unit[rows[asked]] * max(len(numbers), 1) + pattern[asked]
+    # A run is a candidate of every question in its unit with its pattern.
+    possible_rows = np.flatnonzero(pattern >= 0)
+    key = unit[rows[possible_rows]] * max(len(numbers), 1) + pattern[possible_rows]
     order = np.argsort(key, kind="stable")
     run_unit = units.of_sentence[units.sentence_of_token[runs.start]] if len(runs.start) else runs.start
     run_key = run_unit * max(len(numbers), 1) + runs.pattern
     first = np.searchsorted(key[order], run_key, side="left")
     number = np.searchsorted(key[order], run_key, side="right") - first
-    which = asked[order[run_positions(first, number)]] if len(order) else ints([])
+    which = possible_rows[order[run_positions(first, number)]] if len(order) else ints([])
     return ints(which), ints(np.repeat(runs.start, number)), ints(np.repeat(runs.end, number))

@@ -1,4 +1,4 @@
-"""Parse model responses into answers: JSON of several shapes, fenced, truncated or in prose, and markup."""
+"""Parse model responses into answers: JSON in several shapes (fenced, truncated or in prose), and markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 Status = Literal["read", "repaired", "failed", "empty", "absent"]
 STATUSES: tuple[Status, ...] = ("read", "repaired", "failed", "empty", "absent")
 
-Json: TypeAlias = Any  # what json.loads gives
+Json: TypeAlias = Any  # the result of json.loads
 
 _TEXTS = ("text", "mention", "span", "entity", "name", "extraction_text", "surface", "value", "word")
 _LABELS = ("label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group")
@@ -26,15 +26,15 @@ _TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
 _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
-_TRIES = 100  # opening brackets of a response that are tried as the beginning of JSON before giving up
-_CUTS = 64  # places at the end of truncated JSON where it may be closed
+_TRIES = 100  # number of opening brackets to try as the beginning of JSON before giving up
+_CUTS = 64  # number of positions to try at which truncated JSON may be closed
 
 
 class Answer(Struct, frozen=True):
-    """An answer of a model: a text and its label, perhaps a score and which occurrence is meant (from 1).
+    """An answer of a model: a text with a label and, optionally, a score and an occurrence number (from 1).
 
-    `pieces` are the texts of a discontinuous mention, `place` is the first token and the one after
-    the last in the unit, where the answer shows them.
+    `pieces` are the texts of a discontinuous mention. `place` is the token span in the unit, if markup
+    shows it.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Answer(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True):
-    """The answers of one unit, and how they were read; `why` says what was wrong or repaired."""
+    """The answers of one unit, and how they were read; `why` tells what was wrong or repaired."""
 
     status: Status
     answers: tuple[Answer, ...] = ()
@@ -61,12 +61,12 @@ class NoAnswers(ValueError):
 def parse(
     given: Json, *, label: str | None, labels: frozenset[str], words: list[str] | None = None
 ) -> Parsed:
-    """The answers in a response, which is text, or in a value that was JSON already.
+    """Parse the answers in a response, given as text or as an already parsed JSON value.
 
     Args:
-        label: the label of answers that name none.
+        label: the label of answers that do not name one.
         labels: the labels of gold.
-        words: the tokens of the unit, on which markup is placed.
+        words: the tokens of the unit, to locate markup in.
     """
     if isinstance(given, str):
         return _in_characters(_parse_text(given, label, labels, words))
@@ -81,7 +81,7 @@ def parse(
 
 
 def _in_characters(parsed: Parsed) -> Parsed:
-    """The same answers with U+FFFD for halves of surrogate pairs, which JSON can spell and no file holds."""
+    """Replace lone surrogates, which JSON can contain but no file can, by U+FFFD."""
     if all(map(_is_text, parsed.answers)):
         return parsed
     whole = (
@@ -130,10 +130,10 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
 
 
 def loaded(text: str) -> Json:
-    """The JSON value that is the whole text.
+    """Parse the whole text as one JSON value.
 
     Raises:
-        ValueError: it is not JSON.
+        ValueError: the text is not JSON.
     """
     try:
         return json.loads(text)
@@ -142,7 +142,7 @@ def loaded(text: str) -> Json:
 
 
 def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
-    """What can be read from the text once it is repaired."""
+    """Try to repair the text and read its answers; None if that fails."""
     fenced = [match[1] for match in _FENCE.finditer(text)]
     for inner in fenced:
         try:
@@ -157,21 +157,23 @@ def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
 
 
 def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | None:
-    """The answers of the first JSON value in a text that holds any, or of several objects in a row."""
+    """The answers of the first JSON value in a text that has any, or of several objects in a row."""
     decoder = json.JSONDecoder()
     singles: list[Answer] = []
     empty = False
-    place = tries = 0
-    budget = 4 * len(text) + 10_000  # characters that may be looked at again
+    position = tries = 0
+    budget = 4 * len(text) + 10_000  # limit on characters scanned repeatedly
     while tries < _TRIES and budget > 0:
-        begin = min((at for at in (text.find("[", place), text.find("{", place)) if at >= 0), default=-1)
+        begin = min(
+            (at for at in (text.find("[", position), text.find("{", position)) if at >= 0), default=-1
+        )
         if begin < 0:
             break
         try:
-            value, place = decoder.raw_decode(text, begin)
+            value, position = decoder.raw_decode(text, begin)
             answers = answers_of(value, label, labels)
         except (ValueError, RecursionError) as error:
-            place, tries = begin + 1, tries + 1
+            position, tries = begin + 1, tries + 1
             budget -= 2 * (getattr(error, "pos", begin) - begin)
             if not singles and isinstance(error, json.JSONDecodeError):
                 closed, looked_at = _closed(text, begin, label, labels)
@@ -193,9 +195,9 @@ def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
 
 
 def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) -> tuple[list[Answer], int]:
-    """The answers before the point where JSON breaks off, and how many characters were looked at.
+    """The answers before the point where the JSON breaks off, and the number of characters scanned.
 
-    Its brackets are closed after the last element that is complete and leaves whole answers.
+    Brackets are closed after the last complete element that leaves whole answers.
     """
     cuts: deque[tuple[int, str]] = deque(maxlen=_CUTS)
     open_brackets: list[str] = []
@@ -210,7 +212,7 @@ def _closed(text: str, begin: int, label: str | None, labels: frozenset[str]) ->
             continue
         elif not open_brackets or open_brackets.pop() != mark:
             break
-        if not open_brackets:  # complete, and yet not JSON
+        if not open_brackets:  # complete, but not valid JSON
             return [], last - begin
         cuts.append((last, "".join(reversed(open_brackets[-_TRIES:]))))
     for end, closing in reversed(cuts):
@@ -243,14 +245,14 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
     if isinstance(value, list):
         if len(value) == 2 and _are_texts(value) and label is None:
             return (
-                [Answer(value[0], value[1])] if value[1] in labels else [_item(one, label) for one in value]
+                [Answer(value[0], value[1])] if value[1] in labels else [_item(item, label) for item in value]
             )
-        return [_item(one, label) for one in value]
+        return [_item(item, label) for item in value]
     raise NoAnswers(f"{_short(value)} is not a list of answers")
 
 
 def _are_texts(value: list[Json]) -> bool:
-    return all(isinstance(one, str) for one in value)
+    return all(isinstance(item, str) for item in value)
 
 
 def _is_answer(value: Mapping[str, Json]) -> bool:
@@ -281,18 +283,18 @@ def _pair(item: list[Json]) -> Answer:
 
 def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
     key = _text_key(item)
-    named = next((item[one] for one in (*_LABELS, "entity") if one in item and one != key), label)
+    named = next((item[field] for field in (*_LABELS, "entity") if field in item and field != key), label)
     if isinstance(named, list) and len(named) == 1:
         named = named[0]
     if key is None or not isinstance(named, str):
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
-    score = next((number for one in _SCORES if (number := _score(item.get(one))) is not None), None)
+    score = next((number for field in _SCORES if (number := _score(item.get(field))) is not None), None)
     return Answer(text, named, score, _occurrence(item.get("occurrence")), pieces)
 
 
 def _text(value: Json, item: Json) -> tuple[str, tuple[str, ...]]:
-    """The text of an answer, and its pieces where there are several."""
+    """The text of an answer, and its pieces if there are several."""
     if isinstance(value, str):
         return value, ()
     if isinstance(value, list) and value and _are_texts(value):
@@ -301,7 +303,7 @@ def _text(value: Json, item: Json) -> tuple[str, tuple[str, ...]]:
 
 
 def _score(value: Json) -> float | None:
-    """A finite number as it is; None for anything else."""
+    """The value if it is a finite number, otherwise None."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not -1e300 < value < 1e300:
         return None
     return value
@@ -314,15 +316,15 @@ def _occurrence(value: Json) -> int | None:
 
 
 def _by_label(value: Mapping[str, Json], labels: frozenset[str]) -> list[Answer]:
-    """The answers of an object whose keys are labels, or texts where all values are labels of gold."""
+    """The answers of an object whose keys are labels, or are texts if all values are labels of gold."""
     if not value:
         return []
-    if all(isinstance(one, str) and one in labels for one in value.values()):
+    if all(isinstance(item, str) and item in labels for item in value.values()):
         return [Answer(text, label) for text, label in value.items()]
     lists = {key: listed for key, listed in value.items() if isinstance(listed, list)}
     if not lists or (value.keys() <= _FIELDS and not value.keys() & labels):
         raise NoAnswers(f"{_short(value)} holds no lists of texts")
-    return [_item(one, label) for label, listed in lists.items() for one in listed]
+    return [_item(item, label) for label, listed in lists.items() for item in listed]
 
 
 def _short(value: Json) -> str:
@@ -331,7 +333,7 @@ def _short(value: Json) -> str:
 
 
 class AnswerMark(Struct, frozen=True):
-    """A marked stretch of a response: its characters between the marks, and the marks themselves."""
+    """A marked span of a response: the span between the marks, and the spans of the marks."""
 
     begin: int
     end: int
@@ -340,9 +342,9 @@ class AnswerMark(Struct, frozen=True):
 
 
 def markup_of(text: str, label: str | None) -> list[AnswerMark]:
-    """The marked stretches of a response, in order of their beginnings.
+    """The marked spans of a response, sorted by their begin.
 
-    `<PER>…</PER>` may nest; a mark without its partner is text. `@@…##` names no label, so one must be given.
+    `<PER>…</PER>` may nest; an unpaired mark is text. `@@…##` does not name a label, so one must be given.
     """
     marks: list[AnswerMark] = []
     waiting: dict[str, list[re.Match[str]]] = {}
@@ -366,13 +368,13 @@ def _enclosed(match: re.Match[str], label: str) -> AnswerMark:
 
 
 def _unmarked(text: str, marked: list[AnswerMark]) -> str:
-    """The text without its marks and without white space."""
+    """The text without marks and white space."""
     kept: list[str] = []
-    place = 0
+    position = 0
     for begin, end in sorted(span for mark in marked for span in mark.marks):
-        kept.append(text[place:begin])
-        place = end
-    return "".join("".join([*kept, text[place:]]).split())
+        kept.append(text[position:begin])
+        position = end
+    return "".join("".join([*kept, text[position:]]).split())
 
 
 def _same_ink(ink: str, words: list[str]) -> bool:
@@ -380,7 +382,7 @@ def _same_ink(ink: str, words: list[str]) -> bool:
 
 
 def _on_tokens(text: str, marked: list[AnswerMark], words: list[str]) -> list[Answer]:
-    """The marked stretches as answers with their places; one that cuts a token in two has none."""
+    """The marked spans as answers with their token spans; one that cuts through a token has none."""
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
     ink = 0
@@ -394,13 +396,13 @@ def _on_tokens(text: str, marked: list[AnswerMark], words: list[str]) -> list[An
     answers: list[Answer] = []
     for mark in marked:
         first, last = begins.get(ink_before[mark.begin]), ends.get(ink_before[mark.end])
-        place = (first, last) if first is not None and last is not None and first < last else None
-        answers.append(Answer(_without(text, mark, spans), mark.label, place=place))
+        token_span = (first, last) if first is not None and last is not None and first < last else None
+        answers.append(Answer(_without(text, mark, spans), mark.label, place=token_span))
     return answers
 
 
 def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
-    """How many characters, white space and marks left out, come before each place of the text."""
+    """The number of characters before each position of the text, without white space and marks."""
     marks = set[int]()
     for begin, end in spans:
         marks.update(range(begin, end))
@@ -412,9 +414,9 @@ def _ink_counter(text: str, spans: list[tuple[int, int]]) -> list[int]:
 
 def _without(text: str, mark: AnswerMark, spans: list[tuple[int, int]]) -> str:
     kept: list[str] = []
-    place = mark.begin
+    position = mark.begin
     for begin, end in spans:
         if mark.begin <= begin and end <= mark.end:
-            kept.append(text[place:begin])
-            place = end
-    return " ".join("".join([*kept, text[place : mark.end]]).split())
+            kept.append(text[position:begin])
+            position = end
+    return " ".join("".join([*kept, text[position : mark.end]]).split())

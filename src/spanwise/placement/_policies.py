@@ -1,4 +1,4 @@
-"""Which candidate an answer takes under each policy, and how much of gold the best and worst choice meet."""
+"""Choose a candidate for each answer under each policy, and bound the score over all possible choices."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from spanwise.columns import Bools, Codes, Column, Ints, ints, offsets, run_posi
 
 Policy = Literal["first", "all", "next", "ordered"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-_MANY = 2000  # candidates of a unit from which on whole columns are faster than single numbers
+_MANY = 2000  # number of candidates of a unit above which array operations are faster
 _NEVER = np.iinfo(np.int64).max
 
 
 class PolicyOptions(Struct, frozen=True, eq=False):
-    """The candidates that each question has: where they are, their tokens, and the number of their place.
+    """The candidates of each question: their spans, numbers of tokens, and place numbers.
 
-    Question `i` has the candidates `at[i]` … `at[i + 1] - 1` in ascending order. Equal places have
-    equal numbers, whatever the question.
+    Question `i` has the candidates `at[i]` … `at[i + 1] - 1` in ascending order. Candidates at the same
+    place have the same place number, even for different questions.
     """
 
     at: Ints
@@ -33,19 +33,19 @@ class PolicyOptions(Struct, frozen=True, eq=False):
 
     @property
     def number(self) -> Ints:
-        """How many candidates each question has."""
+        """The number of candidates of each question."""
         return ints(np.diff(self.at))
 
 
 class Asked(Struct, frozen=True, eq=False, dict=True):
     """Answers in output order, unit by unit: the label and the question of each.
 
-    `occurrence` counts candidates from 1; 0 where none was given.
+    `occurrence` counts candidates from 1; 0 means that none was given.
     """
 
     unit: Ints
     label: Codes
-    labels: int  # how many labels there are
+    labels: int  # number of labels
     question: Ints
     occurrence: Ints
     options: PolicyOptions
@@ -55,7 +55,7 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def number(self) -> Ints:
-        """How many candidates each answer has."""
+        """The number of candidates of each answer."""
         return ints(self.options.number[self.question])
 
     @cached_property
@@ -65,21 +65,21 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fixed(self) -> Bools:
-        """Which answers have a place by their occurrence number."""
+        """Which answers are placed by a valid occurrence number."""
         return np.asarray((self.occurrence >= 1) & (self.occurrence <= self.number))
 
     def claim(self, candidate: Ints, label: Codes) -> Ints:
-        """One number for the place of a candidate and a label."""
+        """Encode the place of a candidate and a label as one number."""
         return ints(self.options.place[candidate] * self.labels + label)
 
     @cached_property
     def pair(self) -> Ints:
-        """The label and the question of each answer as one number."""
+        """The label and the question of each answer, encoded as one number."""
         return ints(self.question * self.labels + self.label)
 
     @cached_property
     def rank(self) -> Ints:
-        """How many earlier answers have the same label and question."""
+        """The number of earlier answers with the same label and question."""
         order = np.argsort(self.pair, kind="stable")
         new = np.ones(len(order), dtype=bool)
         new[1:] = self.pair[order][1:] != self.pair[order][:-1]
@@ -90,12 +90,14 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def contested(self) -> Bools:
-        """Which answers are in a unit where answers with one label and different texts share candidates,
-        or where an occurrence number was given: there places must be assigned one by one.
+        """Which answers are in a unit whose places must be assigned one by one.
+
+        These are units in which answers with the same label and different texts share candidates, or in
+        which a valid occurrence number was given.
         """
-        _, one = np.unique(self.pair, return_index=True)
-        owner = np.repeat(one, self.number[one])
-        candidate = run_positions(self.first[one], self.number[one])
+        _, example = np.unique(self.pair, return_index=True)
+        owner = np.repeat(example, self.number[example])
+        candidate = run_positions(self.first[example], self.number[example])
         claims = self.claim(candidate, self.label[owner])
         order = np.argsort(claims, kind="stable")
         twice = claims[order][1:] == claims[order][:-1]
@@ -105,27 +107,27 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
         return np.asarray(hard[self.unit])
 
     def units(self, which: Bools) -> list[list[int]]:
-        """The rows of the answers of each unit that `which` chooses."""
+        """The rows of the answers selected by `which`, unit by unit."""
         rows = np.flatnonzero(which)
         borders = np.flatnonzero(np.diff(self.unit[rows])) + 1
         return [part.tolist() for part in np.split(rows, borders)] if len(rows) else []
 
 
 def chosen_first(asked: Asked) -> Ints:
-    """The first candidate of each answer, or the one that its occurrence number names; -1 for none."""
+    """The first candidate of each answer, or the one given by its occurrence number; -1 for none."""
     chosen = np.where(asked.number > 0, asked.first, -1)
     return ints(np.where(asked.fixed, asked.first + asked.occurrence - 1, chosen))
 
 
 def chosen_all(asked: Asked) -> tuple[Ints, Ints]:
-    """Every candidate of each answer: rows of answers, and their candidates."""
+    """Every candidate of each answer, as rows of answers and their candidates."""
     number = np.where(asked.fixed, 1, asked.number)
     begin = np.where(asked.fixed, asked.first + asked.occurrence - 1, asked.first)
     return ints(np.repeat(np.arange(len(asked)), number)), run_positions(begin, number)
 
 
 def chosen_next(asked: Asked) -> Ints:
-    """The first candidate of each answer that its label has not taken before; -1 for none."""
+    """The first candidate of each answer that is not yet taken for its label; -1 for none."""
     chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
     for rows in asked.units(asked.contested):
         chosen[rows] = -1
@@ -134,7 +136,7 @@ def chosen_next(asked: Asked) -> Ints:
 
 
 def chosen_ordered(asked: Asked) -> Ints:
-    """The candidates that place the most tokens disjointly and in output order, the rest as by "next"."""
+    """The candidates that place the most tokens, disjoint and in output order; the rest as in "next"."""
     chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
     for rows in asked.units(asked.contested | _out_of_order(asked, ints(chosen))):
         unit = _Unit(asked, rows)
@@ -151,7 +153,7 @@ def chosen_ordered(asked: Asked) -> Ints:
 
 
 def _out_of_order(asked: Asked, chosen: Ints) -> Bools:
-    """Which answers are in a unit where "next" does not place all in order, each as long as can be."""
+    """Which answers are in a unit where "next" does not place all in order at their longest candidates."""
     options = asked.options
     rows = np.flatnonzero(asked.number > 0)
     candidate = chosen[rows]
@@ -166,7 +168,7 @@ def _out_of_order(asked: Asked, chosen: Ints) -> Bools:
 
 
 class _Unit:
-    """The answers of one unit while places are assigned one by one."""
+    """The answers of one unit, while their places are assigned one by one."""
 
     def __init__(self, asked: Asked, rows: Sequence[int]) -> None:
         self.asked = asked
@@ -175,7 +177,7 @@ class _Unit:
             row: int(asked.first[row] + asked.occurrence[row] - 1) for row in rows if asked.fixed[row]
         }
         self.taken: set[tuple[int, int]] = set()
-        self._passed: dict[int, int] = {}  # by label and question: how many candidates are known to be taken
+        self._passed: dict[int, int] = {}  # by label and question: number of leading candidates already taken
         for row, candidate in self.fixed.items():
             self.take(row, candidate)
 
@@ -183,16 +185,20 @@ class _Unit:
         self.taken.add((int(self.asked.label[row]), int(self.asked.options.place[candidate])))
 
     def free_candidates(self, row: int) -> range | list[int]:
-        """The candidates of an answer that its label has not taken."""
+        """The candidates of an answer that are not yet taken for its label."""
         first = int(self.asked.first[row])
-        every = range(first, first + int(self.asked.number[row]))
+        all_candidates = range(first, first + int(self.asked.number[row]))
         if not self.taken:
-            return every
-        label, place = int(self.asked.label[row]), self.asked.options.place
-        return [candidate for candidate in every if (label, int(place[candidate])) not in self.taken]
+            return all_candidates
+        label, place_number = int(self.asked.label[row]), self.asked.options.place
+        return [
+            candidate
+            for candidate in all_candidates
+            if (label, int(place_number[candidate])) not in self.taken
+        ]
 
     def fill(self, chosen: Ints) -> None:
-        """Place the others as by "next"; those with a valid occurrence number have their place."""
+        """Place the remaining answers as in "next", and those with a valid occurrence number at it."""
         for row in self.rows:
             if row in self.fixed:
                 chosen[row] = self.fixed[row]
@@ -211,14 +217,15 @@ class _Unit:
 
 
 def _chain(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]:
-    """For each answer the candidate that it has in the heaviest chain, or -1.
+    """The candidate of each answer in the heaviest chain, or -1.
 
-    A chain holds candidates of answers in output order, each begins where the one before ends or later.
-    Of the heaviest chains (by tokens) the one that places the earlier answer is taken, at its earliest place.
+    A chain consists of candidates of answers in output order, each beginning no earlier than the previous
+    one ends. Of the heaviest chains (by tokens), choose the one that places the earlier answer, at its
+    earliest place.
 
-    `reach[v]` is the (negated) last position from which the answers looked at so far can still place `v`
-    tokens. Answers are looked at from the last to the first, and every change is kept, to be undone while
-    the chain is read off from the first to the last.
+    `reach[v]` is the (negated) last position from which the answers processed so far can still place `v`
+    tokens. Answers are processed from the last to the first; every change is recorded, and undone while the
+    chain is read off from the first to the last.
     """
     reach: list[int] = [-_NEVER]
     changes: list[list[tuple[int, int]]] = []
@@ -247,19 +254,19 @@ def _chain(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]
     chosen: list[int] = []
     position, left = 0, bisect_right(reach, 0) - 1
     for candidates in rows:
-        for place, before in reversed(changes.pop()):
-            reach[place] = before
+        for value, before in reversed(changes.pop()):
+            reach[value] = before
         chosen.append(-1)
-        for start, end, tokens, one in candidates:
+        for start, end, tokens, candidate in candidates:
             if start >= position and tokens + bisect_right(reach, -end) - 1 == left:
-                chosen[-1] = one
+                chosen[-1] = candidate
                 position, left = end, left - tokens
                 break
     return chosen
 
 
 class _Column(Struct, frozen=True, eq=False):
-    """The candidates of one question, their borders negated as `reach` has them."""
+    """The candidates of one question, with starts and ends negated as in `reach`."""
 
     candidates: Ints
     start: Ints
@@ -269,9 +276,9 @@ class _Column(Struct, frozen=True, eq=False):
 
 
 def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> list[int]:
-    """The same as `_chain`, for all candidates of an answer at once."""
-    made: dict[tuple[int, int, int], _Column] = {}
-    columns = [_column(options, candidates, made) for candidates in listed]
+    """Like `_chain`, but processes all candidates of an answer at once."""
+    cache: dict[tuple[int, int, int], _Column] = {}
+    columns = [_column(options, candidates, cache) for candidates in listed]
     most = sum(int(column.tokens.max(initial=0)) for column in columns)
     reach = np.full(most + 2, _NEVER, dtype=np.int64)
     reach[0] = -_NEVER
@@ -282,12 +289,12 @@ def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> l
         gain -= now
         changed: list[tuple[Column, Column]] = []
         rows = (gain > 0).nonzero()[0]
-        # A candidate makes at most as many values better as it has tokens: the ones above its present value.
+        # A candidate improves at most as many values as it has tokens: those above its present value.
         while len(rows):
             value = now[rows]
             before = reach[value]
             changed.append((value, before))
-            # Of candidates with one value the last begins last, and is the one that stays.
+            # Of candidates with the same value, the last begins last and is kept.
             reach[value] = np.minimum(before, column.start[rows])
             now[rows] += 1
             gain[rows] -= 1
@@ -302,33 +309,33 @@ def _chain_of_many(options: PolicyOptions, listed: Sequence[Sequence[int]]) -> l
         late = int((-column.start).searchsorted(position))
         end = column.end[late : late + 1] if column.alike else column.end[late:]
         tokens = column.tokens[late : late + len(end)]
-        # Of candidates of one length the earliest leaves the most room, so that no other can do better.
+        # Of candidates of equal length, the earliest leaves the most room, so no other can do better.
         fits = (tokens + (reach.searchsorted(end, "right") - 1) == left).nonzero()[0]
         if len(fits):
-            place = late + int(fits[0])
-            chosen[-1] = int(column.candidates[place])
-            position, left = -int(column.end[place]), left - int(column.tokens[place])
+            index = late + int(fits[0])
+            chosen[-1] = int(column.candidates[index])
+            position, left = -int(column.end[index]), left - int(column.tokens[index])
     return chosen
 
 
 def _column(
-    options: PolicyOptions, candidates: Sequence[int], made: dict[tuple[int, int, int], _Column]
+    options: PolicyOptions, candidates: Sequence[int], cache: dict[tuple[int, int, int], _Column]
 ) -> _Column:
     key = (candidates[0], candidates[-1], len(candidates)) if len(candidates) else (-1, -1, 0)
-    # A range is all candidates of its question; what was taken out of one is not known by its ends.
-    if key in made and isinstance(candidates, range):
-        return made[key]
+    # A range holds all candidates of its question, so its ends identify it; a list may have gaps.
+    if key in cache and isinstance(candidates, range):
+        return cache[key]
     rows = ints(candidates)
     tokens = options.tokens[rows]
     alike = len(tokens) == 0 or int(tokens.min()) == int(tokens.max())
     column = _Column(rows, ints(-options.start[rows]), ints(-options.end[rows]), ints(tokens), alike)
     if isinstance(candidates, range):
-        made[key] = column
+        cache[key] = column
     return column
 
 
 class Bounds(Struct, frozen=True, eq=False):
-    """Which answers can be placed at once, one place each within a label, and how many of them on gold."""
+    """Which answers can be placed one-to-one within a label, and at most and least how many on gold."""
 
     placed: Bools
     best: int
@@ -336,26 +343,26 @@ class Bounds(Struct, frozen=True, eq=False):
 
 
 def bounds(asked: Asked, gold: Ints) -> Bounds:
-    """The most answers placed one-to-one within a label, then the most and the fewest of them on gold.
+    """Place as many answers as possible one-to-one within a label; bound how many of them are on gold.
 
-    Of the largest sets of answers the one with the earlier answers is taken; which it is changes neither
-    bound. Gold places that can be covered stay covered when more answers are placed, so that
-    the most is what can be covered of the gold places alone, and the fewest is what remains when the other
-    places are covered first.
+    Of the largest sets of answers, the one with the earlier answers is chosen; the choice affects neither
+    bound. Gold places that can be covered stay covered when more answers are placed. The maximum is therefore
+    the number of gold places that can be covered alone, and the minimum is what remains when the other places
+    are covered first.
 
     Args:
-        gold: the claims (see `Asked.claim`) that are gold mentions, in ascending order.
+        gold: the claims (see `Asked.claim`) of gold mentions, in ascending order.
     """
     easy = ~asked.contested
     placed = easy & (asked.rank < asked.number)
-    _, one, given = np.unique(asked.pair, return_index=True, return_counts=True)
-    one, given = one[easy[one]], given[easy[one]]
-    number = asked.number[one]
-    candidate = run_positions(asked.first[one], number)
-    claims = asked.claim(candidate, np.repeat(asked.label[one], number))
+    _, example, times = np.unique(asked.pair, return_index=True, return_counts=True)
+    example, times = example[easy[example]], times[easy[example]]
+    number = asked.number[example]
+    candidate = run_positions(asked.first[example], number)
+    claims = asked.claim(candidate, np.repeat(asked.label[example], number))
     before = np.concatenate([[0], np.cumsum(among(claims, gold))])
     right = before[offsets(number)[1:]] - before[offsets(number)[:-1]]
-    full = np.minimum(given, number)
+    full = np.minimum(times, number)
     best = int(np.minimum(full, right).sum())
     worst = int(np.maximum(full - (number - right), 0).sum())
     for rows in asked.units(asked.contested):
@@ -367,11 +374,11 @@ def bounds(asked: Asked, gold: Ints) -> Bounds:
 
 
 def among(claims: Ints, gold: Ints) -> Bools:
-    """Which claims are in `gold`, which is in ascending order."""
+    """Which claims are in `gold`, which must be sorted."""
     if not len(gold):
         return np.zeros(len(claims), dtype=bool)
-    place = np.minimum(np.searchsorted(gold, claims), len(gold) - 1)
-    return np.asarray(gold[place] == claims)
+    index = np.minimum(np.searchsorted(gold, claims), len(gold) - 1)
+    return np.asarray(gold[index] == claims)
 
 
 def _by_label(asked: Asked, rows: Sequence[int]) -> list[list[int]]:
@@ -382,7 +389,7 @@ def _by_label(asked: Asked, rows: Sequence[int]) -> list[list[int]]:
 
 
 def _bounds_of_label(asked: Asked, rows: Sequence[int], gold: Ints) -> tuple[list[int], int, int]:
-    """The answers of one unit and label that are placed, and the most and the fewest of them on gold."""
+    """The placed answers of one unit and label, and the maximum and minimum number of them on gold."""
     label = asked.label[rows[0]]
     claimed: dict[int, list[int]] = {}  # by question
     for row in rows:
@@ -393,20 +400,20 @@ def _bounds_of_label(asked: Asked, rows: Sequence[int], gold: Ints) -> tuple[lis
     fixed = [row for row in rows if asked.fixed[row]]
     taken = {claimed[int(asked.question[row])][int(asked.occurrence[row]) - 1] for row in fixed}
     free = [row for row in rows if not asked.fixed[row]]
-    every = {key: [claim for claim in claims if claim not in taken] for key, claims in claimed.items()}
+    available = {key: [claim for claim in claims if claim not in taken] for key, claims in claimed.items()}
     listed = ints(sorted({claim for claims in claimed.values() for claim in claims}))
     right = set(listed[among(listed, gold)].tolist())
-    on = {key: [claim for claim in claims if claim in right] for key, claims in every.items()}
-    off = {key: [claim for claim in claims if claim not in right] for key, claims in every.items()}
+    on = {key: [claim for claim in claims if claim in right] for key, claims in available.items()}
+    off = {key: [claim for claim in claims if claim not in right] for key, claims in available.items()}
     questions = [int(asked.question[row]) for row in free]
-    matched = [row for row, is_placed in zip(free, _covered(questions, every), strict=True) if is_placed]
+    matched = [row for row, is_placed in zip(free, _covered(questions, available), strict=True) if is_placed]
     most = sum(_covered(questions, on))
     fewest = len(matched) - sum(_covered(questions, off))
     return [*fixed, *matched], len(taken & right) + most, len(taken & right) + fewest
 
 
 def _covered(questions: Sequence[int], claims: dict[int, list[int]]) -> list[bool]:
-    """Which answers can have a place, one each, the earlier ones first (augmenting paths by question)."""
+    """Which answers can be placed one-to-one, earlier ones first (by augmenting paths over questions)."""
     owner: dict[int, int] = {}
     passed: dict[int, int] = dict.fromkeys(claims, 0)
     hopeless: set[int] = set()
@@ -425,20 +432,20 @@ def _augment(
 ) -> bool:
     came_from: dict[int, tuple[int, int] | None] = {question: None}
     queue = [question]
-    for here in queue:
-        listed = claims[here]
-        while passed[here] < len(listed) and listed[passed[here]] in owner:
-            passed[here] += 1
-        if passed[here] < len(listed):
-            owner[listed[passed[here]]] = here
-            while (step := came_from[here]) is not None:
-                here, claim = step
-                owner[claim] = here
+    for current in queue:
+        listed = claims[current]
+        while passed[current] < len(listed) and listed[passed[current]] in owner:
+            passed[current] += 1
+        if passed[current] < len(listed):
+            owner[listed[passed[current]]] = current
+            while (step := came_from[current]) is not None:
+                current, claim = step
+                owner[claim] = current
             return True
         for claim in listed:
             other = owner[claim]
             if other not in came_from and other not in hopeless:
-                came_from[other] = (here, claim)
+                came_from[other] = (current, claim)
                 queue.append(other)
     hopeless.update(came_from)
     return False

@@ -1,4 +1,4 @@
-"""Answers become predictions under every policy, and are counted against gold."""
+"""Turn answers into predictions under every policy, and count them against gold."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ Counted = tuple[int, int, int]  # gold, predicted, correct
 
 
 class Sheet(Struct, frozen=True, eq=False, dict=True):
-    """Answers with their candidates, beside gold: all that policies choose from and scores are counted on."""
+    """Answers with their candidates, and gold: the data that policies choose from and scores count."""
 
     units: Units
     gold: Mentions
-    answers: Sequence[Answer]  # with labels of gold, unit by unit
+    answers: Sequence[Answer]  # with their labels mapped to those of gold, unit by unit
     labels: tuple[str, ...]
     asked: Asked
-    level: Small  # of each answer; -1: no candidate
-    sentence: Ints  # of each candidate, and its borders as mentions count them
+    level: Small  # of each answer; -1 if it has no candidate
+    sentence: Ints  # of each candidate; start and end are as in mentions
     start: Ints
     end: Ints
-    pieces: dict[int, Pieces]  # of candidates with gaps
-    claims: Ints  # of gold, in ascending order
+    pieces: dict[int, Pieces]  # by candidate, for those with gaps
+    claims: Ints  # of gold, sorted
 
     def up_to(self, level: Level) -> Sheet:
-        """The same answers with the candidates that a search up to this level would have found."""
+        """A copy with only the candidates that a search up to this level would have found."""
         options = self.asked.options
         allowed = np.zeros(len(options.at) - 1, dtype=bool)
         allowed[self.asked.question[self.level <= LEVELS.index(level)]] = True
@@ -70,11 +70,11 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def given_before(self) -> Bools:
-        """Which answers repeat the folded text and the label of an earlier one in their unit."""
+        """Which answers repeat the folded text and label of an earlier answer in their unit."""
         distinct: dict[str, int] = {}
         text = ints([distinct.setdefault(answer.text, len(distinct)) for answer in self.answers])
         folded: dict[str, int] = {}
-        number = ints([folded.setdefault(fold(one), len(folded)) for one in distinct])
+        number = ints([folded.setdefault(fold(string), len(folded)) for string in distinct])
         key = self.asked.unit * max(len(folded), 1) + number[text] if len(text) else text
         _, first = np.unique(key * self.asked.labels + self.asked.label, return_index=True)
         repeated = np.ones(len(self.answers), dtype=bool)
@@ -82,11 +82,11 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         return repeated
 
     def unplaced_predictions(self, placed: Bools, *, keep: bool) -> Bools:
-        """Which answers without a place still count as (wrong) predictions."""
+        """Which unplaced answers still count as (wrong) predictions."""
         return np.asarray(~placed if keep else ~placed & ~self.given_before)
 
     def counted(self, policy: Policy, *, keep: bool) -> Counted:
-        """Gold, predicted and correct mentions under a policy."""
+        """The number of gold, predicted and correct mentions under a policy."""
         rows, candidate = self.chosen(policy)
         claims = np.unique(self.asked.claim(candidate, self.asked.label[rows]))
         wrong = self.unplaced_predictions(self.placed(policy), keep=keep)
@@ -94,7 +94,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         return len(self.gold), predicted, int(among(ints(claims), self.claims).sum())
 
     def bounds(self, *, keep: bool) -> tuple[Counted, Counted]:
-        """The counts of the worst and of the best one-to-one placement."""
+        """The counts of the worst and the best one-to-one placement."""
         limits = bounds(self.asked, self.claims)
         wrong = int(self.unplaced_predictions(limits.placed, keep=keep).sum())
         taken = self.asked.fixed & limits.placed
@@ -108,7 +108,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         return chosen_ordered(self.asked)
 
     def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
-        """Rows of answers that a policy places, and their candidates."""
+        """The rows of the answers that a policy places, and their candidates."""
         if policy == "all":
             return chosen_all(self.asked)
         if policy == "ordered":
@@ -125,7 +125,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         return placed
 
     def mentions(self, policy: Policy, *, keep: bool) -> Mentions:
-        """The predictions of a policy, in output order within a sentence; those without a place have -1."""
+        """The predictions of a policy, in output order within a sentence; unplaced ones have positions -1."""
         rows, candidate = self.chosen(policy)
         claims = self.asked.claim(candidate, self.asked.label[rows])
         _, first = np.unique(claims, return_index=True)
@@ -141,11 +141,11 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         end = np.where(places >= 0, np.append(self.end, -1)[places], -1)
         listed = [self.answers[row] for row in answer.tolist()]
         fields = {
-            "answer": np.array([one.text for one in listed], dtype=object),
-            "level": np.array([_level_name(one) for one in self.level[answer].tolist()], dtype=object),
+            "answer": np.array([item.text for item in listed], dtype=object),
+            "level": np.array([_level_name(number) for number in self.level[answer].tolist()], dtype=object),
         }
-        if any(one.score is not None for one in listed):
-            fields["score"] = np.array([np.nan if one.score is None else one.score for one in listed])
+        if any(item.score is not None for item in listed):
+            fields["score"] = np.array([np.nan if item.score is None else item.score for item in listed])
         mentions = Mentions(
             ints(sentence[order]), ints(start), ints(end), codes(self.asked.label[answer]), self.labels,
             fields=fields,
@@ -153,8 +153,8 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         if not self.pieces:
             return mentions
         pieces = [
-            self.pieces.get(place, ((first, last),))
-            for place, first, last in zip(places.tolist(), start.tolist(), end.tolist(), strict=True)
+            self.pieces.get(candidate_row, ((first, last),))
+            for candidate_row, first, last in zip(places.tolist(), start.tolist(), end.tolist(), strict=True)
         ]
         return replace(mentions, parts=Parts.of(pieces))
 
@@ -172,10 +172,10 @@ def sheet_of(
     level: Level,
     threshold: float,
 ) -> Sheet:
-    """Look for the candidates of all answers, given in order of their units."""
+    """Find the candidates of all answers, which must be given in order of their units."""
     units = searcher.units
     asking = _Questions(units)
-    question = ints([asking.number(one, answer) for one, answer in zip(unit, answers, strict=True)])
+    question = ints([asking.number(index, answer) for index, answer in zip(unit, answers, strict=True)])
     spans = asking.candidates(searcher, level, threshold)
     question = ints(np.where(question >= 0, question, len(asking.texts) - 1 - question))
     sentence, start, end = units.positions(spans.runs.start, spans.runs.end)
@@ -183,7 +183,7 @@ def sheet_of(
     tokens = spans.runs.end - spans.runs.start
     for candidate, run in spans.gapped.items():
         tokens[candidate] = sum(high - low for low, high in run)
-    place = _places(gold, sentence, start, end, pieces)
+    place_number = _places(gold, sentence, start, end, pieces)
     labels = tuple(sorted({*gold.names(), *(answer.label for answer in answers)}))
     number = {name: code for code, name in enumerate(labels)}
     asked = Asked(
@@ -193,11 +193,11 @@ def sheet_of(
         question=question,
         occurrence=ints([answer.occurrence or 0 for answer in answers]),
         options=PolicyOptions(
-            spans.runs.at, spans.runs.start, spans.runs.end, ints(tokens), ints(place[: len(start)])
+            spans.runs.at, spans.runs.start, spans.runs.end, ints(tokens), ints(place_number[: len(start)])
         ),
     )
     gold_label = codes([number[name] for name in gold.names()])
-    claims = np.unique(place[len(start) :] * asked.labels + gold_label)
+    claims = np.unique(place_number[len(start) :] * asked.labels + gold_label)
     level_of_answer = spans.runs.level[question]
     return Sheet(
         units, gold, answers, labels, asked, level_of_answer, sentence, start, end, pieces, ints(claims)
@@ -205,13 +205,13 @@ def sheet_of(
 
 
 def _in_mentions(units: Units, run: Pieces) -> Pieces:
-    """Pieces in tokens of the corpus as pieces that mentions count."""
+    """Convert pieces in tokens of the corpus to positions as in mentions."""
     _, start, end = units.positions(ints([low for low, _ in run]), ints([high for _, high in run]))
     return tuple(zip(start.tolist(), end.tolist(), strict=True))
 
 
 def _places(gold: Mentions, sentence: Ints, start: Ints, end: Ints, pieces: dict[int, Pieces]) -> Ints:
-    """Equal numbers for equal places of candidates and of gold mentions, which come after them."""
+    """Number the places of candidates, then of gold mentions; equal places have equal numbers."""
     shape = np.zeros(len(sentence) + len(gold), dtype=np.int64)
     shapes: dict[Pieces, int] = {}
     for candidate, parts in pieces.items():
@@ -223,12 +223,12 @@ def _places(gold: Mentions, sentence: Ints, start: Ints, end: Ints, pieces: dict
     columns = [
         np.append(sentence, gold.sentence), np.append(start, gold.start), np.append(end, gold.end), shape
     ]  # fmt: skip
-    _, place = numbered(np.stack(columns, axis=1).astype(np.int64).view(np.uint64))
-    return place
+    _, place_number = numbered(np.stack(columns, axis=1).astype(np.int64).view(np.uint64))
+    return place_number
 
 
 class _Special(Struct, frozen=True):
-    """A question that is not searched for: a run that markup shows, or the questions of several texts."""
+    """A question without a search of its own: a run shown by markup, or the questions of several pieces."""
 
     run: tuple[int, int] | None
     parts: tuple[int, ...] = ()
@@ -236,11 +236,11 @@ class _Special(Struct, frozen=True):
 
 class _Found(Struct, frozen=True, eq=False):
     runs: SpanCandidates
-    gapped: dict[int, Pieces]  # of candidates with gaps, in tokens of the corpus
+    gapped: dict[int, Pieces]  # by candidate, for those with gaps, in tokens of the corpus
 
 
 class _Questions:
-    """The distinct questions that answers ask: a text in a unit, a given place, or several texts."""
+    """The distinct questions of answers: a text in a unit, a given place, or several pieces."""
 
     def __init__(self, units: Units) -> None:
         self.units = units
@@ -250,7 +250,7 @@ class _Questions:
         self._numbers: dict[tuple[int, object], int] = {}
 
     def number(self, unit: int, answer: Answer) -> int:
-        """The number of an answer's question; -1, -2 … for those that are not searched for."""
+        """The number of an answer's question; -1, -2 … for special ones."""
         if answer.place is not None and (run := self._run(unit, answer.place)) is not None:
             return self._add_special((unit, answer.place), _Special(run))
         if len(answer.pieces) > 1:
@@ -258,10 +258,10 @@ class _Questions:
             return self._add_special((unit, answer.pieces), _Special(None, parts))
         return self._search(unit, answer.text)
 
-    def _run(self, unit: int, place: tuple[int, int]) -> tuple[int, int] | None:
-        """The tokens of the whole corpus that a place stands for, if they are in one sentence."""
+    def _run(self, unit: int, token_span: tuple[int, int]) -> tuple[int, int] | None:
+        """Convert a place in a unit to tokens of the whole corpus; None if it crosses a sentence border."""
         first = int(self.units.tokens[unit])
-        start, end = first + place[0], first + place[1]
+        start, end = first + token_span[0], first + token_span[1]
         sentence = self.units.sentence_of_token
         return (start, end) if sentence[start] == sentence[end - 1] else None
 
@@ -282,7 +282,7 @@ class _Questions:
         return number
 
     def candidates(self, searcher: Searcher, level: Level, threshold: float) -> _Found:
-        """The candidates of all questions, those that are not searched for after the others."""
+        """The candidates of all questions; special ones come last."""
         spans = candidates(searcher, ints(self.unit), self.texts, level=level, threshold=threshold)
         gapped: dict[int, Pieces] = {}
         if not self.special:
@@ -308,10 +308,10 @@ class _Questions:
         )
 
     def _runs_of(self, special: _Special, candidates: SpanCandidates) -> tuple[list[Pieces], int]:
-        """The pieces of each candidate, and the level: that of the piece that is hardest to find.
+        """The pieces of each candidate, and the level of the piece that is hardest to find.
 
-        Every candidate of the first text begins one; each further text takes its first candidate after
-        the text before it, in the same sentence.
+        Every candidate of the first piece begins a run; each further piece takes its first candidate after
+        the previous piece, in the same sentence.
         """
         if special.run is not None:
             return [(special.run,)], LEVELS.index("exact")
@@ -336,7 +336,7 @@ class _Questions:
 
 
 def gold_sheet(searcher: Searcher, gold: Annotation, *, level: Level, threshold: float) -> Sheet:
-    """The gold mentions themselves as answers, in order of start, end and label: for ceilings."""
+    """The gold mentions themselves as answers, in order of start, end and label, to compute ceilings."""
     mentions = gold.mentions
     order = gold_order(gold).tolist()
     texts, names = surfaces(gold.corpus, mentions), mentions.names()
@@ -349,7 +349,7 @@ def gold_sheet(searcher: Searcher, gold: Annotation, *, level: Level, threshold:
 
 
 class Texts(Struct, frozen=True, eq=False):
-    """The distinct texts of gold mentions and answers, and which of them each has."""
+    """The distinct texts of gold mentions and answers, and the text of each as an index."""
 
     distinct: Sequence[str]
     gold: Ints
@@ -357,23 +357,23 @@ class Texts(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, gold: Annotation, answers: Sequence[Answer]) -> Texts:
-        """Discontinuous mentions have the texts of their pieces with blanks between them."""
+        """Collect the texts; those of the pieces of a discontinuous mention are joined by blanks."""
         numbers: dict[str, int] = {}
-        wanted = [
+        gold_texts = [
             numbers.setdefault(" ".join(pieces), len(numbers))
             for pieces in surfaces(gold.corpus, gold.mentions)
         ]
-        given = [numbers.setdefault(answer.text, len(numbers)) for answer in answers]
-        return cls(list(numbers), ints(wanted), ints(given))
+        answer_texts = [numbers.setdefault(answer.text, len(numbers)) for answer in answers]
+        return cls(list(numbers), ints(gold_texts), ints(answer_texts))
 
     def normalised(self, normalise: Callable[[str], str]) -> Ints:
-        """Equal numbers for texts that are equal once they are normalised."""
+        """Number the texts so that equal normalised texts have equal numbers."""
         numbers: dict[str, int] = {}
         return ints([numbers.setdefault(normalise(text), len(numbers)) for text in self.distinct])
 
 
 class StringCounts(Struct, frozen=True):
-    """Gold, given and common (text, label) pairs, as sets and as multisets of each unit."""
+    """The numbers of gold, predicted and common (text, label) pairs, as sets and multisets per unit."""
 
     sets: Counted
     multisets: Counted
@@ -382,10 +382,10 @@ class StringCounts(Struct, frozen=True):
 def string_counts(
     sheet: Sheet, texts: Texts, normalise: Callable[[str], str], inside: Bools | None = None
 ) -> StringCounts:
-    """The pairs of normalised text and label of answers and of gold that agree, wherever they occur.
+    """Count the pairs of normalised text and label that answers and gold share, regardless of position.
 
     Args:
-        inside: the gold mentions that count; by default all.
+        inside: which gold mentions to count; by default, all.
     """
     number, asked, gold = texts.normalised(normalise), sheet.asked, sheet.gold
     code = {name: index for index, name in enumerate(sheet.labels)}
@@ -393,10 +393,10 @@ def string_counts(
     unit = np.append(sheet.units.of_sentence[gold.sentence], asked.unit).astype(np.int64)
     text = np.append(number[texts.gold], number[texts.given]).astype(np.int64)
     key = (unit * max(len(number), 1) + text) * asked.labels + np.append(gold_label, asked.label)
-    pairs, place = np.unique(key, return_inverse=True)
-    own = place[: len(gold)] if inside is None else place[: len(gold)][inside]
-    wanted = np.bincount(own, minlength=len(pairs))
-    given = np.bincount(place[len(gold) :], minlength=len(pairs))
-    both = np.minimum(wanted, given)
-    sets = int((wanted > 0).sum()), int((given > 0).sum()), int((both > 0).sum())
-    return StringCounts(sets, (len(own), len(asked), int(both.sum())))
+    pairs, index_of = np.unique(key, return_inverse=True)
+    own = index_of[: len(gold)] if inside is None else index_of[: len(gold)][inside]
+    gold_count = np.bincount(own, minlength=len(pairs))
+    answer_count = np.bincount(index_of[len(gold) :], minlength=len(pairs))
+    common = np.minimum(gold_count, answer_count)
+    sets = int((gold_count > 0).sum()), int((answer_count > 0).sum()), int((common > 0).sum())
+    return StringCounts(sets, (len(own), len(asked), int(common.sum())))
