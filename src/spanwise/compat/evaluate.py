@@ -67,7 +67,7 @@ class Seqeval:
         self._predictions, self._references = [], []
         if not gold and not predicted:
             raise InputError(
-                "there is nothing to compute.\nPass predictions and references, or add them before."
+                "there is nothing to compute.\nPass predictions and references, or add them first."
             )
         return scores(gold, predicted, **{**self._options, **options})
 

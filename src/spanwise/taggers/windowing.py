@@ -62,7 +62,7 @@ def windows(
         InputError: `sentences` is more than one, and documents are not marked.
     """
     if sentences < 1:
-        raise ChoiceError(f"a window of {sentences} sentences cannot be made.\nGive 1 or more.")
+        raise ChoiceError(f"a window cannot have {sentences} sentences.\nGive 1 or more.")
     checked_mode(mode)
     if sentences > 1 and corpus.documents is None and not cross:
         raise InputError(

@@ -105,7 +105,7 @@ def serve(
     door = Door.at(port, token, host=host, proxy=behind_proxy)
     most = None if memory is None else parse_memory(memory)
     guard = application(root, door, read_only=read_only, memory=most)
-    say(f"spanwise: the workbench over {root} is at\n\n  {guard.link()}\n\nCtrl-C ends it.")
+    say(f"spanwise: the workbench for {root} is at\n\n  {guard.link()}\n\nPress Ctrl-C to stop it.")
     config = uvicorn.Config(
         guard, host=host, port=port, log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=2,

@@ -190,8 +190,8 @@ def words_of(bench: Bench, error: Exception) -> str:
     if status_of(error) == 507:
         left = shutil.disk_usage(bench.folder).free
         return (
-            f"{bench.folder}: the disk is full ({left / 1e6:,.0f} MB are left), so nothing was kept.\n"
-            "Make room, then try again."
+            f"{bench.folder}: the disk is full ({left / 1e6:,.0f} MB are left), so nothing was saved.\n"
+            "Free some space, then try again."
         )
     if isinstance(error, sqlite3.OperationalError):
         return f"{bench.store.path}: the file cannot be written ({error}).\nTry again in a moment."
@@ -448,7 +448,9 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
     index = bench.indexed(gold).index
     columns = index.columns
     if not 0 <= body.sentence < columns.head.sentences:
-        raise ChoiceError(f"there is no sentence {body.sentence} in this gold file.\nSentences count from 0.")
+        raise ChoiceError(
+            f"there is no sentence {body.sentence} in this gold file.\nSentences are numbered from 0."
+        )
     systems = {*index.systems, *(result.system for result in bench.store.results(gold.slug))}
     if body.system is not None and body.system not in systems:
         raise unknown("system", body.system, sorted(systems))

@@ -127,7 +127,9 @@ class Shelf:
         def read() -> Evaluation:
             data = load_summary(self.folder / result.path)
             if not isinstance(data, Evaluation):
-                raise InputError(f"{result.path}: this file no longer holds an evaluation.\nEvaluate again.")
+                raise InputError(
+                    f"{result.path}: this file no longer contains an evaluation.\nEvaluate again."
+                )
             return data
 
         size = self._size(result.path)

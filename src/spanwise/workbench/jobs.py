@@ -76,7 +76,7 @@ class Jobs:
         """Queue another evaluation of the same upload, with changed options."""
         gold = self.store.gold(job.gold)
         if gold is None or not (self.uploads / job.body.upload).is_file():
-            raise InputError("the upload is no longer there.\nSend the file again.")
+            raise InputError("the upload no longer exists.\nSend the file again.")
         body = msgspec.structs.replace(job.body, options={**job.body.options, **options})
         return self.add(gold, job.system, body)
 

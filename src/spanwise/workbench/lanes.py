@@ -17,7 +17,7 @@ QUICK = 2  # quick requests handled in parallel
 CLOCK = 2.0  # seconds a request waits for its answer; the work then continues in the background
 LINE = 10.0  # seconds a costly request waits for the ones queued before it
 UNCLAIMED = 16  # finished costly answers kept for clients that were asked to try again
-STILL = "this is still being computed.\nTry again in a moment: the work goes on meanwhile."
+STILL = "this is still being computed.\nTry again in a moment: the work continues in the background."
 NEWER = "a newer request replaced this one.\nTry again if it still matters."
 
 V = TypeVar("V")
