@@ -95,7 +95,7 @@ def keep_freed_memory() -> None:
 def release_freed_memory() -> None:
     """Return freed memory to the system, if the C library supports it.
 
-    Freed memory is fragmented, in pieces too small for the large columns of the next step.
+    Freed memory is fragmented into pieces that are too small for the large columns of the next step.
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim

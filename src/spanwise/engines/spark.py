@@ -30,7 +30,7 @@ LEXICON = 1 << 30
 LONG = 256  # the fewest values of a column for which narrower integers are worth looking for
 NARROW = [np.iinfo(kind) for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)]
 RETURNED = 1 << 28  # about how many bytes a job may return: Spark refuses more than 1 GB by default
-ATTEMPTS = 4  # at a task if Spark runs on this machine only; on a cluster, Spark's own setting applies
+ATTEMPTS = 4  # per task if Spark runs on this machine only; on a cluster, Spark's own setting applies
 # Java has little to do here, and rarely for long: its optimising compiler would cost more than it saves.
 LOCAL_JAVA = "-XX:TieredStopAtLevel=1"
 
@@ -89,7 +89,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
 
 
 class Sent(Struct, frozen=True, eq=False):
-    """A value pickled by cloudpickle, which can also pickle functions of a user's own script."""
+    """A value pickled with cloudpickle, which can also pickle functions of a user's own script."""
 
     data: bytes
 
@@ -173,7 +173,7 @@ def _rows_of_blocks(
 
 
 def packed(value: object) -> bytes:
-    """Pickle a value by cloudpickle, which can also pickle functions of a user's own script.
+    """Pickle a value with cloudpickle, which can also pickle functions of a user's own script.
 
     Integer columns are stored in the narrowest type that holds them: most counts and codes are small.
     """
@@ -256,7 +256,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
 
 
 def _master(master: str | None) -> str:
-    """The master, with repeated attempts at a task if it is local: by default, Spark makes only one there."""
+    """The master; a local one with several attempts per task, as Spark makes only one there by default."""
     local = re.fullmatch(r"local(?:\[(\*|\d+)\])?", master or "local[*]")
     return str(master) if local is None else f"local[{local[1] or 1},{ATTEMPTS}]"
 
@@ -279,7 +279,7 @@ ROWS = 10_000  # per block, unless a document is longer
 class Packed(Struct, frozen=True, eq=False):
     """A frame whose rows were packed into blocks, each a table in Arrow's stream format.
 
-    With a column `document`, whose equal values must be adjacent in a partition, no document is cut in two.
+    No document is split across blocks, provided that equal values of a column `document` are adjacent.
     """
 
     frame: DataFrame  # one row per block
@@ -425,7 +425,7 @@ def _blocks(batches: Iterable[object]) -> Iterator[object]:
 
 
 def _last_cut(table: Table) -> int:
-    """The row with which the last document begins; the number of rows if documents are not marked."""
+    """The row where the last document begins; the number of rows if documents are not marked."""
     if "document" not in table.column_names:
         return len(table)
     names = table.column("document").to_pylist()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BYTES_PER_TOKEN = 400
 LEAST_TOKENS = 10_000
 KEPT_SHARE = 4  # a quarter of the memory may hold the rows of files, which are then parsed only once
-NO_EXTRAS = ("columns", "fields")  # keywords for extra columns, which are read from gold alone
+NO_EXTRAS = ("columns", "fields")  # keywords that ask for extra columns
 
 Shared = TypeVar("Shared")
 Of = TypeVar("Of")
@@ -188,7 +188,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         return None if documents is None else len(documents) - 1
 
     def references(self, *, gold_only: bool = False) -> Iterator[dict[int, PartBytes]]:
-        """Yield, for each block, its pieces of the files by the number of the file."""
+        """Yield the pieces of files that make up each block, by the number of the file."""
         from spanwise.formats.parts import pieces
 
         needed = (
@@ -217,7 +217,7 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         return {name: annotations[layer.file][layer.layer] for name, layer in layers.items()}
 
     def only(self, systems: Mapping[str, str]) -> ManyBlocks:
-        """The same blocks with only some systems, by new names for old ones; files of others stay closed."""
+        """Keep only some systems, given as old names by new ones; the files of the others stay closed."""
         return replace(self, layers={name: self.layers[old] for name, old in systems.items()})
 
     def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
@@ -291,8 +291,8 @@ def many_blocks(
 ) -> ManyBlocks:
     """Survey all files, and cut them into blocks whose evaluation needs about `memory` bytes.
 
-    With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Of predictions only
-    the tags are read, unless `predicted_reading` asks for more columns.
+    With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Only the tags
+    of predictions are read, unless `predicted_reading` asks for more columns.
     """
     from spanwise.formats.parts import KeptRows, Survey, reading_of
 
@@ -433,9 +433,9 @@ class TrainingSource(Protocol):
 
 
 def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
-    """The number of each sentence from `first` on, or of the sentence with which its document begins.
+    """The number of each sentence from `first` on, or of the first sentence of its document.
 
-    `documents` holds the numbers of the sentences with which documents begin.
+    `documents` holds the numbers of the sentences at which documents begin.
 
     Examples:
         >>> units_of(5, 4, None).tolist(), units_of(5, 4, ints([0, 4, 7])).tolist()
@@ -557,7 +557,7 @@ class Questions(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """About how many bytes the answers take, which are sent to every block."""
+        """About how many bytes the answers to these questions take."""
         cases = [self.wanted, *([] if self.wanted.lowered is None else [self.wanted.lowered])]
         return sum(WORD * len(case.words) + FORM * len(case.forms) for case in cases) + 16 * len(
             self.sentences.hashes
@@ -573,7 +573,7 @@ class Questions(Struct, frozen=True, eq=False):
 
 
 def want(reference: object, asking: Asking) -> Questions:
-    """Collect what the text and the gold and predicted mentions of a test block look up in training data."""
+    """Collect the words, token sequences and sentences of a test block to look up in training data."""
     block = asking.source.open(reference)
     layers = [block.gold.mentions, *block.systems.values()]
     lookups = wanted(block.corpus, layers, lowercase=asking.lowercase)
@@ -591,8 +591,8 @@ class TrainingAnswer(Struct, frozen=True, eq=False):
     def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
         """Join the answers of several blocks."""
         lexicon = LexiconSums.joined([part.lexicon for part in parts])
-        known = KnownSentences.joined([part.known for part in parts])
-        return cls(lexicon, known, BlockSums.added([part.sums for part in parts]))
+        sentences = KnownSentences.joined([part.known for part in parts])
+        return cls(lexicon, sentences, BlockSums.added([part.sums for part in parts]))
 
 
 class Answering(Struct, frozen=True, eq=False):
@@ -639,7 +639,7 @@ def learnt(
     asking = engine.map(want, source.references(), Asking(source, lowercase))
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
-    for blocks, questions in _grouped(asking, bound):
+    for blocks, questions in _together(asking, bound):
         total = train.asked(learn, Answering(train.source, questions))
         parts.append(LexiconPart(blocks, SummedLexicon(questions.wanted, total.lexicon), total.known))
         sums = total.sums
@@ -647,7 +647,7 @@ def learnt(
     return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 
-def _grouped(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
+def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
     """Join the questions of consecutive blocks, as many as keep the answers within `bound` bytes."""
     waiting: Joining[Questions] = Joining(Questions.joined)
     blocks = most = 0

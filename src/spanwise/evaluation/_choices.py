@@ -148,11 +148,11 @@ def gather(
     name: str | None,
     predicted_reading: ReadKeywords | None = None,
 ) -> Inputs:
-    """Read the sources that are not read yet, align predictions to gold, and give all texts one vocabulary.
+    """Read sources that have not been read yet, align predictions to gold, and give all texts one vocabulary.
 
-    Of predictions only the tags are read, unless `predicted_reading` asks for more columns.
+    Only the tags of predictions are read, unless `predicted_reading` asks for more columns.
     """
-    # A reader codes each word once for all its files, so that one reader is faster for small files.
+    # A reader codes each word once for all its files, so a single reader is faster for small files.
     large = _bytes([gold, *listed_sources(train), *_systems(systems).values()]) >= TWO_READERS
     readers = [Reader(**reading) for _ in range(2 if large else 1)]
     (gold_annotation, predicted), training = at_once(
@@ -311,7 +311,7 @@ RUN = "{run}"  # the placeholder in a path for the name or number of a run
 
 
 def has_runs(systems: object) -> bool:
-    """Whether a path among these sources contains {run} and stands for all runs of a system.
+    """Whether a path among these sources contains {run}, which stands for all runs of a system.
 
     Examples:
         >>> has_runs({"bert": "bert.{run}.conll"}), has_runs("bert.1.conll")
@@ -559,7 +559,7 @@ def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object
     return [*_listed(attributes), *crossed]
 
 
-# Memory per byte of a file when all files are held at once, and by how much an unpacked file is larger.
+# Bytes of memory per byte of a file that is held whole, and how much larger a file is once unpacked.
 BYTES_PER_BYTE = 12
 UNPACKED = 4
 DECODED = 6  # the same for a Parquet file, whose columns become lists of words
@@ -598,7 +598,7 @@ def parts_of(
         return None, 1
     if elsewhere or (workers is not None and workers > 1):
         return DEFAULT_PART, workers or 1
-    size, available = sum(map(_size, paths)), _physical_memory()
+    size, available = sum(map(_size, paths)), _physical()
     large = workers is None and size >= LARGE
     beyond = available is not None and BYTES_PER_BYTE * size > available
     if not (large or beyond) or not _can_be_streamed(paths, reading, records=beyond):
@@ -609,7 +609,10 @@ def parts_of(
 
 
 def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, records: bool) -> bool:
-    """Whether all files can be read in parts; files of records only if `records`, as they take longer."""
+    """Whether all files can be read in parts.
+
+    Files of records take longer in parts, so they are accepted only with `records`.
+    """
     # Imported lazily: small files don't need it.
     from spanwise.formats.parts import streamed_format
 
@@ -676,7 +679,7 @@ def _size(path: Path) -> int:
     return growth * path.stat().st_size
 
 
-def _physical_memory() -> int | None:
+def _physical() -> int | None:
     """The physical memory of this machine in bytes, if known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -82,7 +82,7 @@ def compared(
 
     The primary question, overall F1 or another score, is corrected over pairs; all other scores of all pairs
     form one secondary family. With `over_runs`, training varies as well as data: tests are t-tests over runs
-    and units, and both families are corrected by Holm's method.
+    and units, and `correction` applies to both families.
 
     Args:
         systems: the measures of each run of each system.
@@ -513,7 +513,7 @@ def _verdict(answers: Answers, pair: int, question: int, *, same: bool) -> dict[
 
 
 def _detectable(error: float, tests: int) -> float:
-    """(z₁₋α′⁄₂ + z₀.₈) standard errors: found four times in five at the corrected level α′."""
+    """The smallest difference found four times in five at the corrected level α′: (z₁₋α′⁄₂ + z₀.₈) · SE."""
     if not error > 0:
         return float("nan")
     from statistics import NormalDist

@@ -233,7 +233,7 @@ class CountTask(Struct, frozen=True, eq=False):
 
     @property
     def number(self) -> int:
-        """The number of a block whose data are elsewhere."""
+        """The number of the block, by which executors find its data."""
         return int(self.reference.number)
 
     def with_data(self, data: bytes) -> CountTask:

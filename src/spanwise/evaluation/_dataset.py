@@ -275,7 +275,7 @@ def as_written(side: AttributeSide) -> AttributeSide:
 
 
 def looking_by(engine: Engine) -> Looking:
-    """A function that looks at all blocks of a source, wherever the engine runs them."""
+    """Return a function that looks at all blocks of a source on this engine."""
     return lambda shared: shared.mapped(engine, look, shared.source.references(gold_only=True))
 
 
@@ -359,7 +359,7 @@ def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
     requested, bucketed = choices.attributes, [*choices.buckets, *choices.edges]
     if requested is None:
         default = choose(unless_given("attributes"))
-        # Without training data, defaults that need it are dropped without a note: nobody asked for them.
+        # Without training data, defaults that need it are dropped silently: nobody asked for them.
         if context.lexicon is None:
             default = [attribute for attribute in default if why_absent(attribute, context) is None]
         listed: list[str | Attribute] = [*default, *bucketed]

@@ -342,7 +342,7 @@ def _holds_spans(table: Table, layer: str) -> bool:
 
 
 def _read(table: Table, layer: str, reading: ReadKeywords) -> Annotation:
-    """Read one layer of a block by the reader of tables."""
+    """Read one layer of a block with the reader of tables."""
     import pyarrow
 
     name = "spans" if _holds_spans(table, layer) else "ner_tags"

@@ -591,7 +591,7 @@ def _cuts(gold: Lake) -> list[int]:
 
 
 def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
-    """Cut files at the blocks; yield the block, layer, first sentence and data of each part."""
+    """Cut files where blocks begin; yield the block, layer, first sentence and data of each part."""
     source: LakeBlocks = sent.value
     lake = source.predicted[layer] if layer else source.gold
     files = {file.path: (file, begin) for file, begin in zip(lake.files, lake.begins, strict=False)}

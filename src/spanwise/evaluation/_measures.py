@@ -116,7 +116,7 @@ class BucketedSide(Struct, frozen=True, eq=False):
     position: Ints | None  # of a token unit
 
     def of(self, mentions: Column) -> Column:
-        """Expand a column of mentions to the units."""
+        """Expand a column with one value per mention to one value per unit."""
         return mentions if self.mention is None else np.asarray(mentions[self.mention])
 
 
@@ -175,7 +175,7 @@ def fair_measures(
 
 
 def relaxed_measure(case: MatchedSystem, matching: Matching) -> Measure:
-    """Scores by the schemes of MUC and SemEval-2013, from the one-to-one matching of overlapping mentions."""
+    """Scores under the schemes of MUC and SemEval-2013, from a one-to-one matching by overlap."""
     alone = np.flatnonzero(matching.predicted_outcome == OUTCOME["FP"])
     groups = [
         EventGroup(case.gold_units, matching.gold_outcome, (np.arange(len(OUTCOMES)),)),
@@ -396,7 +396,7 @@ _GAIN_COLUMN = _gain_columns()
 
 
 def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> PairedEvents:
-    """The token units of both sides as events; the same units have the same position and label."""
+    """The token units of both sides as events; a pair has the same position and the same label."""
     return PairedEvents(
         EventUnits.of(ints(gold.of(case.gold_units.unit))),
         EventUnits.of(ints(predicted.of(case.predicted_units.unit))),

@@ -1,4 +1,4 @@
-"""The counts of one system, and the scores that the result document holds of it."""
+"""The counts of one system, and its scores as the result document holds them."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ def _unpack(text: str) -> np.ndarray[Any, Any]:
 
 
 MOST = 60_000_000  # values for all pairs of systems together; if there are more, leads have no intervals
-BLOCK_LEADS = 1_000_000  # counts of the units that are processed together
+BLOCK_LEADS = 1_000_000  # counts that are processed at a time
 
 
 def with_lead_intervals(

@@ -1,4 +1,4 @@
-"""Open frames, folders, patterns and addresses that Spark reads as blocks; imported only when needed."""
+"""Open frames, folders, patterns and addresses as blocks that Spark reads; imported only when needed."""
 
 from __future__ import annotations
 
