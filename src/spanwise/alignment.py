@@ -22,7 +22,7 @@ class Groups(Struct, frozen=True, eq=False):
     predicted: Ints
 
     def of_sentences(self, mask: Bools) -> Bools:
-        """Spread a mask over groups to the gold sentences in them."""
+        """For each gold sentence, the value of `mask` for its group."""
         return np.asarray(np.repeat(mask, np.diff(self.gold)))
 
 
@@ -552,7 +552,7 @@ class _Map(Struct, frozen=True):
     changed: int
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The gold span of a predicted one, or (-1, -1)."""
+        """The gold span of a predicted span, or (-1, -1) if it has none."""
         first, last = self.start[start], self.end[end - 1]
         return (first, last) if 0 <= first < last else (-1, -1)
 
@@ -617,7 +617,7 @@ def common_subsequence(one: Sequence[object], two: Sequence[object]) -> list[tup
 
 
 def _ends(left: Sequence[object], right: Sequence[object]) -> list[int]:
-    """Bit rows: the zeros in the lowest m bits of `rows[i]` count what `left[i:]` and `right[-m:]` share."""
+    """In `rows[i]`, the zeros in the lowest m bits count the LCS of `left[i:]` and the last m of `right`."""
     size = len(right)
     masks: dict[object, int] = {}
     for bit, item in enumerate(reversed(right)):

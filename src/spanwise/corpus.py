@@ -207,7 +207,7 @@ def joined_pieces(pieces: Iterable[tuple[int, int]]) -> Pieces:
 class Mentions(Struct, frozen=True, eq=False, dict=True):
     """Labeled spans, half-open within their sentence, in input order within each sentence.
 
-    Rows are in order of their sentences. Mentions may nest and cross. A mention
+    Rows are sorted by sentence. Mentions may nest and cross. A mention
     that could not be placed on the gold text has start and end -1.
     `parts` is set only if some mention is discontinuous; every mention then
     has at least one piece, and start and end are its outer borders.
@@ -395,7 +395,7 @@ def with_one_labelling(mentions: Sequence[Mentions]) -> list[Mentions]:
 
 
 def joined_mentions(some: Sequence[Mentions], sentences: Sequence[int] | Ints) -> Mentions:
-    """Join the mentions of consecutive parts; `sentences` are the numbers of their first sentences.
+    """Join the mentions of consecutive parts; `sentences` is the number of each part's first sentence.
 
     Examples:
         >>> parts = [Mentions.of([(0, 1, 3, "PER")]), Mentions.of([(0, 0, 1, "LOC")])]

@@ -78,7 +78,7 @@ SPELLINGS = {
 
 
 def spelled(tag: str, spelling: str | None) -> str:
-    """Rewrite a tag of another spelling as a tag of the schemes.
+    """A tag of one of the SPELLINGS, rewritten as schemes write it.
 
     Examples:
         >>> spelled("B", "bare"), spelled("NN", "token"), spelled("B-PER", None), spelled("O", "token")
@@ -96,7 +96,7 @@ def malformed(tag: str) -> str | None:
         >>> malformed("B-LOC-geo") is None
         True
         >>> print(malformed("o"))
-        'o' is not a tag; outside mentions it is 'O', with a capital letter.
+        'o' is not a tag; outside mentions the tag is 'O', with a capital letter.
     """
     if tag == "O":
         return None
@@ -104,9 +104,9 @@ def malformed(tag: str) -> str | None:
     if hyphen and letter in KINDS and label:
         return None
     if tag == "o":
-        return "'o' is not a tag; outside mentions it is 'O', with a capital letter."
+        return "'o' is not a tag; outside mentions the tag is 'O', with a capital letter."
     if tag == "0":
-        return "'0' (the digit) is not a tag; outside mentions it is 'O', the letter."
+        return "'0' (the digit) is not a tag; outside mentions the tag is 'O', the letter."
     bare = "".join(tag.split())
     if bare != tag and malformed(bare) is None:
         return f"{tag!r} contains white space; write {bare!r}."
@@ -237,7 +237,7 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
 
 
 def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Tags:
-    """Return the tags unchanged, or raise an error that locates the first tag valid in no scheme."""
+    """Return the tags unchanged, or raise an error for the first one that is valid in no scheme."""
     troubles = {code: trouble for code, name in enumerate(tags.names) if (trouble := malformed(name))}
     if not troubles:
         return tags
@@ -359,14 +359,14 @@ def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -
         marks = "".join(dict.fromkeys(scheme.end + scheme.single))
         words = f"{many(having(marks, kinds.ends), 'mention')} end with {' or '.join(f'{m}-' for m in marks)}"
     else:
-        words = _some(having(scheme.begin, kinds.starts), "mention", "start") + f" with {scheme.begin}-"
+        words = _phrase(having(scheme.begin, kinds.starts), "mention", "start") + f" with {scheme.begin}-"
     evidence = f"{name}, because {words}"
     if counts[name]:
         evidence += f"; {many(counts[name], 'tag')} impossible in it, no more than in any other scheme"
     return evidence
 
 
-def _some(number: int, noun: str, verb: str) -> str:
+def _phrase(number: int, noun: str, verb: str) -> str:
     return f"{many(number, noun)} {verb}{'s' if number == 1 else ''}"
 
 

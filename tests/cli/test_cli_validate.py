@@ -22,7 +22,7 @@ def test_every_malformed_line_and_impossible_tag_is_listed(
     assert [line.split(": ")[0] for line in lines] == [f"{path}:{n}" for n in (2, 3, 4, 6, 8)] + [str(path)]
     assert "the line has 1 column, but there are 2" in lines[0]
     assert lines[1].endswith("no mention of its label is open before it. Write 'B-Y'.")
-    assert "outside mentions it is 'O'" in lines[2]
+    assert "outside mentions the tag is 'O'" in lines[2]
     assert lines[4].endswith("IOB2 has no such letter. Write 'B-X'.")
     assert lines[5].endswith(
         "3 malformed, so the file cannot be used as it is; 2 impossible tags, which reading repairs"

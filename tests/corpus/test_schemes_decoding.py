@@ -236,7 +236,7 @@ def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None
 @pytest.mark.parametrize(
     ("tag", "said"),
     [
-        ("o", "outside mentions it is 'O', with a capital letter"),
+        ("o", "outside mentions the tag is 'O', with a capital letter"),
         ("0", "the digit"),
         ("", "the tag is empty"),
         ("B-", "has no label after the hyphen"),

@@ -54,7 +54,7 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
     ("mac.conll", b"a O\rb O\rc O\r", ":1", "the lines end with lone carriage returns"),
     ("nbsp-between.conll", "a\xa0O\n".encode(), ":1", "the line has only one column, 'a\\xa0O'"),
     # tags
-    ("small-o.conll", b"a o\nb B-X\n", ":1", "'o' is not a tag; outside mentions it is 'O'"),
+    ("small-o.conll", b"a o\nb B-X\n", ":1", "'o' is not a tag; outside mentions the tag is 'O'"),
     ("zero.conll", b"a B-X\nb 0\n", ":2", "'0' (the digit) is not a tag"),
     ("lone-b.conll", b"a B-\nb O\n", ":1", "'B-' has no label after the hyphen"),
     ("b-alone.conll", b"a O\nb B\n", ":2", "'B' has no label"),

@@ -1,4 +1,4 @@
-"""What attributes are, the context they use (text, mentions, training data), and their checked values."""
+"""Attributes, the context they are computed in (text, mentions, training data), and their checked values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # of whole
 class Values(Struct, frozen=True, eq=False, dict=True):
     """The values of an attribute, one per unit: a mention, or a token of a mention.
 
-    Each (position, label) of a token is one unit. `unit_mention` is the mention of each
+    A token unit is a distinct (position, label). `unit_mention` is the mention of each
     token unit (the first, if several with one label contain the token) and `position`
     its position in the corpus; both are None if the units are mentions. A mention that
     could not be placed is one token unit, at -1. Numeric values are floats; categories are
@@ -197,7 +197,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def unknown(self) -> Ints:
-        """The number of tokens in each sentence that are not in the training vocabulary or word list."""
+        """The number of tokens in each sentence outside the word list, or else the training vocabulary."""
         if self.known is not None:
             words = {word.lower() for word in self.known} if self.lowercase else self.known
             unseen = np.zeros(len(self.strings), dtype=bool)

@@ -126,7 +126,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
         """Training counts of the token sequences of `forms`; `table` translates their codes to those here.
 
-        The text is only searched once their occurrences are needed.
+        The text is not searched until the occurrences are needed.
         """
         numbers = self.seen.forms.places(forms, table)
         search = partial(self._occurrences_of, forms, table)

@@ -156,7 +156,7 @@ class Property(Struct, frozen=True, eq=False):
 
 
 def by_function(phi: Phi, words: str = "") -> Property:
-    """The property that a function of one mention returns."""
+    """The property computed by a function of one mention."""
 
     def of_side(side: Side) -> Phis:
         lowercase = side.context.lowercase
@@ -170,7 +170,7 @@ def by_function(phi: Phi, words: str = "") -> Property:
 
 
 def by_attribute(attribute: Attribute) -> Property:
-    """The property of having a value of an attribute: units with equal values are alike."""
+    """The property given by an attribute: units with equal values are alike."""
     # An inferred kind could be numeric in one file and a category in another.
     fixed = attribute if attribute.kind is not None else replace(attribute, kind="category")
     if any(need.startswith(("column:", "field:")) for need in fixed.needs):

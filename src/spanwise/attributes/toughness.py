@@ -20,7 +20,7 @@ SUBSETS = ("SEEN", "UNSEEN-TYPE", "UNSEEN-TOKENS", "UNSEEN-ANY", "TCM-ALL", "TCM
 
 
 class Toughness(Struct, frozen=True, eq=False):
-    """Which gold mentions belong to which subsets: `member[i, j]` if mention `i` is in `subsets[j]`.
+    """Which gold mentions are in which subsets: `member[i, j]` is True if mention `i` is in `subsets[j]`.
 
     Without training data, TCM-ALL is the only subset.
     """

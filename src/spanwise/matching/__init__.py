@@ -120,7 +120,7 @@ def match_fair(gold: Mentions, predicted: Mentions, *, ground: Ground | None = N
     4. Mentions still unmatched are FN or FP.
 
     The best partner shares the most remaining tokens, then differs in the fewest, then is the
-    shortest, then comes first in the input. Pass `ground` to reuse one made for both sides.
+    shortest, then comes first in the input. A `ground` already built for both sides can be reused.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 2, "PER"), (0, 4, 5, "LOC"), (1, 0, 1, "PER")])
@@ -221,7 +221,7 @@ def match_overlap(gold: Mentions, predicted: Mentions, *, ground: Ground | None 
     shared tokens, fewer differing ones, then gold start, end and label, then predicted
     start, end and label. The result therefore does not depend on input order.
     Outcomes are named as in fair matching: TP, LE (same span), BE (same label), LBE, FN, FP.
-    Pass `ground` to reuse one made for both sides.
+    A `ground` already built for both sides can be reused.
 
     Examples:
         >>> gold = Mentions.of([(0, 0, 4, "PER")])
@@ -310,7 +310,7 @@ _TABLE = _table()
 
 
 def relaxed_scores(categories: Column) -> dict[str, Floats]:
-    """Possible, actual, precision, recall and F1 from categories (… × 5); a partial match counts one half.
+    """Possible, actual, precision, recall and F1 from categories (… × 5); a partial match counts as half.
 
     `possible` is the number of gold mentions, `actual` the number of predicted ones.
 

@@ -37,7 +37,7 @@ class Remaining(Protocol):
     """The unmatched positions of the mentions of one side; `other` holds those of the other side."""
 
     def match(self, mention: int, other: Any, partner: int) -> None:
-        """Remove the positions that a mention and its partner share from both."""
+        """Remove the positions shared by a mention and its partner from both."""
 
     def join(self, mentions: Ints, other: Any, partners: Ints) -> Ints:
         """Match each mention, in order, to the best of the partners listed beside it.
@@ -81,7 +81,7 @@ class Masks:
                 self._bits[owner] |= ((1 << end - start) - 1) << (start - self._start[owner])
 
     def match(self, mention: int, other: Masks, partner: int) -> None:
-        """Remove the positions that a mention and its partner share from both."""
+        """Remove the positions shared by a mention and its partner from both."""
         shift = self._start[mention] - other._start[partner]
         if shift >= 0:
             common = self._bits[mention] & (other._bits[partner] >> shift)
@@ -155,7 +155,7 @@ class Borders:
         return [border for at in range(first, last) for border in (self._start[at], self._end[at])]
 
     def match(self, mention: int, other: Borders, partner: int) -> None:
-        """Remove the positions that a mention and its partner share from both."""
+        """Remove the positions shared by a mention and its partner from both."""
         mine, theirs = self.borders(mention), other.borders(partner)
         shared = _shared(mine, theirs)
         taken = mine.copy()

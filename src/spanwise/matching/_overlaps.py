@@ -77,7 +77,7 @@ def _with_pieces(side: Mentions, stride: int, shapes: dict[Pieces, int]) -> Span
 
 
 def packed(*columns: tuple[Column, Column]) -> tuple[Ints, Ints]:
-    """Pack several columns of both sides into one integer per row; equal rows give equal integers.
+    """Pack several columns of both sides into one integer per row, equal exactly where all columns are.
 
     If an integer would overflow, the values of a column are replaced by their ranks.
     """
