@@ -200,7 +200,7 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
     space, in any tokenisation. "diff" anchors on equal tokens (the leftmost longest common
     subsequence). With the last two, sentence boundaries may differ as well. A mention is unplaced
     if one of its ends is inside a gold token or inside a block of tokens without counterpart,
-    or if it crosses the end of a gold sentence.
+    or if it crosses the end of a gold sentence or would repeat another mention.
 
     Examples:
         >>> from spanwise.formats import from_tags
