@@ -234,11 +234,11 @@ class Training(Struct, frozen=True, eq=False, dict=True):
             yield bisect_left(blanks, match.start()) + 1
 
     def _equal(self, string: str) -> Iterator[int]:
-        wanted = string.split(" ")
+        target = string.split(" ")
         sentence = self.tagged.sentence_of
-        for at in self.places.get(wanted[0], ()):
-            end = at + len(wanted)
-            if self.words[at:end] == wanted and sentence[at] == sentence[end - 1]:
+        for at in self.places.get(target[0], ()):
+            end = at + len(target)
+            if self.words[at:end] == target and sentence[at] == sentence[end - 1]:
                 yield at
 
 
@@ -436,10 +436,10 @@ def members(
             return None
         return next((number for number in ranged if value <= buckets[number].high), ranged[-1])
 
-    places = {value: place(value) for value in set(units.values())}
+    bucket_of = {value: place(value) for value in set(units.values())}
     groups: list[set[Unit]] = [set() for _ in buckets]
     for unit, value in units.items():
-        number = places[value]
+        number = bucket_of[value]
         if number is not None:
             groups[number].add(unit)
     return groups
@@ -510,12 +510,12 @@ def _rows(
     name: str, gold: Mapping[Unit, float], predicted: Mapping[Unit, float], departures: Departures
 ) -> tuple[BucketScores, ...]:
     buckets = cut(name, gold.values(), departures)
-    ours = members(gold, buckets, departures, predicted=False)
-    theirs = members(predicted, buckets, departures, predicted=True)
+    gold_members = members(gold, buckets, departures, predicted=False)
+    predicted_members = members(predicted, buckets, departures, predicted=True)
     names = FOUR if len(buckets) == M else [f"B{n + 1}" for n in range(len(buckets))]
     return tuple(
         BucketScores(name=name, low=bucket.low, high=bucket.high, special=bucket.special, **_score(a, b))
-        for name, bucket, a, b in zip(names, buckets, ours, theirs, strict=True)
+        for name, bucket, a, b in zip(names, buckets, gold_members, predicted_members, strict=True)
     )
 
 

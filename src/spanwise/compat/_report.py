@@ -25,10 +25,10 @@ class UndefinedMetricWarning(UserWarning):
 
 
 @lru_cache(maxsize=2)
-def _also(theirs: type[Warning] | None) -> type[Warning]:
-    if theirs is None:
+def _also(base: type[Warning] | None) -> type[Warning]:
+    if base is None:
         return UndefinedMetricWarning
-    return type("UndefinedMetricWarning", (UndefinedMetricWarning, theirs), {})
+    return type("UndefinedMetricWarning", (UndefinedMetricWarning, base), {})
 
 
 def _category() -> type[Warning]:

@@ -81,8 +81,8 @@ def lenient(sequences: Sequence[Sequence[object]], *, suffix: bool) -> Spans:
         _warn_if_odd(tag, suffix=suffix)
     letters = [_letter(tag[-1] if suffix else tag[0]) for tag in (*tags.distinct, "O", "O")]
     # The type before the first tag differs from all others, even O's: a bare "X" begins an entity there.
-    named = [*(_type_of(tag, suffix=suffix) for tag in (*tags.distinct, "O")), ""]
-    flags, kinds, types = flags_of(tags, letters, named, _LENIENT)
+    type_names = [*(_type_of(tag, suffix=suffix) for tag in (*tags.distinct, "O")), ""]
+    flags, kinds, types = flags_of(tags, letters, type_names, _LENIENT)
     starts = np.flatnonzero(flags & _STARTS)
     ends = np.flatnonzero(flags & _ENDS)
     # An entity begins at the last start before its end, however far back that is.

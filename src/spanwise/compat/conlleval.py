@@ -55,12 +55,12 @@ def _tags(source: Any, reading: dict[str, Any]) -> list[list[str]]:
 
 def _raw(source: Any, columns: Sequence[Any], reading: dict[str, Any]) -> list[list[list[str]] | None]:
     """The tags in some columns of a CoNLL file, as written; None for columns that the file does not have."""
-    wanted = {f"column {index}": column for index, column in enumerate(columns)}
-    annotation = read(source, **{**reading, "columns": wanted})
+    selected = {f"column {index}": column for index, column in enumerate(columns)}
+    annotation = read(source, **{**reading, "columns": selected})
     corpus = annotation.corpus
     borders = corpus.sentences.tolist()
     tag_columns: list[list[list[str]] | None] = []
-    for name in wanted:
+    for name in selected:
         column = corpus.columns.get(name)
         if column is None:
             tag_columns.append(None)

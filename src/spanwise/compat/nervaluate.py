@@ -112,9 +112,11 @@ def structure(gold: Mentions, predicted: Mentions) -> Structure:
     entities: dict[str, dict[str, EvaluationResult]] = {}
     entity_indices: dict[str, dict[str, EvaluationIndices]] = {}
     for code, label in enumerate(gold.labels):
-        mine, theirs = gold.label == code, predicted.label == code
-        if mine.any() or theirs.any():
-            entities[label], entity_indices[label] = _schemes(gold.take(mine), predicted.take(theirs))
+        in_gold, in_predicted = gold.label == code, predicted.label == code
+        if in_gold.any() or in_predicted.any():
+            entities[label], entity_indices[label] = _schemes(
+                gold.take(in_gold), predicted.take(in_predicted)
+            )
     return {
         "overall": overall,
         "entities": entities,

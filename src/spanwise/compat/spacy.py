@@ -43,10 +43,10 @@ def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
             continue
         unknown = np.cumsum([0, *(token.ent_iob == 0 for token in gold)])
         placed = _placed(example, example.predicted.ents)
-        kept = [
+        predicted = [
             (start, end, label) for start, end, label in placed if start < 0 or unknown[end] == unknown[start]
         ]
-        pairs.append(([(ent.start, ent.end, ent.label_) for ent in gold.ents], kept))
+        pairs.append(([(ent.start, ent.end, ent.label_) for ent in gold.ents], predicted))
     return _scores(pairs, "ents")
 
 

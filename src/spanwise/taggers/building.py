@@ -252,10 +252,10 @@ def empty_network(known: Known, word_size: int) -> Tagger:
 
 def shapes_of(known: Known, word_size: int) -> dict[str, tuple[int, ...]]:
     """The shapes of all weights of a saved tagger, computed without allocating memory."""
-    named = replace(known, settings=replace(known.settings, word_size=word_size))
+    sized = replace(known, settings=replace(known.settings, word_size=word_size))
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the weights of an encoder's folder are not needed
-        empty = network(named, None, known.feature_width)
+        empty = network(sized, None, known.feature_width)
     return {name: tuple(value.shape) for name, value in empty.state_dict().items()}
 
 

@@ -123,8 +123,8 @@ class Featurizer:
     def _pair(self, codes: tuple[int, int], shapes: tuple[str, str]) -> tuple[Any, ...]:
         """Features of two adjacent tokens: two for the second token, then two for the first."""
         if shapes not in self.two:
-            both = "|".join(shapes)
-            self.two[shapes] = (self.text(f"s-1|0={both}"), self.text(f"s0|1={both}"))
+            joined = "|".join(shapes)
+            self.two[shapes] = (self.text(f"s-1|0={joined}"), self.text(f"s0|1={joined}"))
         before, after = self.first[codes[0]]
         word, (before_shape, after_shape) = self.second[codes[1]], self.two[shapes]
         return before + word, before_shape, after + word, after_shape

@@ -41,14 +41,14 @@ def features_of(kind: str, annotation: Annotation, settings: TaggerSettings, dev
     part = file.with_name(f".{os.getpid()}.npy")
     np.save(part, vectors, allow_pickle=False)
     part.replace(file)
-    about = {
+    metadata = {
         "provider": kind,
         "version": VERSION,
         "source": source,
         "tokens": len(vectors),
         "width": vectors.shape[1],
     }
-    file.with_suffix(".json").write_text(json.dumps(about) + "\n", encoding="utf-8")
+    file.with_suffix(".json").write_text(json.dumps(metadata) + "\n", encoding="utf-8")
     return vectors
 
 

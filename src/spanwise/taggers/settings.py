@@ -92,14 +92,14 @@ def settings_for(model: Model, sentences: int, options: Mapping[str, object] | N
                 if large
                 else {"epochs": 12, "encoder_rate": 2e-4, "average": 0.99}
             )
-    given = dict(options or {})
-    for key in given:
+    overrides = dict(options or {})
+    for key in overrides:
         if key not in TaggerSettings.__struct_fields__:
             raise unknown("option of a tagger", key, TaggerSettings.__struct_fields__)
-    if "mode" in given:
-        given["mode"] = checked_mode(given["mode"])
+    if "mode" in overrides:
+        overrides["mode"] = checked_mode(overrides["mode"])
     try:
-        settings = msgspec.convert({**start, **given}, TaggerSettings)
+        settings = msgspec.convert({**start, **overrides}, TaggerSettings)
     except msgspec.ValidationError as error:
         raise ChoiceError(
             f"an option of the tagger has the wrong type: {error}.\nCorrect its value."

@@ -1,4 +1,4 @@
-"""The workbench: a local web application over a folder of results."""
+"""The workbench: a local web application for a folder of results."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def golds(bench: Bench, request: Request, _: object) -> list[Gold]:
 def add_gold(bench: Bench, request: Request, body: GoldRequest) -> Gold:
     """Register a gold file inside the folder."""
     path = inside(bench.folder, body.path)
-    train = tuple(inside(bench.folder, given).relative_to(bench.folder).as_posix() for given in body.train)
+    train = tuple(inside(bench.folder, file).relative_to(bench.folder).as_posix() for file in body.train)
     annotation = read(path)
     documents = annotation.corpus.documents
     by_document = documents is not None and len(documents) > 2

@@ -171,11 +171,11 @@ class Bench:
         if not others or indexed is None:
             return own
         columns = indexed.index.columns
-        wanted = tuple(sorted({note.sentence_sha for note in others}))
+        hashes = tuple(sorted({note.sentence_sha for note in others}))
         at = self.shelf.kept.get(
             "moved",
-            (indexed.files, wanted),
-            lambda: _sentences_by_sha(columns, wanted),
+            (indexed.files, hashes),
+            lambda: _sentences_by_sha(columns, hashes),
             lambda positions: 200 * len(positions),
         )
         moved = [replace(note, sentence=at.get(note.sentence_sha, note.sentence)) for note in others]
@@ -255,11 +255,11 @@ class Bench:
 
     def _take(self, gold: Gold, path: Path) -> None:
         """Replace the slices in the store with those of a file, unless they are already equal."""
-        named = read_gate(path).named
+        slices = read_gate(path).named
         current = self.store.slices(gold.slug)
-        if {saved.name: named_slice(saved) for saved in current} == dict(named):
+        if {saved.name: named_slice(saved) for saved in current} == dict(slices):
             return
-        edited = {new.slug: new for name, row in named.items() for new in [_slice(gold, name, row)]}
+        edited = {new.slug: new for name, row in slices.items() for new in [_slice(gold, name, row)]}
         self.store.replace_slices(gold.slug, list(edited.values()))
 
     def _slices_file(self, gold: Gold) -> Path:
@@ -269,8 +269,8 @@ class Bench:
     def _mirror(self, gold: Gold) -> None:
         path = self._slices_file(gold)
         with self._lock:
-            named = {saved.name: named_slice(saved) for saved in self.store.slices(gold.slug)}
-            write_atomically(path, written_slices(named))
+            slices = {saved.name: named_slice(saved) for saved in self.store.slices(gold.slug)}
+            write_atomically(path, written_slices(slices))
             stat = path.stat()
             self._slices_read[path.name] = (stat.st_size, stat.st_mtime_ns)
 
@@ -298,14 +298,14 @@ def sentence_sha(columns: MentionColumns, sentence: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _sentences_by_sha(columns: MentionColumns, wanted: Collection[str]) -> dict[str, int]:
+def _sentences_by_sha(columns: MentionColumns, hashes: Collection[str]) -> dict[str, int]:
     """For each of the hashes, the first sentence that has it."""
     first: dict[str, int] = {}
     for sentence in range(columns.head.sentences):
         sha = sentence_sha(columns, sentence)
-        if sha in wanted and sha not in first:
+        if sha in hashes and sha not in first:
             first[sha] = sentence
-            if len(first) == len(wanted):
+            if len(first) == len(hashes):
                 break
     return first
 

@@ -66,7 +66,9 @@ class View(Struct, frozen=True):
 
     def without(self, clause: Sequence[Criterion]) -> View:
         """A copy without one of the clauses."""
-        clauses = [kept for kept in self.condition.clauses if kept != tuple(clause)] if self.condition else []
+        clauses = (
+            [other for other in self.condition.clauses if other != tuple(clause)] if self.condition else []
+        )
         return View(Condition.of(clauses) if clauses else None, self.shown)
 
     def showing(self, *shown: Shown) -> View:
@@ -528,11 +530,11 @@ def token_columns(difference: TokenDifference) -> list[TokenColumn]:
     columns: list[TokenColumn] = []
     for _, a, b, c, d in SequenceMatcher(None, gold, predicted, autojunk=False).get_opcodes():
         for index in range(max(b - a, d - c)):
-            mine = a + index if a + index < b else None
+            position = a + index if a + index < b else None
             columns.append(
                 TokenColumn(
-                    None if mine is None else difference.first + mine + 1,
-                    None if mine is None else gold[mine],
+                    None if position is None else difference.first + position + 1,
+                    None if position is None else gold[position],
                     predicted[c + index] if c + index < d else None,
                 )
             )

@@ -51,9 +51,9 @@ class Jobs:
 
     def _sweep(self) -> None:
         """Remove partial uploads, and uploads over a day old that no job refers to."""
-        wanted, old = self.store.uploads(), time.time() - DAY
+        referenced, old = self.store.uploads(), time.time() - DAY
         for file in self.uploads.iterdir():
-            if file.suffix == ".part" or (file.name not in wanted and file.stat().st_mtime < old):
+            if file.suffix == ".part" or (file.name not in referenced and file.stat().st_mtime < old):
                 file.unlink(missing_ok=True)
 
     def stop(self) -> None:
@@ -150,8 +150,8 @@ class Jobs:
         if status == 0:
             self.store.set_job(job.id, "done", step="done", done=1, total=1)
         elif status == KILLED:
-            had = f" It could take {self.memory / 1e9:.1f} GB." if self.memory else ""
-            self.store.set_job(job.id, "failed", error=_ENDED.replace("\n", f"{had}\n", 1))
+            limit = f" It could take {self.memory / 1e9:.1f} GB." if self.memory else ""
+            self.store.set_job(job.id, "failed", error=_ENDED.replace("\n", f"{limit}\n", 1))
         else:
             self.store.set_job(job.id, "failed", error=error or _BROKEN, difference=difference)
 

@@ -479,10 +479,10 @@ def weak_page(bench: Bench, request: Request) -> Response:
     """The slices where a system misses the most, or where two systems differ."""
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
-    found = weak(bench, request, None)
-    links = {weak_slice.where: View(parse(weak_slice.where)).query() for weak_slice in found.slices}
+    search = weak(bench, request, None)
+    links = {weak_slice.where: View(parse(weak_slice.where)).query() for weak_slice in search.slices}
     return _render(
-        bench, request, "weak", gold, found=found, links=links, names=list(indexed.index.systems),
+        bench, request, "weak", gold, found=search, links=links, names=list(indexed.index.systems),
         shapes=shapes_of(bench, gold),
     )  # fmt: skip
 
@@ -502,10 +502,10 @@ def sentences_page(bench: Bench, request: Request) -> Response:
     indexed = bench.indexed(gold)
     systems = _drawn_systems(bench, gold, indexed.index, request)
     listed = sentences_of(bench, gold, view, after, PAGE // (len(systems) + 2), systems=systems)
-    kept = ",".join(systems) if request.query_params.get("systems") else ""
+    chosen = ",".join(systems) if request.query_params.get("systems") else ""
     return _render(
-        bench, request, "sentences", gold, kept=f"&systems={quote(kept, safe=',')}" if kept else "",
-        address=view.address(f"/g/{gold.slug}/sentences", after, kept), view=view, found=listed,
+        bench, request, "sentences", gold, kept=f"&systems={quote(chosen, safe=',')}" if chosen else "",
+        address=view.address(f"/g/{gold.slug}/sentences", after, chosen), view=view, found=listed,
         shapes=shapes_of(bench, gold), choices=_choices(systems), systems=systems,
         every=list(indexed.index.systems),
     )  # fmt: skip
@@ -571,12 +571,12 @@ def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float 
     spans = zip(
         *(index.columns.column("gold", name).tolist() for name in ("sentence", "start", "end")), strict=True
     )
-    kept = np.fromiter((span not in flagged for span in spans), bool, index.gold.number)
+    unflagged = np.fromiter((span not in flagged for span in spans), bool, index.gold.number)
     rows = []
     for name, system in index.systems.items():
         right = unpacked_bits(system.right, index.gold.number)
         whole = index.counted(None)[name].score("recall")
-        rest = float(right[kept].mean()) if kept.any() else None
+        rest = float(right[unflagged].mean()) if unflagged.any() else None
         rows.append((name, whole, rest))
     return rows
 
