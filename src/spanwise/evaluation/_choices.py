@@ -70,8 +70,8 @@ class Inputs(Block, frozen=True, eq=False):
 
 def documented(entry: Mapping[str, Any]) -> Input:
     """Convert an input of the result document to the form that the documents of other verbs use."""
-    named = {key: entry[key] for key in ("role", "path", "sha256", "format", "scheme", "repairs")}
-    return Input(**named, system=entry.get("system", UNSET))
+    fields = {key: entry[key] for key in ("role", "path", "sha256", "format", "scheme", "repairs")}
+    return Input(**fields, system=entry.get("system", UNSET))
 
 
 def _input(role: str, annotation: Annotation, system: str | UnsetType = UNSET) -> Input:
@@ -414,14 +414,16 @@ class Choices(Struct, frozen=True, eq=False):
                 f"buckets is {buckets!r}, but must say how to cut each attribute.\n"
                 'Write it like {"entity_length": "1,2,3"}.'
             )
-        own = _unregistered(_listed(attributes))
-        crosses = _crosses(cross, own)
+        custom = _unregistered(_listed(attributes))
+        crosses = _crosses(cross, custom)
         return cls(
             matcher=MATCHERS.find(matcher),
             credits=_credits(weights),
-            attributes=_with_crossed(attributes, [own.get(name, name) for pair in crosses for name in pair]),
-            buckets={own.get(name, name): how for name, how in (buckets or {}).items()},
-            edges={own.get(name, name): saved for name, saved in (edges or {}).items()},
+            attributes=_with_crossed(
+                attributes, [custom.get(name, name) for pair in crosses for name in pair]
+            ),
+            buckets={custom.get(name, name): how for name, how in (buckets or {}).items()},
+            edges={custom.get(name, name): saved for name, saved in (edges or {}).items()},
             crosses=crosses,
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             **others,
@@ -530,16 +532,20 @@ def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> l
     return [*(attributes.split(",") if isinstance(attributes, str) else attributes)]
 
 
-def _unregistered(asked: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
+def _unregistered(attributes: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
     """The attributes that are in no registry, by name: `NAME=column:3` and `Attribute` objects."""
-    own = [attribute for attribute in asked if isinstance(attribute, Attribute) or ":" in attribute]
-    return {choose([attribute])[0].name: attribute for attribute in own}
+    unregistered = [
+        attribute for attribute in attributes if isinstance(attribute, Attribute) or ":" in attribute
+    ]
+    return {choose([attribute])[0].name: attribute for attribute in unregistered}
 
 
-def _crosses(cross: Sequence[tuple[str, str]], own: Mapping[str, str | Attribute]) -> list[tuple[str, str]]:
+def _crosses(
+    cross: Sequence[tuple[str, str]], custom: Mapping[str, str | Attribute]
+) -> list[tuple[str, str]]:
     crosses = []
     for left, right in cross:
-        first, second = (choose([own.get(name, name)])[0] for name in (left, right))
+        first, second = (choose([custom.get(name, name)])[0] for name in (left, right))
         if "token" in (first.unit, second.unit):
             attribute = first if first.unit == "token" else second
             raise ChoiceError(

@@ -93,8 +93,8 @@ def compared(
         return ()
     aligned = _aligned([systems[name] for name in names])
     questions = [question for question in _questions(aligned) if wanted is None or wanted(question)]
-    same = _identical(aligned, len(names))
-    number = {name: same[index] for index, name in enumerate(names)}
+    first_equal = _identical(aligned, len(names))
+    number = {name: first_equal[index] for index, name in enumerate(names)}
     numbered_pairs = [(number[first], number[second]) for first, second in pairs]
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in numbered_pairs))
     bounded = resampling.resamples > 0 and resampling.units > 0
@@ -574,7 +574,7 @@ def compared_runs(
 def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> tuple[Comparison, ...]:
     """Correct the primary question over all pairs, although they were tested in two ways."""
     rows = [comparison.primary for comparison in comparisons]
-    p = {at: row.p for at, row in enumerate(rows) if row is not None and row.p is not None}
+    p = {index: row.p for index, row in enumerate(rows) if row is not None and row.p is not None}
     corrected = dict(zip(p, correct(list(p.values()), correction).tolist(), strict=True))
     return tuple(
         replace(
@@ -583,15 +583,15 @@ def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> t
             scores=tuple(
                 replace(
                     row,
-                    p_corrected=corrected[at],
-                    significant=corrected[at] < LEVEL and not comparison.undecided,
+                    p_corrected=corrected[index],
+                    significant=corrected[index] < LEVEL and not comparison.undecided,
                 )
-                if row.role == "primary" and at in corrected
+                if row.role == "primary" and index in corrected
                 else row
                 for row in comparison.scores
             ),
         )
-        for at, comparison in enumerate(comparisons)
+        for index, comparison in enumerate(comparisons)
     )
 
 
@@ -606,10 +606,10 @@ def _pooled(runs: Runs, most: int) -> list[Measure]:
 
 
 def _added(measures: Sequence[Measure], times: int) -> Measure:
-    same = same_cells(measures)
-    total = reduce(np.add, [measure.counts.matrix() for measure in same]) * np.int32(times)
-    counts = Counts.of_matrix(same[0].counts.cells, same[0].counts.columns, frozen(total))
-    return replace(same[0], counts=counts)
+    aligned = same_cells(measures)
+    total = reduce(np.add, [measure.counts.matrix() for measure in aligned]) * np.int32(times)
+    counts = Counts.of_matrix(aligned[0].counts.cells, aligned[0].counts.columns, frozen(total))
+    return replace(aligned[0], counts=counts)
 
 
 def _once(comparison: Comparison, most: int) -> Comparison:

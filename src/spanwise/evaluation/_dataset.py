@@ -188,8 +188,8 @@ class BlockContext(Struct, frozen=True, eq=False):
 
         `send` makes the second argument of functions that need more than this context.
         """
-        for own, blocks in self.portions(references):
-            yield from engine.map(function, blocks, send(own))
+        for context, blocks in self.portions(references):
+            yield from engine.map(function, blocks, send(context))
 
     def portions(self, references: Iterable[Any]) -> Iterator[tuple[BlockContext, Iterable[Any]]]:
         """Yield consecutive blocks together with the context that holds the training facts for them."""
@@ -198,8 +198,8 @@ class BlockContext(Struct, frozen=True, eq=False):
             return
         waiting = iter(references)
         for part in self.parts:
-            own = replace(self, lexicon=part.lexicon, known=part.known, parts=())
-            yield own, islice(waiting, part.blocks)
+            context = replace(self, lexicon=part.lexicon, known=part.known, parts=())
+            yield context, islice(waiting, part.blocks)
 
     @property
     def tough(self) -> bool:
@@ -471,16 +471,16 @@ def opened_elsewhere(
     check_keywords(reading)
     opened = spark_opened(given, unheard)
     if opened is None:
-        beside = given.systems
+        others = given.systems
         if given.alone:  # the size of training files counts as well
             files = [
                 listed_source
                 for listed_source in listed_sources(given.train)
                 if isinstance(listed_source, str | os.PathLike)
             ]
-            beside = dict(enumerate(files))
+            others = dict(enumerate(files))
         bound, workers = parts_of(
-            memory, workers, given.gold, beside, streamable=True, reading=reading,
+            memory, workers, given.gold, others, streamable=True, reading=reading,
             elsewhere=given.engine is not None,
         )  # fmt: skip
         opened = opened_here(given, unheard, memory=bound, workers=workers)

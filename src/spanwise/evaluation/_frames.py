@@ -290,8 +290,8 @@ def _first_look(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
     digest = sum_of_rows(rows)
     documents = 0
     if columns.document:
-        named = np.array(table.column("document").to_pylist(), dtype=object)
-        documents = 1 + int((named[1:] != named[:-1]).sum())
+        names = np.array(table.column("document").to_pylist(), dtype=object)
+        documents = 1 + int((names[1:] != names[:-1]).sum())
     tokens = sum(map(len, table.column("tokens").to_pylist()))
     return Sums(len(table), tokens, documents, digest, counts)
 
@@ -314,12 +314,12 @@ def _row_error(table: Table, layer: str, reading: ReadKeywords, error: InputErro
         except InputError as alone:
             text = str(alone).removeprefix("<Table>: ").removeprefix("sentence 1, ")
             if "file" not in table.column_names:
-                named = (
+                prefix = (
                     f"sentence {single.column('sentence')[0].as_py()!r}, "
                     if "sentence" in single.column_names
                     else ""
                 )
-                return InputError(at(PATH, None, named + text))
+                return InputError(at(PATH, None, prefix + text))
             path = single.column("file")[0].as_py().removeprefix("file://").removeprefix("file:")
             return InputError(at(path, single.column("row")[0].as_py() + 1, text))
     return error
@@ -401,7 +401,7 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
     from pyspark.sql import functions
 
     sides = {"rows of gold": frame, "rows of predictions": other}
-    ours, theirs = (
+    gold_counts, predicted_counts = (
         side.groupBy(sentence).agg(functions.count("*").alias(name)) for name, side in sides.items()
     )
     gold, predicted = map(functions.col, sides)
@@ -419,7 +419,7 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
             functions.min(functions.when(condition, functions.col(sentence))),
         )
     ]
-    counts = list(ours.join(theirs, sentence, "full_outer").agg(*aggregates).first())
+    counts = list(gold_counts.join(predicted_counts, sentence, "full_outer").agg(*aggregates).first())
     for trouble, number, first in zip(alone, counts[::2], counts[1::2], strict=True):
         if number:
             sentences = many(number, "sentence")

@@ -396,7 +396,7 @@ def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
     scored = all(part.score is not None for part in parts)
     pieces = None
     if any(part.parts is not None for part in parts):
-        pieces = Parts.of([own for part in parts for own in part.pieces()])
+        pieces = Parts.of([mention_parts for part in parts for mention_parts in part.pieces()])
     return Mentions(
         np.concatenate([part.sentence + begin for part, begin in zip(parts, begins[:-1], strict=True)]),
         np.concatenate([part.start for part in parts]),
@@ -465,7 +465,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         parts: Mapping[str, Sequence[bytes]] = unpacked(reference.data or b"")
         layers = [""] if gold_only else ["", *self.predicted]
         pieces = {layer: [unpacked(part) for part in parts[layer]] for layer in layers}
-        annotations = {layer: joined_files(own) for layer, own in pieces.items()}
+        annotations = {layer: joined_files(layer_parts) for layer, layer_parts in pieces.items()}
         gold = self._with_documents(reference.number, pieces[""], annotations.pop(""))
         return block_of(gold, annotations, self.how)
 
@@ -479,11 +479,11 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         first_sentences, names, offset = set(starts.tolist()), [], 0
         for part in parts:
             corpus = part.corpus
-            own = [0] if corpus.documents is None else corpus.documents[:-1].tolist()
-            own_names = corpus.document_ids or [""] * len(own)
+            part_starts = [0] if corpus.documents is None else corpus.documents[:-1].tolist()
+            part_names = corpus.document_ids or [""] * len(part_starts)
             names += [
                 name
-                for sentence, name in zip(own, own_names, strict=True)
+                for sentence, name in zip(part_starts, part_names, strict=True)
                 if offset + sentence in first_sentences
             ]
             offset += len(corpus)

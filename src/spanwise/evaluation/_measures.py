@@ -406,13 +406,15 @@ def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSid
 
 def _same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> tuple[Ints, Ints]:
     assert gold.position is not None and predicted.position is not None
-    mine, theirs = gold.of(case.gold.label), predicted.of(case.predicted.label)
+    gold_label, predicted_label = gold.of(case.gold.label), predicted.of(case.predicted.label)
     if _ascends(gold.position) and _ascends(predicted.position):
         gold_row, predicted_row = _joined(gold.position, predicted.position)
-        same = mine[gold_row] == theirs[predicted_row]
+        same = gold_label[gold_row] == predicted_label[predicted_row]
         return ints(gold_row[same]), ints(predicted_row[same])
     number = len(case.labels)
-    return _joined(ints(gold.position * number + mine), ints(predicted.position * number + theirs))
+    return _joined(
+        ints(gold.position * number + gold_label), ints(predicted.position * number + predicted_label)
+    )
 
 
 def _ascends(column: Ints) -> bool:
@@ -462,15 +464,15 @@ def _accuracy(case: MatchedSystem) -> Counts | None:
     left_predicted = case.predicted.take(wrong & case.predicted.placed)
     gold_at, gold_tag = _tags(corpus, left_gold)
     predicted_at, predicted_tag = _tags(corpus, left_predicted)
-    mine, theirs = _joined(gold_at, predicted_at)
-    same = gold_tag[mine] == predicted_tag[theirs]
+    gold_rows, predicted_rows = _joined(gold_at, predicted_at)
+    same = gold_tag[gold_rows] == predicted_tag[predicted_rows]
     gold_unit, predicted_unit = (
         np.repeat(case.units.of_sentence[mentions.sentence], mentions.length)
         for mentions in (left_gold, left_predicted)
     )
-    touched = np.concatenate([gold_unit, np.delete(predicted_unit, theirs)])
+    touched = np.concatenate([gold_unit, np.delete(predicted_unit, predicted_rows)])
     differing = np.bincount(touched, minlength=case.units.number)
-    differing = differing - np.bincount(gold_unit[mine[same]], minlength=case.units.number)
+    differing = differing - np.bincount(gold_unit[gold_rows[same]], minlength=case.units.number)
     matrix = np.stack([tokens.astype(np.int64), tokens.astype(np.int64) - differing], axis=1)
     return Counts.of_matrix(["overall"], ACCURACY, matrix)
 

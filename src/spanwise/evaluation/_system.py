@@ -284,10 +284,13 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
 def _relaxed(counts: Counts, scored: ScoredSystem) -> dict[str, RelaxedScores]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
-        named: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
-        paired = named["correct"] + named["incorrect"] + named["partial"]
-        sizes: dict[str, Any] = {"possible": paired + named["missed"], "actual": paired + named["spurious"]}
-        result[scheme] = RelaxedScores(**named, **sizes, **scored.cells["relaxed", scheme])
+        categories: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
+        paired = categories["correct"] + categories["incorrect"] + categories["partial"]
+        sizes: dict[str, Any] = {
+            "possible": paired + categories["missed"],
+            "actual": paired + categories["spurious"],
+        }
+        result[scheme] = RelaxedScores(**categories, **sizes, **scored.cells["relaxed", scheme])
     return result
 
 
@@ -367,10 +370,10 @@ def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> li
     for side, alone in (("gold", "FN"), ("predicted", "FP")):
         tables = [counted.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
         first, again = (table.chosen(OUTCOMES, buckets) for table in tables)
-        named = dict(zip(OUTCOMES, first + again, strict=True))
-        right = named["TP"]
-        shared = named["LE"] + named["BEs"] + named["BEl"] + named["BEo"] + named["LBE"]
-        halves[alone] = 2 * named[alone] + shared
+        outcomes = dict(zip(OUTCOMES, first + again, strict=True))
+        right = outcomes["TP"]
+        shared = outcomes["LE"] + outcomes["BEs"] + outcomes["BEl"] + outcomes["BEo"] + outcomes["LBE"]
+        halves[alone] = 2 * outcomes[alone] + shared
     missed, spurious = halves["FN"] / 2, halves["FP"] / 2
     rates = (
         ratio(right, right + spurious),

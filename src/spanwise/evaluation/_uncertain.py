@@ -454,11 +454,11 @@ def _contribution_errors(
     columns = [np.asarray(tally.row, dtype=np.int32) for side in counts for run in side for tally in run]
     distinct, number = distinct_rows(np.stack(columns, axis=1))
     times = np.bincount(number, minlength=len(distinct)).astype(np.float64)
-    moved, squares = np.zeros(len(names)), np.zeros(len(names))
+    sums, squares = np.zeros(len(names)), np.zeros(len(names))
     step = max(1, BLOCK_LEADS // sum(tally.rows.shape[1] for side in counts for run in side for tally in run))
     for begin in range(0, len(distinct), step):
         rows = iter(np.split(distinct[begin : begin + step], len(columns) // 2, axis=1))
-        left = [
+        remaining = [
             _Terms.mean(
                 [
                     _Terms.of(total.without(_Division.of(*run, names, next(rows))))
@@ -467,17 +467,17 @@ def _contribution_errors(
             )
             for of_side, side in zip(totals, counts, strict=True)
         ]
-        deviation = _contributions(*left) - whole
+        deviation = _contributions(*remaining) - whole
         weights = times[begin : begin + step, None]
-        moved += (weights * deviation).sum(axis=0)
+        sums += (weights * deviation).sum(axis=0)
         squares += (weights * deviation**2).sum(axis=0)
     units = len(number)
-    variance = np.maximum(squares - moved**2 / units, 0) * (units - 1) / units
+    variance = np.maximum(squares - sums**2 / units, 0) * (units - 1) / units
     freedom = np.full(len(names), float(units - 1))
     if all(len(side) > 1 for side in terms):
-        ours = np.concatenate([_contributions(run, second) for run in terms[0]])
-        theirs = np.concatenate([_contributions(first, run) for run in terms[1]])
-        training = run_parts([ours, -theirs], (0, 1), shared_seeds)
+        of_first = np.concatenate([_contributions(run, second) for run in terms[0]])
+        of_second = np.concatenate([_contributions(first, run) for run in terms[1]])
+        training = run_parts([of_first, -of_second], (0, 1), shared_seeds)
         variance, freedom = satterthwaite([(variance, freedom), *training])
     return np.sqrt(variance), np.asarray(freedom)
 

@@ -189,10 +189,11 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             right &= all(_below(self.column(side, name), size, limit) for name, limit in limits.items())
             right &= all(_below(self.column(side, name), size, None) for name in ("start", "end"))
             if f"{side}.parts.at" in arrays:
-                at = self.column(side, "parts.at")
-                right &= _are_offsets(at, size)
+                bounds = self.column(side, "parts.at")
+                right &= _are_offsets(bounds, size)
                 right &= all(
-                    _below(self.column(side, f"parts.{name}"), int(at[-1]), None) for name in ("start", "end")
+                    _below(self.column(side, f"parts.{name}"), int(bounds[-1]), None)
+                    for name in ("start", "end")
                 )
             right = right and self._lie_inside(side)
             if side != "gold":
@@ -214,14 +215,14 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
 
     def _text_fits(self) -> bool:
         """Whether every token is a word, and every word lies in the packed text."""
-        data, at = self.arrays.get("vocabulary"), self.arrays.get("vocabulary.at")
-        if data is None or at is None:
+        data, bounds = self.arrays.get("vocabulary"), self.arrays.get("vocabulary.at")
+        if data is None or bounds is None:
             return "tokens" not in self.arrays
         if (
             data.ndim != 1
             or data.dtype != np.uint8
-            or not _are_offsets(at, len(at) - 1)
-            or at[-1] != len(data)
+            or not _are_offsets(bounds, len(bounds) - 1)
+            or bounds[-1] != len(data)
         ):
             return False
         if self.head.positions == "character":
