@@ -590,8 +590,9 @@ def parts_of(
 ) -> tuple[int | None, int]:
     """The memory for parts in bytes, or None to hold all files at once, and the number of processes.
 
-    By default, only large files are evaluated in parts, by several processes, and only if their format
-    can be read in parts. If blocks run `elsewhere`, all files are evaluated in parts.
+    Without `memory`, files are evaluated in parts if there are several workers or blocks run `elsewhere`;
+    otherwise only if their formats can be read in parts and they would not fit into memory or, with
+    `workers` None, are so large that several processes pay off.
     """
     if workers is not None and workers < 1:
         raise ChoiceError(f"workers is {workers!r}, but must be 1 or more.")
