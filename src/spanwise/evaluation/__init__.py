@@ -1,4 +1,4 @@
-"""Evaluate systems against gold: from files or lists to one result document."""
+"""Evaluate systems against gold: read files or lists, and return one result document."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from spanwise.registry import reach
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
 
-MOST_ANSWERS = 500  # answers of each kind that a result lists
+MOST_ANSWERS = 500  # the maximum number of answers of each kind that a result lists
 
 __all__ = [
     "T_TEST",
@@ -100,14 +100,14 @@ P = ParamSpec("P")
 
 
 def _or_runs(function: Callable[P, Result]) -> Callable[P, Result]:
-    """The same function, where a path with {run} in it stands for the runs of a system: a study of them."""
+    """Wrap `evaluate`: a path with {run} in it stands for the runs of a system, and the result is a study."""
 
     @wraps(function)
     def with_runs(*sources: P.args, **options: P.kwargs) -> Result:
         given = dict(zip(("source", "systems"), sources, strict=False)) | options
         if not has_runs(given.get("systems")):
             return function(*sources, **options)
-        study: Result = reach("studies:of_runs")(**given)  # of the same family
+        study: Result = reach("studies:of_runs")(**given)  # a Study, which shares its base class with Result
         return study
 
     return with_runs
@@ -156,74 +156,85 @@ def evaluate(
     """Score one or more systems against gold, and find where and why they lose points.
 
     Args:
-        source: gold as a file, an `Annotation`, a frame, records, lists of tags or lists of spans; without
-            `systems` a file, frame or records that hold gold and predictions (or several such files over the
-            same gold), or spaCy's Examples. Of a frame, name the columns: `evaluate(frame, gold="tags",
-            systems={"mine": "predicted"})`; of a Spark frame also `tokens="tokens"`, and maybe `document=`
-            and `sentence=`, by which rows are ordered.
-        gold: the same by name, or the column of gold in a frame or in records.
-        systems: predictions by name, or one or several files, which are named by their stem. A path with
+        source: gold, as a file, an `Annotation`, a data frame, records, lists of tags or lists of spans.
+            Without `systems`, a file, data frame or records that hold both gold and predictions (or several
+            such files with the same gold), or spaCy `Example` objects. For a data frame, name the columns:
+            `evaluate(frame, gold="tags", systems={"mine": "predicted"})`; for a Spark data frame also pass
+            `tokens="tokens"` and, optionally, `document=` and `sentence=`, the columns to order rows by.
+        systems: predictions by system name, or one or more files, each named after its stem. A path with
             {run} in it, such as "bert.{run}.conll", stands for all runs of a system.
-        train: one or more training files or frames; without it nothing is said of seen and unseen mentions.
-        matcher: how mentions are paired where errors are named: "fair", or the name of another, such as one
-            that an installed package adds. Exact and relaxed scores do not depend on it.
+        gold: an alternative to `source`, or the column of gold annotations in a data frame or in records.
+        train: one or more training files or data frames; without them, mentions cannot be classified as
+            seen or unseen.
+        name: the name of the dataset; by default, the stem of the gold file.
+        matcher: how mentions are paired to name errors: "fair", or the name of another matcher, such as one
+            from an installed package. Exact and relaxed scores do not depend on it.
         focus: the label under which errors count: "gold", "predicted", or "both" (half each).
         weights: further credits, by name ("ortmann-eq7") or formula ("BE = 0.5 TP + 0.25 FP + 0.25 FN").
-        attributes: names, or a preset ("fu20", "fu19", "all", "none"); by default the eight of Fu20.
+        attributes: names, or a preset ("fu20", "fu19", "all", "none"); by default, the eight of Fu20.
         buckets: how to bucket attributes, such as `{"entity_length": "1,2,3", "sentence_length":
-        "balanced:6"}`. edges: buckets of an earlier result (`result.edges()`), used as they are.
-        cross: pairs of attributes of mentions whose buckets are crossed.
-        vocabulary: the known words for out-of-vocabulary density, in place of the training words.
+            "balanced:6"}`.
+        edges: the buckets of an earlier result (`result.edges()`), to be used unchanged.
+        cross: pairs of mention attributes whose buckets are crossed.
+        vocabulary: the known words for out-of-vocabulary density, instead of the training words.
+        lowercase: whether to lower-case strings when computing attributes.
         resamples: the number of bootstrap resamples; 0 for no intervals and no tests.
-        unit: what is resampled: "document" where the data mark them, else "sentence".
-        pairs: the pairs of systems to test; by default all.
+        seed: the random seed of the resampling.
+        confidence: the confidence level of the intervals.
+        unit: what is resampled: "sentence", "document" or "block:N" (N consecutive sentences); by default,
+            documents if the data mark them, otherwise sentences.
+        pairs: the pairs of systems to test; by default, all of them.
         correction: how p-values are corrected: "holm" over pairs and maxT over all other scores, or "bh".
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
             F1. Choose it before looking at the scores.
-        align: "strict", "position", "characters" or "diff": what to do if predictions have other tokens than
-        gold. examples: which sentences the document holds: "errors", "all" or "none".
-        redact: leave out all text.
-        memory: evaluate files in parts that need about this much memory ("1GB"); by default only if the files
-            would not fit into memory.
+        align: what to do if the tokens of predictions and gold differ: "strict" (an error), "position",
+            "characters" or "diff".
+        examples: which sentences to include in the document: "errors", "all" or "none".
+        examples_cap: the maximum number of sentences to include.
+        redact: whether to leave out all text.
+        memory: evaluate files in parts that need about this much memory ("1GB"); by default, only if the
+            files would not fit into memory.
         workers: the number of processes for the parts; it does not change the result. With None, large files
             are evaluated in parts by several processes.
-        engine: where blocks run, in place of processes of this machine: a Spark session, or any `Engine`.
+        engine: where blocks are evaluated, instead of in processes on this machine: a Spark session, or any
+            `Engine`.
         progress: called as `progress(step, done, total)` while files are read ("read"), gold is surveyed
             ("look") and systems are counted ("count"); totals are files and blocks.
         preset: "interpreteval" for the bucket figures of the program released with Fu, Liu and Neubig (2020).
         switched_off: quirks of the preset to switch off.
-        answers: the policy that places the answers of systems that give no positions, such as "ordered", or
-            the keywords of `spanwise.place`; lists of records with answers are placed in any case.
-        tags: a tag to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
+        answers: how to place the answers of systems that give no positions: a policy such as "ordered", or
+            keywords of `spanwise.place`. Records with answers are placed even without it.
+        command: the command line to record in the document.
+        tags: tags to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
 
     Returns:
-        A result whose scores are fractions; what is undefined (0/0) is None. Of runs, the document of a study
-        of one dataset, as `spanwise.study` gives it.
+        The result. Its scores are fractions; undefined ones (0/0) are None. With several runs per system,
+        the result is a study of one dataset, as returned by `spanwise.study`.
 
     Examples:
         >>> result = evaluate([["B-PER", "I-PER", "O"]], {"mine": [["B-PER", "O", "O"]]}, resamples=0)
         >>> result["mine"].exact.overall.f1, result["mine"].fair.overall.BEs
         (0.0, 1)
     """
-    place = engine_of(engine)
+    chosen_engine = engine_of(engine)
     report = progress or unheard
     source, systems, columns = framed(source, gold, systems, reading)
     if columns is None and source is not None:
-        of_source = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
-        beside = side_by_side(source, gold, systems, **of_source)
-        source, systems = (source, systems) if beside is None else beside
+        keywords = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
+        sides = side_by_side(source, gold, systems, **keywords)
+        source, systems = (source, systems) if sides is None else sides
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to evaluate against.\nGive a file or lists first.")
     check_keywords(reading)
     placed: Mapping[str, PlacementDocument] = {}
-    if columns is not None or not read_by_spark(gold, systems, train, place):
+    if columns is not None or not read_by_spark(gold, systems, train, chosen_engine):
         if isinstance(gold, str | os.PathLike):
             gold = opened(gold, encoding=reading.get("encoding"), limits=reading.get("limits"))
         if systems is not None:
             refuse_merged(gold, **reading)
-        gold, systems, placed = _with_places(gold, systems, answers, reading)
+        gold, systems, placed = _with_placed_answers(gold, systems, answers, reading)
     quirks = None
     if preset is not None or switched_off:  # imported lazily: few evaluations use a preset
         quirks = reach("interpreteval:check_preset")(preset, switched_off, train)
@@ -236,7 +247,7 @@ def evaluate(
         examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
         reading=reading,
     )  # fmt: skip
-    sources = Unopened(gold, systems, train, choices, columns, name, place)
+    sources = Unopened(gold, systems, train, choices, columns, name, chosen_engine)
     counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
     if counted.memory is not None:
         release_freed_memory()
@@ -246,18 +257,18 @@ def evaluate(
     )  # fmt: skip
     if quirks is not None and counted.inputs is not None:
         result = reach("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
-    return _answered(result, placed, redact=redact)
+    return _with_answer_reports(result, placed, redact=redact)
 
 
 class _Counts(Struct, frozen=True, eq=False):
-    """What was counted, and what the document says about the sources."""
+    """All counts, with the facts about the sources that go into the document."""
 
     whole: Whole
     kept: Whole | EvaluatedBlock
-    training: Sequence[Mapping[str, object]]  # entries of the document
+    training: Sequence[Mapping[str, object]]  # the entries of the training data in the document
     unit: str
-    inputs: Inputs | None  # what was read, if it is in memory
-    memory: int | None  # of a part, in bytes; None if everything is one block
+    inputs: Inputs | None  # the data that was read, if it is in memory
+    memory: int | None  # the size of a part in bytes; None if everything is one block
 
 
 def _counted(
@@ -270,7 +281,7 @@ def _counted(
 ) -> _Counts:
     """Open the sources and count every block.
 
-    A function of its own so that everything derived from the training text is freed before resampling.
+    This is a separate function so that everything derived from the training text is freed before resampling.
     """
     engine, bound = sources.engine, None
     blocks = spark_opened(sources, progress)
@@ -307,7 +318,7 @@ def evaluated_elsewhere(
     align: How = "strict",
     **reading: object,
 ) -> tuple[Result, BlockContext, Engine]:
-    """Evaluate for a verb that goes through the blocks once more.
+    """Evaluate on behalf of a function that then makes another pass over the blocks.
 
     Returns:
         A result without sentences, the context that all blocks share, and the engine that holds the blocks.
@@ -332,7 +343,7 @@ def evaluated_elsewhere(
 def _one_block(
     block: Inputs, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[Whole, EvaluatedBlock]:
-    """Count a single block; the columns computed for the look at gold are reused."""
+    """Count a single block, reusing the columns that were computed when gold was surveyed."""
     gold_side, *system_sides = shared.sides(block)
     fixed, gold = fixed_alone(block, gold_side, shared, absent, progress)
     progress("count", 0, 1)
@@ -341,10 +352,14 @@ def _one_block(
     return counted_block(evaluated, fixed), evaluated
 
 
-def _with_places(
+def _with_placed_answers(
     gold: object, systems: object, answers: str | Mapping[str, object] | None, reading: Mapping[str, object]
 ) -> tuple[object, object, Mapping[str, PlacementDocument]]:
-    """The same sources, with answers that have no positions placed on the gold text, and how they were."""
+    """Place answers without positions on the gold text.
+
+    Returns:
+        The gold and the systems to evaluate, and a report on the placement by system.
+    """
     records = isinstance(systems, list | tuple) and bool(systems) and isinstance(systems[0], Mapping)
     named = {"predicted": systems} if records else systems
     in_memory = isinstance(named, Mapping) and not all(
@@ -361,16 +376,18 @@ def _with_places(
     return placed.gold, placed.systems, placed.documents
 
 
-def _answered(result: Result, placed: Mapping[str, PlacementDocument], *, redact: bool) -> Result:
-    """The result with a report on the answers that were placed."""
+def _with_answer_reports(result: Result, placed: Mapping[str, PlacementDocument], *, redact: bool) -> Result:
+    """Add the reports on placed answers to a result, shortened and, on request, without text."""
     if not placed:
         return result
-    listed = {name: one.shortened(MOST_ANSWERS) for name, one in placed.items()}
-    return result.with_answers({name: one.redacted() if redact else one for name, one in listed.items()})
+    short = {name: report.shortened(MOST_ANSWERS) for name, report in placed.items()}
+    return result.with_answers(
+        {name: report.redacted() if redact else report for name, report in short.items()}
+    )
 
 
 def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
-    """Test which of several systems is better, and where: `evaluate` for at least two systems.
+    """Test which of several systems is better, and where; like `evaluate`, but for at least two systems.
 
     Raises:
         ChoiceError: there are fewer than two systems.
@@ -387,5 +404,5 @@ def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
 
 
 def too_few() -> ChoiceError:
-    """The error of a comparison without a second system."""
+    """The error for a comparison of fewer than two systems."""
     return ChoiceError("a comparison needs at least two systems.\nGive another file of predictions.")

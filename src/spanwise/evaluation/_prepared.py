@@ -1,4 +1,4 @@
-"""Datasets that are read and looked at once, for groups of systems that are evaluated one after the other."""
+"""Datasets that are read and surveyed once, and on which groups of systems are then evaluated in turn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from spanwise.formats._format import ReadKeywords
 
 
 class ReadGold(Struct, frozen=True, eq=False):
-    """The gold and training data of a dataset, read, on which the predictions of systems can be put."""
+    """The gold and training data of a dataset, to which the predictions of systems can be aligned."""
 
     name: str
     gold: Annotation
@@ -39,14 +39,14 @@ class ReadGold(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, name: str, gold: Any, train: object, *, align: How, reading: ReadKeywords) -> ReadGold:
-        """Read each source once, with the words of both in one vocabulary."""
+        """Read the gold and training sources once each, with one vocabulary for the words of both."""
         reader = Reader(**reading)
         training = training_of(train, reader)
         block = gathered(reader.read(gold), {}, training, align=align, name=name)
         return cls(name, block.gold, block.train, align, reading)
 
     def read(self, systems: Mapping[str, object]) -> ReadSystems:
-        """Read predictions, and put them on the gold text."""
+        """Read the predictions of systems and align them to the gold text."""
         prefer = self.gold.reading.scheme
         predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
         block = gathered(self.gold, predicted, align=self.align, name=self.name)
@@ -55,54 +55,59 @@ class ReadGold(Struct, frozen=True, eq=False):
         )
 
     def prepared(self, **choices: Any) -> PreparedDataset:
-        """Learn from the training data, look at gold, and fix what follows, by keywords of `evaluate`."""
-        made = Choices.usual(**choices, align=self.align, reading=self.reading)
+        """Compute everything that does not depend on a system; `choices` are keywords of `evaluate`.
+
+        Collects facts from the training data, surveys gold, and fixes the buckets.
+        """
+        all_choices = Choices.usual(**choices, align=self.align, reading=self.reading)
         block = gathered(self.gold, {}, align=self.align, name=self.name)
         training = TrainingFacts.of(self.train)
-        opened = opened_with(OneBlock(block), made, training, InProcess(), threads=MOST_THREADS)
+        opened = opened_with(OneBlock(block), all_choices, training, InProcess(), threads=MOST_THREADS)
         context = opened.shared.context(block.gold)
         side = context.side(block.gold.mentions)
-        known, gold = fixed_alone(block, side, opened.shared, opened.absent, unheard)
-        return PreparedDataset(block, known, gold, tuple(opened.training))
+        shared, gold = fixed_alone(block, side, opened.shared, opened.absent, unheard)
+        return PreparedDataset(block, shared, gold, tuple(opened.training))
 
 
 class ReadSystems(Struct, frozen=True, eq=False):
-    """The predictions of systems as mentions on the gold text, and how they were read."""
+    """The predictions of systems as mentions in the gold text, and a record of how they were read."""
 
     mentions: Mapping[str, Mentions]
-    entries: tuple[Mapping[str, Any], ...]  # of the result document
+    entries: tuple[Mapping[str, Any], ...]  # the entries of the files in the result document
 
 
 class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
-    """A dataset on which systems can be evaluated: nothing in it depends on them."""
+    """A dataset that is ready for systems to be evaluated on; nothing in it depends on a system."""
 
     block: Inputs
     known: BlockContext
     gold: GoldBlock
-    training: Sequence[Mapping[str, object]]  # entries of the result document
+    training: Sequence[Mapping[str, object]]  # the entries of the training data in the result document
 
     @property
     def path(self) -> str:
-        """The gold file, as places of sentences name it."""
+        """The path of the gold file, as it appears in the sources of sentences."""
         return self.block.gold.corpus.source.path
 
     @cached_property
     def context(self) -> Context:
-        """What the mentions of all systems are seen in."""
+        """The context in which the attributes of all systems' mentions are computed."""
         return self.known.context(self.block.gold)
 
     def result(self, systems: ReadSystems) -> Result:
-        """Evaluate systems; what is said of one of them does not depend on those of other groups."""
+        """Evaluate a group of systems; their results do not depend on the systems of other groups."""
         entries = (*self.block.entries, *(dict(entry) for entry in systems.entries))
         block = replace(self.block, systems=systems.mentions, entries=entries)
         shared = replace(self.known, source=OneBlock(block))
-        one = with_systems(self.gold, block, self.context.sides(list(systems.mentions.values())), shared)
-        whole = counted_block(one, shared)
-        return result_of(shared.choices, whole, one, training=self.training, unit=shared.unit)
+        evaluated = with_systems(
+            self.gold, block, self.context.sides(list(systems.mentions.values())), shared
+        )
+        whole = counted_block(evaluated, shared)
+        return result_of(shared.choices, whole, evaluated, training=self.training, unit=shared.unit)
 
 
 class PartedDataset(Struct, frozen=True, eq=False):
-    """A dataset whose files, those of all systems among them, come in parts, for groups of systems."""
+    """A dataset whose files, including those of all systems, are evaluated in parts, one group at a time."""
 
     source: ManyBlocks
     opened: Opened
@@ -120,7 +125,7 @@ class PartedDataset(Struct, frozen=True, eq=False):
         engine: Engine,
         **choices: Any,
     ) -> PartedDataset:
-        """Look at all files once, and learn from the training data, by keywords of `evaluate`."""
+        """Scan all files and collect facts from the training data; `choices` are keywords of `evaluate`."""
         given = Unopened(gold, systems, train, Choices.usual(**choices), name=name, engine=engine)
         opened = opened_here(given, unheard, memory=memory, workers=1)
         source = opened.shared.source
@@ -129,15 +134,19 @@ class PartedDataset(Struct, frozen=True, eq=False):
 
     @property
     def path(self) -> str:
-        """The gold file, as places of sentences name it."""
+        """The path of the gold file, as it appears in the sources of sentences."""
         return self.source.path
 
     def fixed(self) -> PartedDataset:
-        """Look at the gold mentions of all parts, and fix what follows from them."""
+        """Survey the gold mentions of all parts, and fix the buckets and other facts based on them."""
         return replace(self, opened=replace(self.opened, shared=self.opened.fixed()))
 
     def result(self, systems: Mapping[str, str]) -> Result:
-        """Evaluate some of the systems, each by its new name, part by part; other files stay closed."""
+        """Evaluate some of the systems part by part; the files of the others are not opened.
+
+        Args:
+            systems: the name of each system in the files, by its name in the result.
+        """
         opened = self.opened
         shared = replace(opened.shared, source=self.source.only(systems))
         whole = counted_whole(shared, opened.engine, unheard)

@@ -1,4 +1,4 @@
-"""From what was counted to the document of an evaluation."""
+"""Build the document of an evaluation from its counts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Result = Evaluation
 
 
 class ResultParts(Protocol):
-    """What a result is made of beside its summary: counts always, mentions where they fit into memory."""
+    """What a result needs besides its summary: the counts and, if they fit into memory, the mentions."""
 
     @property
     def counted(self) -> Mapping[str, Counted]: ...
@@ -50,13 +50,13 @@ class ResultParts(Protocol):
 
 
 class EvaluatedMentions(Struct, frozen=True, eq=False):
-    """The mentions of one system, and what happened to each of them."""
+    """The gold and predicted mentions of one system, and the outcome of each of them."""
 
     evaluated: Evaluated
 
     @property
     def matching(self) -> Matching:
-        """For each gold and each predicted mention its outcome and its partner."""
+        """The outcome and the partner of each gold and each predicted mention."""
         return self.evaluated.matching
 
     @property
@@ -71,17 +71,17 @@ class EvaluatedMentions(Struct, frozen=True, eq=False):
 
 
 class KeptMentions(Struct, frozen=True, eq=False):
-    """The mentions of an evaluation, where they were kept."""
+    """The inputs and mentions of an evaluation, if they are still in memory."""
 
     kept: ResultParts
 
     @property
     def inputs(self) -> Inputs | None:
-        """What was read."""
+        """The data that was read; None if it was evaluated in parts."""
         return self.kept.inputs
 
     def system(self, name: str) -> EvaluatedMentions | None:
-        """One system with its mentions."""
+        """One system with its mentions; None if they were not kept."""
         evaluated = self.kept.evaluated(name)
         return None if evaluated is None else EvaluatedMentions(evaluated)
 
@@ -97,12 +97,12 @@ def result_of(
 ) -> Evaluation:
     """Build the document of an evaluation from its counts.
 
-    Sentences, mentions and counts per unit are taken from `kept`, and computed only when they are asked for.
+    Sentences, mentions and counts per unit are taken from `kept`, and computed only when they are accessed.
 
     Args:
-        training: the entries of the training data in `inputs`.
+        training: the entries that describe the training data in `inputs`.
         unit: what is resampled, "sentence" or "document".
-        memory: a bound on the memory for resampling, in bytes; it changes no number.
+        memory: a bound on the memory for resampling, in bytes; it does not change any number.
     """
     summary = _summary_of(choices, whole, training=training, unit=unit, memory=memory)
     settings = summary.settings
@@ -137,12 +137,12 @@ def _summary_of(
     unit: str,
     memory: int | None,
 ) -> Evaluation:
-    """The scores, intervals, tests and findings, without sentences, mentions and counts per unit."""
+    """The document of an evaluation, but without sentences, mentions and counts per unit."""
     systems, units = whole.counted, whole.units
     size = block_size(choices.unit)
     unmarked = UNMARKED.format(documents="--documents FIELD", unit="--unit block:20")
     notes = (unmarked,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
-    if size > 1:  # blocks of sentences are joined here
+    if size > 1:  # consecutive sentences are joined into blocks
         unit, units = "block", -(-units // size)
     measures = {
         name: [measure.in_blocks(size) for measure in system.measures] for name, system in systems.items()
@@ -189,7 +189,7 @@ def _summary_of(
 
 
 def signature(document: Evaluation) -> str:
-    """Every setting that shapes a number, in one line that can be printed under a table."""
+    """Every setting that affects a number, in one line that can be printed under a table."""
     settings, gold = document.settings, document.inputs[0]
     tests = ""
     if settings.resamples and len(document.systems) > 1:
@@ -202,7 +202,7 @@ def signature(document: Evaluation) -> str:
 
 
 def signature_parts(settings: Settings, inputs: Sequence[Input], tests: str = "") -> list[str]:
-    """The parts of a signature that datasets may share: the settings, the `tests` and how files were read."""
+    """The parts of a signature that several datasets can share: settings, `tests` and how files were read."""
     others = {"scheme": f"scheme:{inputs[0].scheme or inputs[0].format}", "correction": tests}
     placed = {str(row.evidence) for row in inputs if row.format == "answers"}
     answers = [f"answers[{how}]" for how in sorted(placed)]
@@ -210,5 +210,5 @@ def signature_parts(settings: Settings, inputs: Sequence[Input], tests: str = ""
 
 
 def signature_of(parts: Iterable[str]) -> str:
-    """The parts as one line."""
+    """Join the parts of a signature into one line."""
     return "|".join(["spanwise", *parts]).replace("\n", " ")
