@@ -221,8 +221,8 @@ def _notes(
             )
     if not by_documents:
         yield (
-            "documents are not marked, so sentences were divided: neighbours in one text are on both "
-            "sides, and more is seen than in new texts."
+            "documents are not marked, so sentences were divided: sentences of one text can be on both "
+            "sides, so more mentions are seen than in new texts."
         )
 
 

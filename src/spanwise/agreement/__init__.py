@@ -193,7 +193,8 @@ def _given(source: Any, annotators: Any) -> Any:
     for name, annotator_source in named:
         if of_spark(annotator_source):
             raise ChoiceError(
-                f"the annotator {name!r} is a Spark frame, but frames follow one that holds tokens.\n"
+                f"the annotator {name!r} is a Spark frame, "
+                "but the first argument must be the frame with the tokens.\n"
                 'Write agree(frame, annotators={"first": "tags", "second": other}, sentence="id").'
             )
     return sources

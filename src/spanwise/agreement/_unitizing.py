@@ -152,7 +152,7 @@ def unitizing(
     """
     if not sums.text:
         return UnitizingAgreement(
-            all=None, documents={}, why="the files hold no text, so that the continuum has no length"
+            all=None, documents={}, why="the files hold no text, so the continuum has no length"
         )
     documents = {presence.documents[number]: value for number, value in sums.documents.items()}
     if not sums.common:

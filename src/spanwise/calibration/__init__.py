@@ -121,8 +121,8 @@ def confidence(
     def joined(sources: Sources, name: str | None, choices: Choices) -> _Joined:
         if of_spark(sources[0]) or read_by_spark(*sources, runner):
             raise ChoiceError(
-                "confidence scores are read from files of this machine, not by Spark.\n"
-                "Give such files; with the session as engine=, its executors match their mentions."
+                "confidence scores are read from local files, not by Spark.\n"
+                "Give local files; with the session as engine=, its executors match the mentions."
             )
         unopened = Unopened(*sources, choices, name=name, engine=runner, predicted_reading=columns)
         return _joined(opened_elsewhere(unopened, memory=memory, workers=workers), token_scores)
@@ -421,7 +421,9 @@ def _with_scores(annotation: Annotation, how: TokenScores) -> Mentions:
     first = corpus.sentences[mentions.sentence]
     begin, end = first + mentions.start, first + mentions.end
     between = np.stack([begin, end], axis=1).reshape(-1)
-    padded = np.append(token, np.nan)  # the end of the last mention may be past the last token
+    padded = np.append(
+        token, np.nan
+    )  # reduceat needs a valid index even if a mention ends with the last token
     least = np.minimum.reduceat(padded, between)[::2] if len(mentions) else np.zeros(0)
     if how == "min":
         score = least

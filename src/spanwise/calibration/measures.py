@@ -35,7 +35,7 @@ RECALLS = np.linspace(0.0, 1.0, 101)
 
 
 class Scored(Struct, frozen=True, eq=False, dict=True):
-    """Predictions with their scores, whether each is right, and their units; gold mentions per unit.
+    """Scored predictions, with their units and whether each is right, and gold mentions per unit.
 
     Rows are in the order of the input.
     """
@@ -101,7 +101,7 @@ class Curve(Struct, frozen=True, eq=False):
 
 
 def average_precision(curve: Curve) -> float:
-    """Sum over thresholds of (R_k - R_{k-1}) P_k, recall over all gold; NaN without gold.
+    """The sum over thresholds of (R_k - R_{k-1}) P_k, with recall over all gold; NaN without gold.
 
     scikit-learn divides by the number of gold mentions that were predicted at all; its figure times the
     share of these mentions is this one.
@@ -305,12 +305,12 @@ class Resampled(Struct, frozen=True, eq=False):
 
     @property
     def recall(self) -> Floats:
-        """Recall of all predictions."""
+        """The recall of all predictions, in each resample."""
         return ratio(self.correct[:, -1], self.gold)
 
     @property
     def average_precision(self) -> Floats:
-        """Average precision."""
+        """The average precision, in each resample."""
         return _areas_under(self.predicted, self.correct, self.gold)
 
 

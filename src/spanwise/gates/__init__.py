@@ -127,7 +127,7 @@ def gate(
     if not isinstance(document, Evaluation | Study):
         # A document with nothing to check must not pass.
         raise InputError(
-            f"thresholds are held against an evaluation or a study, but the document is a {document.kind}.\n"
+            f"thresholds apply to an evaluation or a study, but the document is a {document.kind}.\n"
             "Give the result of an evaluation or a study."
         )
     systems = _gated(document)
@@ -247,7 +247,8 @@ def _file_checks(document: Evaluation | Study, thresholds: GateFile, *, floor_bo
         return list(inner.checks)
     if not isinstance(document, Evaluation):
         raise ChoiceError(
-            "named slices cannot be held to floors over several runs.\nEvaluate one run of each system."
+            "the floors of named slices cannot be checked over several runs.\n"
+            "Evaluate one run of each system."
         )
     return [*inner.checks, *slice_checks(SliceIndex.of(mention_columns(document)), thresholds.slices)]
 
@@ -486,8 +487,8 @@ def _datasets(
     if len(pairs) < len(new):
         missing = next(dataset.dataset for dataset in new if dataset.dataset not in before)
         raise InputError(
-            f"{earlier}: it has no dataset {missing!r}, so the new result cannot be held against it.\n"
-            "Hold it against a study of the same datasets."
+            f"{earlier}: it has no dataset {missing!r}, so the new result cannot be compared with it.\n"
+            "Compare it with a study of the same datasets."
         )
     return pairs
 

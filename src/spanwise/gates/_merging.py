@@ -188,7 +188,7 @@ def evaluation_of(document: Document, name: str) -> Evaluation:
     """Return the document if it is an evaluation with systems; refuse all others."""
     if not isinstance(document, Evaluation):
         raise InputError(
-            f"{name}: evaluations are compared, but the document is a {document.kind}.\n"
+            f"{name}: only evaluations can be compared, but the document is a {document.kind}.\n"
             "Make one with spanwise evaluate --json."
         )
     if not document.systems:

@@ -586,7 +586,7 @@ def candidates(
 
 
 class _Hits:
-    """Collects candidates level by level."""
+    """The candidates found so far, level by level."""
 
     def __init__(self, questions: int) -> None:
         self.level = np.full(questions, -1, dtype=np.int8)

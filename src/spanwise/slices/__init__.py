@@ -120,7 +120,7 @@ def find_slices(
     source, systems, columns = framed(source, gold, systems, reading)
     gold = gold if source is None else source
     if gold is None:
-        raise ChoiceError("there is no gold to find slices in.\nGive a file or lists first.")
+        raise ChoiceError("there is no gold to find slices in.\nGive a file or lists as the first argument.")
     unopened = Unopened(
         gold, systems, train, options.choices(align=align, reading=reading), columns, name, runner
     )

@@ -298,7 +298,7 @@ def _slices(items: Items, depth: int, least: int) -> Iterator[Sliced]:
 
 
 def _marks(items: Items) -> list[Floats]:
-    """A one and two fixed random integers for each item: slices with equal sums hold the same items."""
+    """For each item, 1 and two fixed random integers: slices with equal sums hold the same items."""
     number = len(items.unit)
     mixed = multipliers(2 * number)
     fingers = [(mixed[at::2] >> np.uint64(33)).astype(np.float64) for at in (0, 1)]

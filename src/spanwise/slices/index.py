@@ -638,7 +638,7 @@ def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]
         for system, cell in index.counted(floor.condition).items():
             if cell.gold < floor.mentions:
                 few = many(cell.gold, "mention")
-                message = f"{system}: {subject} has {few}, too few to be held to {floor.least:g}."
+                message = f"{system}: {subject} has {few}, too few to be checked against {floor.least:g}."
                 checks.append(Check(f"{system} {subject}", passed=True, message=message))
                 continue
             checks.append(least_check(system, subject, cell.score(floor.score), floor.least, bound=False))

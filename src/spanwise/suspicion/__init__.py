@@ -123,8 +123,8 @@ def suspects(
     runner, others = engine_of(engine), [listed_source for _, listed_source in more]
     if of_spark(gold) or read_by_spark(gold, flat, others, runner):
         raise ChoiceError(
-            "suspects are found in files of this machine, not by Spark.\n"
-            "Give such files; with the session as engine=, its executors compare their mentions."
+            "suspects are found in local files, not by Spark.\n"
+            "Give local files; with the session as engine=, its executors compare the mentions."
         )
     check_keywords(reading)
     choices = Choices.plain(attributes="none", align=align, reading=reading)

@@ -106,7 +106,7 @@ def apply_decisions(
 
 
 def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, Applied]:
-    """The mentions of gold after the accepted changes."""
+    """The gold mentions after the accepted changes, and the number of decisions of each kind."""
     rows = {row: index for index, row in enumerate(gold.mentions.rows())}
     removed: dict[Row, str] = {}
     added: dict[Row, str] = {}
