@@ -26,6 +26,7 @@ __all__ = [
     "Pairs",
     "Randomised",
     "Resampling",
+    "Swapping",
     "bernoulli_sums",
     "drawn_numbers",
     "drawn_weights",
@@ -351,7 +352,7 @@ class Family(Struct, frozen=True, eq=False):
 
 
 def stepped_down(
-    matrices: Sequence[Numbers],
+    swapping: Swapping,
     totals: Sequence[Floats],
     pairs: Pairs,
     hypotheses: Hypotheses,
@@ -368,12 +369,11 @@ def stepped_down(
     block, all are drawn twice.
 
     Args:
-        matrices: numerators and denominators of every system per unit, or per group of units.
-        totals: their sums over all units.
+        swapping: the numerators and denominators of every system per unit, or per group of units.
+        totals: their sums over all units, by system.
         absent: pairs × scores that are not tested.
         correction: "maxt"; or "bh" over the uncorrected p-values.
     """
-    swapping = Swapping.of_matrices(matrices)
     scored = [hypotheses.scores(total[None].astype(np.float64))[0] for total in totals]
     observed = np.stack([scored[first] - scored[second] for first, second in pairs])
     bound, number = np.abs(observed) - TIE, resampling.resamples

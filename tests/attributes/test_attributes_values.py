@@ -11,6 +11,7 @@ from line_counts import lines_run
 from msgspec.structs import replace
 from typed import present
 
+import spanwise
 import spanwise.attributes as attributes
 from spanwise.attributes import (
     ATTRIBUTES,
@@ -586,3 +587,17 @@ def test_what_comes_with_the_data_is_told_from_what_is_ours_and_from_functions_o
     same_name = own(len, name="entity_length")
     assert not is_built_in(same_name)
     assert is_given(pickle.loads(pickle.dumps(kinds[1])))
+
+
+def test_a_token_without_a_number_is_reported_with_the_mention_that_it_is_in() -> None:
+    # Token units: New, York of [0, 2); York of [1, 2); A, B, A of sentence 2.
+    holey = Attribute("holey", "", lambda side: [1, 2, 3, 4, 5, None], unit="token")
+    with pytest.raises(InputError, match=r"for the mention ORG \[0, 3\) of sentence 2"):
+        values(holey, context(), TEST.mentions)
+
+
+def test_the_length_of_a_text_of_white_space_is_defined_under_both_names() -> None:
+    blank = spanwise.read([{"text": "  ", "spans": [{"start": 0, "end": 1, "label": "X"}]}])
+    for name in ("sentence_length", "sentence_length_fu19"):
+        assert values(name, context(blank), blank.mentions).defined.tolist() == [True]
+    assert values("oov_density", context(blank), blank.mentions).defined.tolist() == [False]

@@ -10,7 +10,7 @@ import pytest
 import spanwise.uncertainty as swaps
 from spanwise.columns import Floats
 from spanwise.counts import Counts, grouped
-from spanwise.uncertainty import Flips, Hypotheses, Resampling, randomised, stepped_down
+from spanwise.uncertainty import Flips, Hypotheses, Resampling, Swapping, randomised, stepped_down
 
 PAIR = [(0, 1)]
 
@@ -141,7 +141,7 @@ def test_step_down_maxt_nears_its_definition(block: int, monkeypatch: pytest.Mon
     matrices = fractions(tables)
     hypotheses = Hypotheses(3, np.arange(3))
     totals = [one.sum(axis=0) for one in matrices]
-    found = stepped_down(matrices, totals, pairs, hypotheses, Resampling(10, 20_000))
+    found = stepped_down(Swapping.of_matrices(matrices), totals, pairs, hypotheses, Resampling(10, 20_000))
     assert found.p_corrected == pytest.approx(brute_step_down(tables, pairs), abs=0.02)
     assert (found.p <= found.p_corrected).all()
 
@@ -150,7 +150,12 @@ def test_blocks_of_shuffles_change_no_p_value(monkeypatch: pytest.MonkeyPatch) -
     tables = random_tables(50, 4, 9)
     pairs = list(combinations(range(4), 2))
     matrices = fractions(tables)
-    call = (matrices, [one.sum(axis=0) for one in matrices], pairs, Hypotheses(3, np.arange(3)))
+    call = (
+        Swapping.of_matrices(matrices),
+        [one.sum(axis=0) for one in matrices],
+        pairs,
+        Hypotheses(3, np.arange(3)),
+    )
     whole = stepped_down(*call, Resampling(50, 304))
     # Random bits are drawn in whole bytes for each row, so that blocks of rows give the same ones.
     monkeypatch.setattr(swaps, "BLOCK_SCORES", 1000)
@@ -173,7 +178,7 @@ def test_a_score_that_never_changes_or_is_undefined_in_a_swap_leaves_the_family(
     second[2, 5] = 1.0
     with np.errstate(invalid="ignore", divide="ignore"):
         found = stepped_down(
-            matrices,
+            Swapping.of_matrices(matrices),
             [one.sum(axis=0) for one in matrices],
             PAIR,
             Hypotheses(3, np.arange(3)),

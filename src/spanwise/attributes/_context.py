@@ -381,7 +381,9 @@ def compute(attribute: Attribute, side: Side) -> Values:
     elif isinstance(result, np.ndarray) and result.dtype.kind in "iufb" and attribute.kind != "category":
         value = _finite(attribute, side, floats(result), defined, unit_mention)
     elif _kind(attribute, side, result, defined) == "numeric":
-        value = _finite(attribute, side, _numbers(attribute, side, result, defined), defined, unit_mention)
+        value = _finite(
+            attribute, side, _numbers(attribute, side, result, defined, unit_mention), defined, unit_mention
+        )
     else:
         value, names = _categories(result, defined)
     return Values(
@@ -401,9 +403,9 @@ def _defined(attribute: Attribute, side: Side, position: Ints | None) -> Bools:
     if position is not None:
         return np.asarray(position >= 0)
     if attribute.of_sentence:
-        if "text" not in attribute.needs or attribute.name == "sentence_length":
+        if "text" not in attribute.needs or attribute.whole:
             return np.ones(len(side.mentions), dtype=bool)
-        # A text of white space has no tokens, so a share of them is undefined.
+        # A text of white space has no tokens: their number is 0, but a share of them is undefined.
         return np.asarray(side.of_sentence(side.context.corpus.lengths) > 0)
     return side.placed
 
@@ -426,13 +428,15 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _numbers(attribute: Attribute, side: Side, result: Sequence[object], defined: Bools) -> Floats:
+def _numbers(
+    attribute: Attribute, side: Side, result: Sequence[object], defined: Bools, unit_mention: Ints | None
+) -> Floats:
     """The values as numbers; for a predicted unit a value may be missing, for a gold unit it may not."""
     numbers = [_number(value) for value in result]
     if side.mentions is side.context.gold:
-        for i, (number, has) in enumerate(zip(numbers, defined.tolist(), strict=True)):
+        for unit, (number, has) in enumerate(zip(numbers, defined.tolist(), strict=True)):
             if has and number is None:
-                raise _refused(attribute, side, i, result[i])
+                raise _refused(attribute, side, unit, result[unit], unit_mention)
     return floats([np.nan if number is None else number for number in numbers])
 
 
@@ -444,12 +448,14 @@ def _finite(
     wrong = np.flatnonzero(bad & defined)
     if len(wrong):
         unit = int(wrong[0])
-        mention = unit if unit_mention is None else int(unit_mention[unit])
-        raise _refused(attribute, side, mention, float(value[unit]))
+        raise _refused(attribute, side, unit, float(value[unit]), unit_mention)
     return value
 
 
-def _refused(attribute: Attribute, side: Side, mention: int, value: object) -> InputError:
+def _refused(
+    attribute: Attribute, side: Side, unit: int, value: object, unit_mention: Ints | None
+) -> InputError:
+    mention = unit if unit_mention is None else int(unit_mention[unit])
     sentence, start, end, label = side.mentions.rows()[mention]
     where = side.context.corpus.place(sentence, max(start, 0) if side.context.corpus.unit == "token" else 0)
     return InputError(

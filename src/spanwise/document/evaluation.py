@@ -1,4 +1,4 @@
-"""The result of an evaluation: one dataset, its systems, their comparisons and sentences."""
+"""The result of an evaluation: one dataset with its systems, comparisons and sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class GoldMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A gold mention, and what every system made of it."""
+    """A gold mention, with its outcome and its partner for every system."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class GoldMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PredictedMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A predicted mention, and what became of it."""
+    """A predicted mention, with its outcome and its gold partner."""
 
     start: int
     end: int
@@ -45,16 +45,16 @@ class PredictedMention(Struct, frozen=True, kw_only=True, omit_defaults=True):
     partner: int | None
     parts: Sequence[tuple[int, int]] = ()
     buckets: Mapping[str, str | None] | UnsetType = UNSET
-    answer: str | UnsetType = UNSET  # what a system said that the text does not hold
+    answer: str | UnsetType = UNSET  # the answer of the system, if it does not occur in the text
 
 
 class Sentence(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A sentence with its gold mentions and those of every system."""
+    """A sentence with its gold mentions and the mentions predicted by every system."""
 
     id: str | int
     source: str | None
     document: str | UnsetType | None = UNSET
-    length: Count | UnsetType | None = UNSET  # in place of text that is not shown
+    length: Count | UnsetType | None = UNSET  # the number of tokens, if the text is left out
     text: str | UnsetType = UNSET
     tokens: Sequence[str] | UnsetType = UNSET
     gold: Sequence[GoldMention]
@@ -62,7 +62,7 @@ class Sentence(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ExampleCounts(Part, frozen=True, kw_only=True):
-    """Which sentences a document holds, and how many of how many."""
+    """Which sentences a document includes, how many they are, and out of how many."""
 
     policy: str
     cap: Count
@@ -71,7 +71,7 @@ class ExampleCounts(Part, frozen=True, kw_only=True):
 
 
 class PackedMeasure(Struct, frozen=True, kw_only=True):
-    """The counts per unit of one measure: distinct rows, and the row of every unit, compressed."""
+    """The counts per unit of one measure, compressed: the distinct rows, and the index of each unit's row."""
 
     name: str
     scorer: str
@@ -88,7 +88,7 @@ class PackedMeasure(Struct, frozen=True, kw_only=True):
 
 
 class UnitCounts(Part, frozen=True, kw_only=True):
-    """The counts of every system per document or sentence, so that two documents can be compared."""
+    """The counts of every system per unit (document or sentence), so that two results can be compared."""
 
     kind: str
     number: Count
@@ -96,7 +96,7 @@ class UnitCounts(Part, frozen=True, kw_only=True):
 
 
 class PackedColumn(Struct, frozen=True, kw_only=True):
-    """One number per mention, compressed: whole numbers of `width` bytes, the lowest byte first."""
+    """One number per mention, compressed: little-endian integers of `width` bytes."""
 
     name: str
     width: Literal[1, 2, 4]
@@ -104,24 +104,25 @@ class PackedColumn(Struct, frozen=True, kw_only=True):
 
 
 class MentionCodes(Part, frozen=True, kw_only=True):
-    """Every mention as numbers, so that any combination of filters can be scored; without any text.
+    """Every mention encoded as numbers, without any text, so that any combination of filters can be scored.
 
-    Columns of gold: `unit` (each as the difference from the one before), `label`, `tough` (one bit per
-    subset) and `bucket NAME`. Columns of a system: `found` says of each gold mention whether it was not
-    found (0), found by a prediction whose codes are all the same (1) or found by one with other codes (2);
-    the other columns list the latter predictions in the order of gold, then those that found nothing.
+    Columns of gold: `unit` (each as the difference from the previous one), `label`, `tough` (one bit per
+    subset) and `bucket NAME`. Columns of a system: `found` tells for each gold mention whether it was not
+    found (0), found by a prediction with the same codes (1) or by one with different codes (2); the other
+    columns list the predictions of the last kind, in the order of gold, and then all predictions that found
+    no gold mention.
     """
 
-    number: Count  # mentions of gold and of all systems
-    cap: Count  # of mentions, beyond which there are no columns
+    number: Count  # the number of mentions in gold and in all systems
+    cap: Count  # the number of mentions above which the columns are left out
     labels: tuple[str, ...] = ()
     subsets: tuple[Subset, ...] = ()
-    buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by attribute of mentions
+    buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # bucket names by mention attribute
     gold: Sequence[PackedColumn] = ()
     systems: Mapping[str, Sequence[PackedColumn]] = field(default_factory=dict)
 
     def made(self) -> MentionCodes:
-        """The same with all columns made now."""
+        """A copy in which all columns have been computed."""
         systems = {name: list(columns) for name, columns in self.systems.items()}
         return replace(self, gold=list(self.gold), systems=systems)
 
@@ -130,7 +131,7 @@ T = TypeVar("T")
 
 
 class Later(Sequence[T]):
-    """Items that are made when the first of them is asked for: many results are never written."""
+    """A sequence whose items are computed on first access, because many results are never written."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
         self._make = make
@@ -140,11 +141,11 @@ class Later(Sequence[T]):
         return self._make()
 
     @overload
-    def __getitem__(self, place: int) -> T: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        return self._items[place]
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._items[index]
 
     def __len__(self) -> int:
         return len(self._items)
@@ -165,7 +166,7 @@ _NOT_KEPT = (
 
 
 class LiveSystem(Protocol):
-    """The mentions of one system, as long as the evaluation is in memory."""
+    """The mentions of one system, available while the evaluation is in memory."""
 
     @property
     def matching(self) -> Matching: ...
@@ -176,7 +177,7 @@ class LiveSystem(Protocol):
 
 
 class Live(Protocol):
-    """The systems of an evaluation with their mentions; None for those whose mentions were not kept."""
+    """The inputs and systems of an evaluation in memory; None where mentions were not kept."""
 
     @property
     def inputs(self) -> Any: ...
@@ -184,18 +185,18 @@ class Live(Protocol):
 
 
 class SystemResult(SystemScores, frozen=True, kw_only=True):
-    """The scores of one system; `matching` tells what happened to each mention."""
+    """The scores of one system; `matching` has the outcome of each mention."""
 
     name: str
-    live: Live | None  # what is in memory of the evaluation
+    live: Live | None  # the inputs and mentions, if they are in memory
 
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
-        """All keys of the document, set or not."""
+        """All keys of the system in the document, set or not."""
         return SystemScores.__struct_fields__
 
     def __eq__(self, other: object) -> bool:
-        """Scores are compared, wherever they were computed or read."""
+        """Compare scores only, so that a computed result can equal a loaded one."""
         return isinstance(other, SystemScores) and all(
             getattr(self, key) == getattr(other, key) for key in self.known_keys()
         )
@@ -211,7 +212,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
 
     @property
     def matching(self) -> Matching:
-        """For each gold and each predicted mention its outcome and its partner."""
+        """The outcome and the partner of each gold and each predicted mention."""
         return self._live.matching
 
     @property
@@ -221,17 +222,17 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
 
     @property
     def predicted(self) -> Mentions:
-        """The predicted mentions in the gold file's positions, in the order of the matching."""
+        """The predicted mentions, at positions in the gold text, in the order of the matching."""
         return self._live.predicted
 
     @property
     def confidence(self) -> SystemConfidence:
-        """The assessment of its confidence scores, as `spanwise.confidence` gives it."""
-        found: Confidence = reach("calibration:confidence_of")(inputs_of(self.live))
-        return found.systems[self.name]
+        """The assessment of the system's confidence scores, as in `spanwise.confidence`."""
+        document: Confidence = reach("calibration:confidence_of")(inputs_of(self.live))
+        return document.systems[self.name]
 
     def events(self) -> list[dict[str, object]]:
-        """One row for everything that is counted: the outcome, and both mentions where there are two."""
+        """One row per counted event: the outcome, the gold mention and the predicted mention (or None)."""
         gold, predicted = self.gold.rows(), self.predicted.rows()
         keys = ("sentence", "start", "end", "label")
         return [
@@ -250,7 +251,11 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
 
 
 def inputs_of(live: Live | None) -> object:
-    """What was read, as long as it is in memory."""
+    """The inputs of an evaluation, if they are still in memory.
+
+    Raises:
+        ChoiceError: they are not.
+    """
     if live is None or live.inputs is None:
         raise ChoiceError(_NOT_KEPT)
     return live.inputs
@@ -259,8 +264,8 @@ def inputs_of(live: Live | None) -> object:
 class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     """The runs of every system on one dataset, and the tests between systems.
 
-    Sentences, mentions and counts per unit are kept by system, in the form of an evaluation whose systems
-    are the runs.
+    Sentences, mentions and counts per unit are stored by system, each as in an evaluation whose systems are
+    the runs.
     """
 
     dataset: DatasetFacts | None
@@ -268,48 +273,48 @@ class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
     comparisons: tuple[Comparison, ...] = ()
     findings: Findings = ()
     examples: Mapping[str, ExampleCounts] | UnsetType = UNSET
-    units: Mapping[str, UnitCounts] | UnsetType = UNSET  # of the scores that a gate can be about
+    units: Mapping[str, UnitCounts] | UnsetType = UNSET  # of the scores that a gate can test
     mentions: Mapping[str, MentionCodes] | UnsetType = UNSET
     sentences: Mapping[str, Sequence[Sentence]] | UnsetType = UNSET
 
     def comparison(self, one: str, other: str) -> Comparison | None:
-        """The tests between two systems, whichever of them comes first."""
+        """The tests between two systems, in either order; None if they were not compared."""
         return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
 
     def edges(self) -> dict[str, Any]:
-        """The buckets of every attribute, which all runs share, to be passed on as `edges=`."""
+        """The buckets of every attribute, which all runs share, to be passed as `edges=`."""
         first = next((scores for runs in self.runs.values() for scores in runs.values()), None)
         return {} if first is None else first.edges()
 
 
-ONLY_RUN = ""  # the name of the one run that each system of an evaluation has
+UNNAMED_RUN = ""  # the name of the one run that each system of an evaluation has
 
 
 class ScoreGrid(Document, frozen=True, kw_only=True):
-    """Scores of datasets × systems × runs: the common base of evaluations and studies.
+    """Scores of datasets × systems × runs: the common base class of evaluations and studies.
 
-    An evaluation is a study of one dataset with one run per system: `datasets` has the same form in both.
+    An evaluation is a study of one dataset with one run per system, so `datasets` has the same form in both.
     """
 
-    if TYPE_CHECKING:  # a key of a study, and computed by an evaluation
+    if TYPE_CHECKING:  # a field of a study, but a computed property of an evaluation
 
         @property
         def datasets(self) -> Mapping[str, DatasetRuns]:
             """The runs of every system, and the tests between systems, by dataset."""
 
     def scored(self) -> Iterator[tuple[str, str, str, SystemScores]]:
-        """Dataset, system, run and scores of every run."""
+        """Iterate over all runs as (dataset, system, run, scores)."""
         for name, dataset in self.datasets.items():
             for system, runs in dataset.runs.items():
                 for run, scores in runs.items():
                     yield name, system, run, scores
 
     def to_pandas(self) -> Any:
-        """Every score as one row of a pandas frame."""
+        """All scores as a pandas data frame, one row per score."""
         return reach("reports.outlets:to_pandas")(self)
 
     def to_polars(self) -> Any:
-        """Every score as one row of a polars frame."""
+        """All scores as a polars data frame, one row per score."""
         return reach("reports.outlets:to_polars")(self)
 
     def _repr_html_(self) -> str:
@@ -317,10 +322,10 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
 
 
 class Evaluation(ScoreGrid, frozen=True, kw_only=True):
-    """The result of an evaluation: one dataset, any number of systems.
+    """The result of an evaluation: one dataset and any number of systems.
 
-    `result["name"]` is one system, `result.dataset` the test set. The sentences and the counts per unit
-    are computed when they are first asked for.
+    `result["name"]` is one system, `result.dataset` the test set. Sentences and counts per unit are computed
+    on first access.
     """
 
     INDENT: ClassVar[int] = 0
@@ -333,9 +338,9 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
     letters: Mapping[str, str] = field(default_factory=dict)
     findings: Findings = ()
     notes: tuple[str, ...] | UnsetType = UNSET
-    answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # of systems that give no positions
-    weak: Slices | UnsetType = UNSET  # conjunctions of conditions, where they were looked for
-    suspects: Suspects | UnsetType = UNSET  # places of gold that several systems read differently
+    answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # for systems that give no positions
+    weak: Slices | UnsetType = UNSET  # weak conjunctions of conditions, if requested
+    suspects: Suspects | UnsetType = UNSET  # positions in gold that are worth a second look
     examples: ExampleCounts | UnsetType = UNSET
     units: UnitCounts | UnsetType = UNSET
     mentions: MentionCodes | UnsetType = UNSET
@@ -343,57 +348,58 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     @property
     def datasets(self) -> Mapping[str, DatasetRuns]:
-        """The one dataset, in the form that a study has."""
+        """The dataset in the same form as in a study."""
         return {self.dataset.name: self._runs}
 
     @property
     def _runs(self) -> DatasetRuns:
         return DatasetRuns(
             dataset=self.dataset,
-            runs={name: {ONLY_RUN: scores} for name, scores in self.systems.items()},
+            runs={name: {UNNAMED_RUN: scores} for name, scores in self.systems.items()},
             comparisons=self.comparisons,
             findings=self.findings,
         )
 
     def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Self:
-        """The same document with how the answers of systems were read and placed."""
+        """A copy that includes how the answers of systems were read and placed."""
         return replace(self, answers=answers)
 
     def document(self) -> Evaluation:
-        """The document alone, without what is only in memory."""
+        """The document as it is written, without data that is only held in memory."""
         return self
 
     @property
     def in_memory(self) -> Live | None:
-        """What is in memory beside the document: the inputs, and the systems with their mentions."""
+        """The inputs and mentions of the evaluation, or None if they are not in memory."""
         return None
 
     @property
     def _inputs(self) -> object:
-        """The mentions in memory."""
+        """The inputs with their mentions; an error if they are not in memory."""
         return inputs_of(self.in_memory)
 
     @property
     def keeps_mentions(self) -> bool:
-        """Whether the mentions are still in memory, so that more can be computed of them."""
+        """Whether the mentions are still in memory, so that further analyses can use them."""
         return self.in_memory is not None and self.in_memory.inputs is not None
 
     def with_analyses(self, *, slices: Mapping[str, object] | None = None, suspects: int = 50) -> Self:
-        """The same document with weak slices and suspects of gold, which its page then shows as cards.
+        """A copy that includes weak slices and suspects of gold, which its page then shows as cards.
 
         Args:
             slices: keywords of `spanwise.find_slices`.
-            suspects: the maximum number of suspects to list; they need two systems.
+            suspects: the maximum number of suspects to list; they are computed if there are two or more
+                systems.
         """
         weak = self.find_slices(**(slices or {}))
-        found: Suspects | UnsetType = UNSET
+        listed: Suspects | UnsetType = UNSET
         if len(self.systems) > 1:
             redact = bool(self.settings.redacted)
-            found = reach("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
-        return replace(self, weak=weak, suspects=found)
+            listed = reach("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
+        return replace(self, weak=weak, suspects=listed)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Self:
-        """The same document under another name of its kind."""
+        """A copy with the given kind."""
         return replace(self, kind=kind)
 
     def __getitem__(self, name: str) -> SystemResult:
@@ -407,7 +413,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
         def __getattr__(self, name: str) -> Any:
             if hasattr(type(self), name):
-                return object.__getattribute__(self, name)  # an error inside a property is more informative
+                return object.__getattribute__(self, name)  # raises the more informative error of a property
             text = f"a result has no {name!r}."
             if not name.startswith("_") and len(self.systems):
                 first = next(iter(self.systems))
@@ -421,31 +427,31 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         return len(self.systems)
 
     def comparison(self, one: str, other: str) -> Comparison | None:
-        """The tests between two systems, whichever of them comes first."""
+        """The tests between two systems, in either order; None if they were not compared."""
         return self._runs.comparison(one, other)
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """The place of the systems, where there are none."""
+        """An error if the document has no systems; see `Document.inconsistent`."""
         return None if self.systems else ("$.systems", "an evaluation has at least one system")
 
     def without_sentences(self) -> Self:
-        """The document without sentences, mentions and counts per unit: all that a screen needs."""
+        """A copy without sentences, mentions and counts per unit, which a screen does not need."""
         return replace(self, sentences=(), units=UNSET, mentions=UNSET)
 
     def edges(self) -> dict[str, Any]:
-        """The buckets of every attribute, to be used for another system or dataset as `edges=`."""
+        """The buckets of every attribute, to be passed as `edges=` for another system or dataset."""
         return self._runs.edges()
 
     def find_slices(self, **options: Any) -> Slices:
-        """Where the systems are weak or differ, under the keywords of `spanwise.find_slices`."""
+        """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
         redact = bool(self.settings.redacted)
         slices: Slices = reach("slices:slices_of")(self._inputs, **{"redact": redact, **options})
         return slices
 
     def confidence(self, **options: object) -> Confidence:
-        """What the systems' scores are worth, under the keywords of `spanwise.confidence`."""
-        found: Confidence = reach("calibration:confidence_of")(self._inputs, **options)
-        return found
+        """Assess the systems' confidence scores; `options` are keywords of `spanwise.confidence`."""
+        document: Confidence = reach("calibration:confidence_of")(self._inputs, **options)
+        return document
 
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""
@@ -458,30 +464,30 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
 
 class LiveEvaluation(Evaluation, frozen=True, kw_only=True):
-    """An evaluation with what is in memory beside the document, which is no key of it and never written."""
+    """An evaluation that still holds its inputs and mentions in memory; they are never written."""
 
     live: Live
 
     @property
     def in_memory(self) -> Live | None:
-        """The inputs, and the systems with their mentions."""
+        """The inputs and mentions of the evaluation."""
         return self.live
 
     def document(self) -> Evaluation:
-        """The document alone."""
+        """The document as it is written, without the inputs and mentions in memory."""
         return Evaluation(**{key: getattr(self, key) for key in Evaluation.__struct_fields__})
 
     def __eq__(self, other: object) -> bool:
-        """Documents are compared, not what is in memory."""
+        """Compare the documents only, not the data in memory."""
         return isinstance(other, Evaluation) and self.document() == other.document()
 
     __hash__ = None  # type: ignore[assignment]
 
 
 class EvaluationSummary(Evaluation, frozen=True, kw_only=True):
-    """An evaluation that is read without its sentences."""
+    """An evaluation that is loaded without its sentences."""
 
-    # No document has a field of this name, so that the field of its real name is ignored.
+    # No document has a key of this name, so the decoder skips the real key, "sentences".
     sentences: Sequence[Sentence] = field(default=(), name="no sentences")
 
 

@@ -26,6 +26,7 @@ from spanwise.uncertainty import (
     Hypotheses,
     Pairs,
     Resampling,
+    Swapping,
     randomised,
     stepped_down,
 )
@@ -294,9 +295,9 @@ def _shuffled(
         corrected[distinct, first[0]] = correct(randomised_scores.p, correction)
     if distinct and others:
         chosen = [questions[index] for index in others]
-        matrices, totals, hypotheses, order, absent = _hypotheses(aligned, chosen, resampling)
+        swapping, totals, hypotheses, order, absent = _hypotheses(aligned, chosen, resampling)
         family = stepped_down(
-            matrices,
+            swapping,
             totals,
             [pairs[index] for index in distinct],
             hypotheses,
@@ -332,12 +333,13 @@ def _scored_counts(
 
 def _hypotheses(
     aligned: Aligned, questions: Sequence[Question], resampling: Resampling
-) -> tuple[list[Floats], list[Floats], Hypotheses, list[int], Bools]:
+) -> tuple[Swapping, list[Floats], Hypotheses, list[int], Bools]:
     """The questions as fractions of sums over units.
 
     Returns:
-        The numerators and denominators of every system per unit (or group of units), their totals, the
-        hypotheses, the question behind each of these, and which a system lacks (systems × hypotheses).
+        The numerators and denominators of every system per unit (or group of units), ready to be swapped,
+        their totals, the hypotheses, the question behind each of these, and which a system lacks
+        (systems × hypotheses).
     """
     systems = 1 + max(number for owners in aligned.values() for number in owners)
     terms: list[tuple[MeasureKey, str, int, Floats, Floats]] = []
@@ -378,7 +380,7 @@ def _hypotheses(
     absent = np.array(
         [[system not in aligned[questions[index].measure] for index in order] for system in range(systems)]
     )
-    return matrices, totals, hypotheses, order, absent
+    return Swapping.of_matrices(matrices), totals, hypotheses, order, absent
 
 
 def _fractions(
