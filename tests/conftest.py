@@ -1,4 +1,4 @@
-"""What all tests share: the folder of real data, where there is one, one browser, and small chunks."""
+"""Fixtures for all tests: the folder of real corpora, a browser, and small chunks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, settings
 
 __all__ = ["browser", "cut_chunks", "data"]
 
-# As on the command line: our matrices are small, and two cores are soon crowded by BLAS threads.
+# As on the command line: our matrices are small, and BLAS threads would compete for the few cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Laws are tried on the same examples every time, however slow the machine.
+# Hypothesis tries the same examples every time, however slow the machine.
 settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -34,7 +34,7 @@ def data() -> Path:
 
 @pytest.fixture
 def cut_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
-    """From when it is called on, chunks of files of columns have about so many bytes, first and at most."""
+    """A function that sets the size in bytes of the first chunk of a column file, and the largest size."""
 
     def begin(first: int, most: int) -> None:
         monkeypatch.setattr("spanwise.formats._columns.FIRST_CHUNK", first)

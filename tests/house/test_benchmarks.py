@@ -1,4 +1,4 @@
-"""The benchmarks run on tiny corpora and write what they measured; nothing here asks how long it took."""
+"""The benchmarks run on tiny corpora and write their results; timings are not checked here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spanwise import read  # noqa: E402
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where corpora and compiled modules are kept from one run to the next."""
+    """The folder in which corpora and compiled modules are kept between runs."""
     return tmp_path_factory.mktemp("corpora")
 
 
@@ -34,7 +34,7 @@ def corpus(folder: Path) -> Described:
     return make(folder, "1k")
 
 
-def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path: Path) -> None:
+def test_a_corpus_has_about_as_many_tokens_as_its_name_says_and_is_made_once(tmp_path: Path) -> None:
     first = make(tmp_path, "1k")
     assert first["tokens"] == pytest.approx(1000, rel=0.1)
     changed = Path(first["files"]["gold"])
@@ -42,7 +42,7 @@ def test_a_corpus_has_about_the_tokens_of_its_name_and_is_made_once(tmp_path: Pa
     assert make(tmp_path, "1k") == first and changed.read_text(encoding="utf-8") == "kept\n"
 
 
-def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(tmp_path: Path) -> None:
+def test_natural_words_occur_outside_mentions_and_are_the_same_for_all_systems(tmp_path: Path) -> None:
     plain, natural = make(tmp_path, "1k"), make(tmp_path, "1k-natural")
     assert natural["words"] > plain["words"]
     gold, system = (read(natural["files"][name]) for name in ("gold", "memoriser"))
@@ -53,7 +53,7 @@ def test_natural_words_stand_outside_mentions_and_are_the_same_for_all_systems(t
 
 
 @pytest.mark.parametrize("peer", PAIRS)
-def test_peers_and_their_counterparts_find_the_same_f1(peer: str, corpus: Described) -> None:
+def test_peers_and_their_counterparts_compute_the_same_f1(peer: str, corpus: Described) -> None:
     theirs, ours = PAIRS[peer]
     pytest.importorskip(theirs.split()[0])
     files = corpus["files"]["gold"], corpus["files"]["memoriser"]
@@ -67,16 +67,21 @@ def test_the_fast_and_the_plain_matching_find_as_many_events(corpus: Described) 
 
 def test_span_files_are_made_of_flat_chunks_or_of_nested_fields(tmp_path: Path) -> None:
     for name, nested in (("chunks-1k", False), ("fields-1k", True)):
-        made = make(tmp_path, name)
-        gold, predicted = (read(made["files"][side]).mentions for side in ("gold", "predicted"))
-        assert len(gold) == made["mentions"] == pytest.approx(1000, abs=60)
+        corpus = make(tmp_path, name)
+        gold, predicted = (read(corpus["files"][side]).mentions for side in ("gold", "predicted"))
+        assert len(gold) == corpus["mentions"] == pytest.approx(1000, abs=60)
         assert len(predicted) == pytest.approx(1000, abs=100)
         spans = {(sentence, start, end) for sentence, start, end, _ in gold.rows()}
-        others = [(one, other) for one in spans for other in spans if one != other and one[0] == other[0]]
+        others = [
+            (first, second)
+            for first in spans
+            for second in spans
+            if first != second and first[0] == second[0]
+        ]
         assert any(b[1] <= a[1] and a[2] <= b[2] for a, b in others) == nested
 
 
-# A program with the functions of the one it stands for, which rests on the plain matching of the tests.
+# A stand-in with the functions of the original program, based on the plain matching of the tests.
 PROGRAM = """
 from collections import Counter, defaultdict
 from matching_oracle import events_of
@@ -117,7 +122,7 @@ def run_beside(program: str, folder: Path, tmp_path: Path) -> str:
     return (out / "results.md").read_text(encoding="utf-8")
 
 
-def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(folder: Path, tmp_path: Path) -> None:
+def test_the_program_of_the_paper_is_measured_if_its_folder_is_given(folder: Path, tmp_path: Path) -> None:
     text = run_beside(PROGRAM, folder, tmp_path)
     for name in ("chunks-1k", "fields-1k"):
         for work in ("matching", "span files to tables", "… the format recognised"):
@@ -125,7 +130,7 @@ def test_the_program_of_the_paper_is_measured_where_its_folder_is_given(folder: 
     assert "beside that program | ≥ 25 × |  |" not in text
 
 
-def test_a_program_that_counts_otherwise_is_an_error(folder: Path, tmp_path: Path) -> None:
+def test_a_program_that_counts_differently_is_an_error(folder: Path, tmp_path: Path) -> None:
     wrong = PROGRAM.replace("counts[outcome.upper()] += 1", 'counts["FN"] += 1')
     with pytest.raises(AssertionError, match=r"chunks-1k: \d+ sentences are counted differently"):
         run_beside(wrong, folder, tmp_path)
@@ -137,14 +142,14 @@ def test_a_folder_without_the_program_is_refused(tmp_path: Path, capsys: pytest.
     assert f"--fair: there is no FairEval.py in {tmp_path}" in capsys.readouterr().err
 
 
-def test_without_the_program_nothing_is_measured_beside_it(folder: Path, tmp_path: Path) -> None:
+def test_without_the_program_there_is_nothing_to_compare_with(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["--quick", "--only", "fair", "--folder", str(folder), "--out", str(out)]) == 0
     text = (out / "results.md").read_text(encoding="utf-8")
     assert "beside that program | ≥ 25 × |  | not measured in this run |" in text
 
 
-def test_every_stage_has_its_seconds(corpus: Described) -> None:
+def test_every_stage_is_timed(corpus: Described) -> None:
     names = ("gold", "shortsighted", "memoriser", "train")
     answer = timed(WORK["stages"](*(corpus["files"][name] for name in names)))
     assert set(answer["seconds"]) == {"read", "decode", "match", "attributes", "count", "resample"}
@@ -153,13 +158,13 @@ def test_every_stage_has_its_seconds(corpus: Described) -> None:
 
 def test_a_process_is_measured_from_outside_and_one_that_fails_says_why(tmp_path: Path) -> None:
     bench = Bench(tmp_path, rounds=2)
-    found = bench.best({"small": Job((sys.executable, "-c", "print(1)"))})["small"]
-    assert found.wall > 0 and found.peak > 1_000_000
+    measured = bench.best({"small": Job((sys.executable, "-c", "print(1)"))})["small"]
+    assert measured.wall > 0 and measured.peak > 1_000_000
     with pytest.raises(Failed, match="no such luck"):
         bench.run(Job((sys.executable, "-c", "raise SystemExit('no such luck')")))
 
 
-def test_a_run_writes_json_markdown_and_a_drawing(folder: Path, tmp_path: Path) -> None:
+def test_a_run_writes_json_markdown_and_a_chart(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     sections = ("reading", "matching", "growth")
     chosen = [word for name in sections for word in ("--only", name)]
@@ -195,5 +200,5 @@ def test_values_are_written_by_their_columns() -> None:
     assert markdown(table).splitlines()[-1] == "| x | 1.00 s |"
 
 
-def test_every_section_can_be_asked_for_by_name() -> None:
+def test_every_section_can_be_selected_by_name() -> None:
     assert {"startup", "large", "growth", "lists", "files", "study"} <= set(SECTIONS)

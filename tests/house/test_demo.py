@@ -1,4 +1,4 @@
-"""The corpus of our own: deterministic, as large as asked, and its planted weaknesses are found."""
+"""The demo corpus is deterministic, has the requested size, and its planted weaknesses are found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_weaknesses_are_found_with_other_seeds(tmp_path: Path, seed: int) ->
     assert [verdict.found for verdict in verdicts(result.to_dict())] == [True, True, True]
 
 
-def test_a_perfect_system_in_place_of_a_flawed_one_gives_no_verdict_of_guilt(demo: Demo) -> None:
+def test_a_perfect_system_in_place_of_a_flawed_one_shows_no_weakness(demo: Demo) -> None:
     systems = {system.name: demo.gold for system in SYSTEMS}
     document = spanwise.evaluate(demo.gold, systems, train=demo.train, resamples=0).to_dict()
     assert not any(verdict.found for verdict in verdicts(document))
@@ -61,8 +61,8 @@ def test_the_corpus_has_what_makes_evaluation_interesting(result: spanwise.Resul
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     def everything(name: str, seed: int) -> list[bytes]:
-        made = generate(tmp_path / name, sentences=50, seed=seed)
-        return [path.read_bytes() for path in (made.train, made.gold, *made.systems.values())]
+        demo = generate(tmp_path / name, sentences=50, seed=seed)
+        return [path.read_bytes() for path in (demo.train, demo.gold, *demo.systems.values())]
 
     first = everything("a", 3)
     assert everything("b", 3) == first
@@ -80,23 +80,23 @@ def test_every_kind_of_error_occurs(result: spanwise.Result) -> None:
         assert all(counts[kind] > 0 for counts in fair), kind
 
 
-def test_the_number_of_sentences_is_what_was_asked_for(tmp_path: Path) -> None:
+def test_the_number_of_sentences_is_the_requested_one(tmp_path: Path) -> None:
     for size in (1, 7, 500):
-        made = generate(tmp_path, sentences=size)
-        assert len(spanwise.read(made.gold).corpus) == size
-        assert len(spanwise.read(made.train).corpus) == 2 * size
+        demo = generate(tmp_path, sentences=size)
+        assert len(spanwise.read(demo.gold).corpus) == size
+        assert len(spanwise.read(demo.train).corpus) == 2 * size
 
 
 def test_nested_mentions_come_on_request(tmp_path: Path) -> None:
-    made = generate(tmp_path, sentences=200, nested=True)
-    mentions = spanwise.read(made.gold).mentions
+    demo = generate(tmp_path, sentences=200, nested=True)
+    mentions = spanwise.read(demo.gold).mentions
     inside = 0
     for sentence in range(200):
         rows = mentions.take(mentions.sentence == sentence)
         wider = (rows.start[:, None] <= rows.start) & (rows.end[:, None] >= rows.end)
         inside += int((wider.sum(axis=0) > 1).sum())
     assert inside > 30
-    first = json.loads(made.gold.read_text(encoding="utf-8").splitlines()[0])
+    first = json.loads(demo.gold.read_text(encoding="utf-8").splitlines()[0])
     assert set(first) == {"document", "tokens", "spans"}
 
 
@@ -129,7 +129,7 @@ def test_the_command_shows_what_was_planted_and_found(
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_the_command_can_write_the_files_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_can_write_only_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", str(tmp_path), "--sentences", "30", "--only-files"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert not (tmp_path / "result.json").exists()

@@ -1,4 +1,4 @@
-"""What `import spanwise` and `spanwise --help` load, and what they leave alone."""
+"""Which modules `import spanwise` and `spanwise --help` load, and which they do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAVY = {
 
 
 def loaded_after(code: str) -> set[str]:
-    """The names of the modules that a fresh interpreter has loaded after running `code`."""
+    """The names of the modules loaded in a fresh interpreter after running `code`."""
     listing = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     run = subprocess.run(
         [sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True

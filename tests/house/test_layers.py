@@ -1,4 +1,4 @@
-"""The shape of the house: rooms in their order, short files, no drawer for odd things."""
+"""The structure of the package: layered rooms, short files, no catch-all modules."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def rooms() -> list[list[str]]:
-    """The rooms from the foundations up, as the linter of imports has them."""
+    """The rooms from the bottom layer up, as configured for import-linter."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     layers: list[str] = settings["contracts"][0]["layers"]
     return [[name.strip(" ()") for name in layer.split("|")] for layer in reversed(layers)]
 
 
-def test_a_room_uses_only_those_before_it() -> None:
+def test_a_room_imports_only_from_rooms_below_it() -> None:
     pytest.importorskip("importlinter", reason="import-linter is not installed")
     from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == EXIT_STATUS_SUCCESS
 
 
-def test_the_core_is_what_an_evaluation_needs_and_no_more() -> None:
+def test_the_core_is_exactly_what_an_evaluation_needs() -> None:
     grimp = pytest.importorskip("grimp", reason="import-linter is not installed")
     graph = grimp.build_graph("spanwise", exclude_type_checking_imports=True, cache_dir=None)
     needed = set(contract("core")["source_modules"])
@@ -40,13 +40,13 @@ def test_the_core_is_what_an_evaluation_needs_and_no_more() -> None:
     assert needed == {module_of(path) for path in parts(MODULES)["core"]}
 
 
-def test_there_is_no_drawer_for_odd_things() -> None:
+def test_there_is_no_catch_all_module() -> None:
     names = {part for path in MODULES for part in path.relative_to(SOURCE).with_suffix("").parts}
     assert not names & {"utils", "util", "helpers", "misc", "common", "tools"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_file_is_short_and_says_what_it_holds(path: Path) -> None:
+def test_a_file_is_short_and_has_a_docstring(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 700
     assert ast.get_docstring(ast.parse(text)), "the module has no docstring"
@@ -57,11 +57,11 @@ def test_the_design_page_names_every_room_in_its_order() -> None:
     rows = [line.split("|")[1] for line in page.split("| room |")[1].splitlines() if line.startswith("| `")]
     named = {name.strip(" `") for row in rows for name in row.split(",")}
     present = {path.relative_to(SOURCE).with_suffix("").parts[0] for path in MODULES}
-    known = [name for level in rooms() for name in level if name in present]
-    assert [name for name in known if name not in named] == []
+    expected = [name for level in rooms() for name in level if name in present]
+    assert [name for name in expected if name not in named] == []
 
 
-def test_random_numbers_are_drawn_in_few_rooms() -> None:
+def test_only_a_few_rooms_draw_random_numbers() -> None:
     drawing = {
         path.relative_to(SOURCE).with_suffix("").parts[0]
         for path in MODULES

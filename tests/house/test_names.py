@@ -1,4 +1,4 @@
-"""One name, one meaning: no two types of the package are called alike."""
+"""One name, one meaning: no two types of the package share a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared once: what is added to the package in the places that the design page counts works everywhere."""
+"""Additions work everywhere once they are declared in the places that the design page lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import spanwise
 
 HOUSE = Path(spanwise.__file__).parent
 DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
-Edit = tuple[str, str, str]  # a file, a line in it, and what is put in front of that line
+Edit = tuple[str, str, str]  # a file, a line in it, and the text to insert before that line
 
 ATTRIBUTE = """
 Attribute(
@@ -33,7 +33,7 @@ def _read(file, options):
 
 FORMAT = Format("bars", "tags with blanks between them, one sentence per line", _read, lambda file: None)
 """
-# What is added, apart from the lines that do the work itself.
+# The declarations that are added, without the code that does the work.
 EDITS: dict[str, list[Edit]] = {
     "a keyword": [
         ("settings.py", 'Setting("redact"', 'Setting("loud", "shout", "show", bool, False, toml=bool),'),
@@ -55,7 +55,7 @@ EDITS: dict[str, list[Edit]] = {
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package to which one of each has been added."""
+    """A copy of the package with one addition of each kind."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(HOUSE, folder / "spanwise", ignore=shutil.ignore_patterns("__pycache__"))
     for name, line, added in (edit for edits in EDITS.values() for edit in edits):
@@ -87,17 +87,17 @@ def _python(folder: Path, *arguments: str) -> str:
 EVALUATE = ["-m", "spanwise", "evaluate", "gold.bars", "mine.bars", "--format", "bars", "--quiet", "--loud"]
 
 
-def test_what_is_declared_once_works_from_the_command_line(copy: Path) -> None:
+def test_additions_declared_once_work_from_the_command_line(copy: Path) -> None:
     _python(copy, *EVALUATE, "--attributes", "initial", "--json", "run.json")
     document = json.loads((copy / "run.json").read_text(encoding="utf-8"))
     buckets = document["systems"]["mine"]["attributes"]["initial"]["buckets"]
-    assert [(one["gold"], one["correct"]) for one in buckets if one["gold"]] == [(1, 0), (1, 1)]
+    assert [(bucket["gold"], bucket["correct"]) for bucket in buckets if bucket["gold"]] == [(1, 0), (1, 1)]
     assert _python(copy, "-m", "spanwise", "export", "run.json", "names") == "mine"
     for kind, name in (("reports", "names"), ("attributes", "initial"), ("formats", "bars")):
         assert re.search(rf"^{name}\b", _python(copy, "-m", "spanwise", "list", kind), re.MULTILINE)
 
 
-def test_a_keyword_that_is_declared_once_works_in_python_and_in_a_study(copy: Path) -> None:
+def test_a_keyword_declared_once_works_in_python_and_in_a_study(copy: Path) -> None:
     call = "spanwise.evaluate('gold.bars', 'mine.bars', format='bars', loud=True, resamples=0)"
     shown = _python(copy, "-c", f"import spanwise; print({call}['mine'].exact.overall.f1)")
     assert shown == "0.6666666666666666\n"

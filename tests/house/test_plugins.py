@@ -1,4 +1,4 @@
-"""Packages of others: once installed, what they add by entry points is found and used by its name."""
+"""Third-party packages: what they register as entry points is found and used by name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ GOLD = "Ann B-PER\nin O\nRome B-LOC\n\n"
 
 
 def _installer() -> list[str]:
-    """The installer of this environment, which needs no network to build with the setuptools that is here."""
+    """The command that installs a package here without network access, using the installed setuptools."""
     offline = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     if importlib.util.find_spec("setuptools") is None:
         pytest.skip("setuptools, which builds the package, is not installed")
@@ -81,7 +81,7 @@ def _installer() -> list[str]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a package with a report, two attributes and a matcher has been installed."""
+    """The folder in which a package with a report, two attributes and a matcher is installed."""
     folder = tmp_path_factory.mktemp("theirs")
     source, target = folder / "source", folder / "installed"
     source.mkdir()
@@ -95,7 +95,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def package(tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with data, where Python finds the installed package."""
+    """A folder with data; the installed package is on Python's path."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")]))
     (tmp_path / "gold.conll").write_text(GOLD)
     (tmp_path / "pred.conll").write_text(GOLD.replace("B-LOC", "O"))
@@ -110,8 +110,8 @@ def _spanwise(folder: Path, *arguments: str) -> str:
 
 
 def test_a_report_and_an_attribute_of_a_package_work_by_name(package: Path) -> None:
-    asked = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet"]
-    _spanwise(package, *asked, "--attributes", "letters", "--json", "run.json")
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet"]
+    _spanwise(package, *command, "--attributes", "letters", "--json", "run.json")
     document = json.loads((package / "run.json").read_text(encoding="utf-8"))
     assert "letters" in document["systems"]["pred"]["attributes"]
     assert _spanwise(package, "export", "run.json", "mine") == "pred 0.6666666666666666\n"
@@ -119,23 +119,23 @@ def test_a_report_and_an_attribute_of_a_package_work_by_name(package: Path) -> N
 
 
 def test_an_attribute_of_a_package_sees_the_training_data(package: Path) -> None:
-    asked = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--attributes", "known"]
-    _spanwise(package, *asked, "--train", "gold.conll", "--json", "run.json")
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--attributes", "known"]
+    _spanwise(package, *command, "--train", "gold.conll", "--json", "run.json")
     document = json.loads((package / "run.json").read_text(encoding="utf-8"))
     buckets = document["systems"]["pred"]["attributes"]["known"]["buckets"]
-    assert [(one["low"], one["high"]) for one in buckets if one["gold"]] == [(None, 3)]
+    assert [(bucket["low"], bucket["high"]) for bucket in buckets if bucket["gold"]] == [(None, 3)]
 
 
 def test_a_matcher_of_a_package_names_the_errors(package: Path) -> None:
     (package / "pred.conll").write_text(GOLD.replace("B-LOC", "B-PER"))
-    asked = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--json", "run.json"]
-    found = {}
+    command = ["evaluate", "gold.conll", "pred.conll", "--resamples", "0", "--quiet", "--json", "run.json"]
+    outcomes = {}
     for matcher in ("fair", "plain"):
-        _spanwise(package, *asked, "--matcher", matcher)
+        _spanwise(package, *command, "--matcher", matcher)
         document = json.loads((package / "run.json").read_text(encoding="utf-8"))
         fair = document["systems"]["pred"]["fair"]["overall"]
-        found[matcher] = fair["LE"], fair["FN"], fair["FP"], document["systems"]["pred"]["exact"]
+        outcomes[matcher] = fair["LE"], fair["FN"], fair["FP"], document["systems"]["pred"]["exact"]
         assert f"|match:exact+{matcher}|" in document["signature"]
-    assert found["fair"][:3] == (1, 0, 0)
-    assert found["plain"][:3] == (0, 1, 1)
-    assert found["fair"][3] == found["plain"][3]
+    assert outcomes["fair"][:3] == (1, 0, 0)
+    assert outcomes["plain"][:3] == (0, 1, 1)
+    assert outcomes["fair"][3] == outcomes["plain"][3]

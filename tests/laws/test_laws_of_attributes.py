@@ -1,4 +1,4 @@
-"""The laws of attributes and bucketings: each of both is held to all of them by being declared."""
+"""The laws of attributes and bucketings, checked for every one that is declared."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Marked = tuple[list[str], list[tuple[int, int, str]]]  # the words of a sentence
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Marked:
-    """A sentence with mentions that nest and cross as they like, each once."""
+    """A sentence with distinct mentions, which may nest and cross."""
     words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
     marked: dict[tuple[int, int, str], None] = {}
     for _ in range(draw(st.integers(0, 3))):
@@ -45,12 +45,12 @@ def sentences(draw: st.DrawFn) -> Marked:
 
 texts = st.lists(sentences(), min_size=1, max_size=5)
 MARKED: Marked = (["Ann"], [(0, 1, "X")])
-training = texts.map(lambda text: [*text, MARKED])  # training data hold a mention at least
+training = texts.map(lambda text: [*text, MARKED])  # training data contains at least one mention
 law = settings(max_examples=30)
 
 
 def annotation(text: list[Marked]) -> Annotation:
-    """The text as spanwise holds it."""
+    """The text as an annotation."""
     rows = [(number, *span) for number, (_, spans) in enumerate(text) for span in spans]
     return Annotation(Corpus.of([words for words, _ in text]), Mentions.of(rows, labels=LABELS))
 
@@ -61,9 +61,9 @@ def values_in(attribute: Attribute, test: Annotation, lexicon: Lexicon | SummedL
 
 
 def written(values: Values) -> list[object]:
-    """Values as numbers or names."""
+    """The values as a list of numbers or names; None where undefined."""
     if values.names is None:
-        return [None if np.isnan(one) else one for one in values.value.tolist()]
+        return [None if np.isnan(number) else number for number in values.value.tolist()]
     return [None if code < 0 else values.names[code] for code in values.value.tolist()]
 
 
@@ -95,27 +95,27 @@ def test_the_order_of_sentences_changes_no_value(
 
 @law
 @given(training, texts, texts)
-def test_training_data_in_parts_give_the_values_of_the_whole(
+def test_training_data_in_parts_gives_the_same_values_as_the_whole(
     first: list[Marked], second: list[Marked], test: list[Marked]
 ) -> None:
     gold = annotation(test)
-    asked = wanted(gold.corpus, [gold.mentions], lowercase=False)
-    parts = [LexiconSums.of(Lexicon.of([annotation(part)]), asked) for part in (first, second)]
-    summed = SummedLexicon(asked, LexiconSums.joined(parts))
+    needs = wanted(gold.corpus, [gold.mentions], lowercase=False)
+    parts = [LexiconSums.of(Lexicon.of([annotation(part)]), needs) for part in (first, second)]
+    summed = SummedLexicon(needs, LexiconSums.joined(parts))
     whole = Lexicon.of([annotation(first + second)])
     for attribute in EVERY:
-        found = written(values_in(attribute, gold, summed))
-        assert found == written(values_in(attribute, gold, whole)), attribute.name
+        values = written(values_in(attribute, gold, summed))
+        assert values == written(values_in(attribute, gold, whole)), attribute.name
 
 
 # ---- bucketings ----
 
-# Every bucketing with numbers of its own, or such as it may be given, and some behind special values.
+# Every bucketing with suitable numbers, and some after special values.
 STRATEGIES = [
-    *(f"{known.name}:1,2,3" for known in BUCKETINGS if known.many),
-    *(known.name for known in BUCKETINGS if not known.many and known.name != "category"),
-    *(f"{known.name}:7" for known in BUCKETINGS if known.numbers),
-    *(f"special:0,1+{known.name}:3" for known in BUCKETINGS if known.numbers),
+    *(f"{method.name}:1,2,3" for method in BUCKETINGS if method.many),
+    *(method.name for method in BUCKETINGS if not method.many and method.name != "category"),
+    *(f"{method.name}:7" for method in BUCKETINGS if method.numbers),
+    *(f"special:0,1+{method.name}:3" for method in BUCKETINGS if method.numbers),
     "special:2+fixed:1,5",
 ]  # fmt: skip
 NUMBERS = st.lists(st.sampled_from([0, 0.1, 0.25, 0.5, 1, 2, 3, 5, 8]), max_size=30)
@@ -139,7 +139,7 @@ def test_every_number_is_in_exactly_one_bucket(text: str, gold: list[float], pre
 
 @law_of_buckets
 @given(st.sampled_from(STRATEGIES), NUMBERS)
-def test_gold_lies_within_the_ends_of_its_bucket(text: str, gold: list[float]) -> None:
+def test_gold_values_lie_within_the_edges_of_their_bucket(text: str, gold: list[float]) -> None:
     bucketing = fit(text, numbers(gold))
     specials = {bucket.low for bucket in bucketing.fitted if bucket.special}
     for value, number in zip(gold, bucketing.assign(numbers(gold)).tolist(), strict=True):
@@ -151,7 +151,7 @@ def test_gold_lies_within_the_ends_of_its_bucket(text: str, gold: list[float]) -
 
 @law_of_buckets
 @given(st.sampled_from(STRATEGIES), NUMBERS)
-def test_buckets_stand_in_order_and_have_names_of_their_number(text: str, gold: list[float]) -> None:
+def test_buckets_are_ordered_and_named_by_their_number(text: str, gold: list[float]) -> None:
     fitted = fit(text, numbers(gold)).fitted
     highs = [np.inf if bucket.high is None else bucket.high for bucket in fitted]
     assert highs == sorted(highs)
@@ -161,7 +161,7 @@ def test_buckets_stand_in_order_and_have_names_of_their_number(text: str, gold: 
 
 @law_of_buckets
 @given(st.sampled_from(STRATEGIES), NUMBERS, NUMBERS)
-def test_saved_edges_bucket_as_the_fitted_ones_do(
+def test_saved_edges_assign_the_same_buckets_as_fitted_ones(
     text: str, gold: list[float], predicted: list[float]
 ) -> None:
     bucketing = fit(text, numbers(gold))
@@ -172,5 +172,5 @@ def test_saved_edges_bucket_as_the_fitted_ones_do(
 
 @law_of_buckets
 @given(st.sampled_from(STRATEGIES), NUMBERS)
-def test_the_order_of_gold_changes_no_edge(text: str, gold: list[float]) -> None:
+def test_the_order_of_gold_values_changes_no_edge(text: str, gold: list[float]) -> None:
     assert fit(text, numbers(gold)).to_dict() == fit(text, numbers(gold[::-1])).to_dict()

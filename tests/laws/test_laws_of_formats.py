@@ -1,4 +1,4 @@
-"""Every pair of formats: what is converted is equal, or it is refused, or it is said what is lost.
+"""Every pair of formats: a conversion keeps everything, is refused, or reports what is lost.
 
 Random annotations have nested, crossing and discontinuous mentions, and words and labels with any character.
 """
@@ -20,12 +20,12 @@ from spanwise.errors import InputError
 from spanwise.formats import FORMATS, File, Limits, Options, read
 from spanwise.formats.writing import to_bytes, write
 
-UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for what a test wrote itself
+UNBOUNDED = Limits(*[2**62] * len(Limits.__struct_fields__))  # for files that a test wrote itself
 NEEDED = {"arrow": "pyarrow", "spacy": "spacy"}
 WRITTEN = sorted(
-    known.name
-    for known in FORMATS
-    if (known.write or known.write_folder) and importlib.util.find_spec(NEEDED.get(known.name, "spanwise"))
+    format.name
+    for format in FORMATS
+    if (format.write or format.write_folder) and importlib.util.find_spec(NEEDED.get(format.name, "spanwise"))
 )
 ODD_WORDS = [
     "a b", "", " ", "\t", "\n", "\r", "\\", "|", "_", "*", "#", "# x = 1", "B-X", "-DOCSTART-", "\x00",
@@ -37,7 +37,7 @@ ODD_LABELS = [
 
 
 def mostly(plain: list[str], odd: list[str]) -> st.SearchStrategy[str]:
-    """Plain words four times out of five, so that annotations are kept as well as refused."""
+    """Plain words four times out of five, so that some annotations are kept and others refused."""
     anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
     return st.integers(0, 9).flatmap(
         lambda number: st.sampled_from(plain) if number < 8 else st.sampled_from(odd) | anything
@@ -51,7 +51,7 @@ PLAIN = st.sampled_from(["Ann", "東京", "left"])
 
 @st.composite
 def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchStrategy[str]) -> Unit:
-    """A sentence or a text with mentions anywhere in it, some of them in pieces."""
+    """A sentence or a text with mentions anywhere in it, some of them discontinuous."""
     body: list[str] | str = draw(st.lists(words, min_size=1, max_size=6))
     if draw(st.booleans()) and all(body):
         body = " ".join(body)
@@ -68,7 +68,7 @@ def sentences(draw: st.DrawFn, words: st.SearchStrategy[str], labels: st.SearchS
 
 @st.composite
 def drawn_annotations(draw: st.DrawFn) -> Annotation:
-    """Up to three sentences, or as many texts; one in three of plain words alone."""
+    """Up to three sentences, or up to three texts; one in three consists of plain words only."""
     plain = draw(st.integers(0, 2)) == 0
     kind = sentences(PLAIN if plain else WORDS, st.just("PER") if plain else LABELS)
     units = draw(st.lists(kind, min_size=1, max_size=3))
@@ -77,24 +77,26 @@ def drawn_annotations(draw: st.DrawFn) -> Annotation:
     return annotated(*units)
 
 
-def through(given: Annotation, name: str, folder: Path, *, lossy: bool = False) -> tuple[Annotation, bool]:
-    """The annotation after it was written and read, and whether it was said that something is lost."""
+def through(
+    annotation: Annotation, name: str, folder: Path, *, lossy: bool = False
+) -> tuple[Annotation, bool]:
+    """The annotation after writing and reading it, and whether a loss was reported."""
     format = FORMATS.find(name)
     if format.write_folder is not None:
-        place = Path(tempfile.mkdtemp(dir=folder))
-        lost = write(given, place, format=name, lossy=lossy)
-        return read(place, format=name), bool(lost)
-    data, lost = to_bytes(given, name, lossy=lossy)
+        path = Path(tempfile.mkdtemp(dir=folder))
+        lost = write(annotation, path, format=name, lossy=lossy)
+        return read(path, format=name), bool(lost)
+    data, lost = to_bytes(annotation, name, lossy=lossy)
     file = File.of_bytes(f"x.{name}", data)
     try:
         return format.read(file, Options(limits=UNBOUNDED)), bool(lost)
-    except InputError:  # a scheme that too few tags tell
-        return format.read(file, Options(scheme=given.reading.scheme, limits=UNBOUNDED)), bool(lost)
+    except InputError:  # too few tags to detect the scheme
+        return format.read(file, Options(scheme=annotation.reading.scheme, limits=UNBOUNDED)), bool(lost)
 
 
-def ink(given: Annotation) -> tuple[str, list[tuple[str, tuple[tuple[int, int], ...]]]]:
-    """All characters but white space, and where the pieces of mentions lie among them: computed by hand."""
-    corpus = given.corpus
+def ink(annotation: Annotation) -> tuple[str, list[tuple[str, tuple[tuple[int, int], ...]]]]:
+    """All non-space characters, and the positions of the pieces of mentions among them."""
+    corpus = annotation.corpus
     whole, begins = "", []
     bodies = [
         corpus.texts[number] if corpus.texts is not None else corpus.words(number)
@@ -104,10 +106,10 @@ def ink(given: Annotation) -> tuple[str, list[tuple[str, tuple[tuple[int, int], 
         begins.append(len(whole))
         whole += bare(body)
     rows = []
-    for sentence, pieces, label in rows_of(given):
+    for sentence, pieces, label in rows_of(annotation):
         at, body = begins[sentence], bodies[sentence]
-        places = tuple((at + len(bare(body[:start])), at + len(bare(body[:end]))) for start, end in pieces)
-        rows.append((label, places))
+        positions = tuple((at + len(bare(body[:start])), at + len(bare(body[:end]))) for start, end in pieces)
+        rows.append((label, positions))
     return whole, sorted(rows)
 
 
@@ -115,33 +117,38 @@ def bare(body: str | list[str]) -> str:
     return "".join("".join(body).split())
 
 
-def rows_of(given: Annotation) -> list[tuple[int, Pieces, str]]:
-    mentions = given.mentions
+def rows_of(annotation: Annotation) -> list[tuple[int, Pieces, str]]:
+    mentions = annotation.mentions
     return sorted(zip(mentions.sentence.tolist(), mentions.pieces(), mentions.names(), strict=True))
 
 
-def token_rows_of(given: Annotation) -> list[tuple[int, Pieces, str]]:
-    """The same rows in positions of tokens: every mention of a text begins and ends with one."""
-    corpus = given.corpus
+def token_rows_of(annotation: Annotation) -> list[tuple[int, Pieces, str]]:
+    """The rows in token positions; every mention of a text begins and ends at a token boundary."""
+    corpus = annotation.corpus
     if corpus.unit == "token":
-        return rows_of(given)
+        return rows_of(annotation)
     starts, ends = present(corpus.token_start).tolist(), present(corpus.token_end).tolist()
     rows = []
-    for sentence, pieces, label in rows_of(given):
+    for sentence, pieces, label in rows_of(annotation):
         first = int(corpus.sentences[sentence])
-        places = tuple((starts.index(a, first) - first, ends.index(b, first) - first + 1) for a, b in pieces)
-        rows.append((sentence, places, label))
+        positions = tuple(
+            (starts.index(a, first) - first, ends.index(b, first) - first + 1) for a, b in pieces
+        )
+        rows.append((sentence, positions, label))
     return rows
 
 
-def equal(one: Annotation, other: Annotation) -> bool:
-    """Whether two annotations say the same: word for word, or in characters where one is a running text."""
-    if one.corpus.without_text or other.corpus.without_text:
-        return token_rows_of(one) == token_rows_of(other) and len(one.corpus) == len(other.corpus)
-    if one.corpus.unit == other.corpus.unit == "token":
-        words = [[made.corpus.words(number) for number in range(len(made.corpus))] for made in (one, other)]
-        return words[0] == words[1] and rows_of(one) == rows_of(other)
-    return ink(one) == ink(other)
+def equal(first: Annotation, second: Annotation) -> bool:
+    """Whether two annotations are the same: word for word, or by characters if one is running text."""
+    if first.corpus.without_text or second.corpus.without_text:
+        return token_rows_of(first) == token_rows_of(second) and len(first.corpus) == len(second.corpus)
+    if first.corpus.unit == second.corpus.unit == "token":
+        words = [
+            [annotation.corpus.words(number) for number in range(len(annotation.corpus))]
+            for annotation in (first, second)
+        ]
+        return words[0] == words[1] and rows_of(first) == rows_of(second)
+    return ink(first) == ink(second)
 
 
 @pytest.mark.parametrize("first", WRITTEN)
@@ -170,13 +177,13 @@ def test_a_pair_keeps_everything_or_refuses(first: str, source: Annotation) -> N
 @settings(
     max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
-def test_what_is_lost_on_purpose_is_told(format: str, source: Annotation) -> None:
+def test_a_permitted_loss_is_reported(format: str, source: Annotation) -> None:
     with tempfile.TemporaryDirectory() as name:
         try:
-            written, told = through(source, format, Path(name), lossy=True)
+            written, reported = through(source, format, Path(name), lossy=True)
         except InputError:
             return
-        assert told or equal(source, written)
+        assert reported or equal(source, written)
 
 
 def test_plain_annotations_are_kept_by_every_format() -> None:
@@ -184,5 +191,5 @@ def test_plain_annotations_are_kept_by_every_format() -> None:
     source = annotated(marked, Unit(["She", "left"]))
     with tempfile.TemporaryDirectory() as name:
         for format in WRITTEN:
-            again, told = through(source, format, Path(name))
-            assert not told and equal(source, again), format
+            again, reported = through(source, format, Path(name))
+            assert not reported and equal(source, again), format

@@ -1,6 +1,6 @@
-"""The laws of matching: a matcher is held to all of them by being declared.
+"""The laws of matching, checked for every matcher that is declared.
 
-A matcher that breaks a law on purpose is named beside that law, with the reason.
+A matcher that breaks a law by design is listed below with the reason.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from spanwise.credits import credit_of
 from spanwise.matching import MATCHERS, OUTCOMES
 
 EVERY = MATCHERS.names()
-# Of two partners that are equally good, Ortmann's algorithm takes the first of the input.
+# Between equally good partners, Ortmann's algorithm takes the first in the input.
 BY_INPUT = {"fair"}
-# Of two pairs that are equally good, the relaxed matching makes that whose labels come first.
+# Between equally good pairs, the relaxed matching takes the one whose labels sort first.
 BY_LABELS = {"overlap"}
 
 law = settings(max_examples=200)
 
 
 def named(sides: Sentence, events: Sequence[Event]) -> Counter[tuple[Span | None, Span | None, str]]:
-    """Events by the mentions that they are about, whatever their order."""
+    """Events with the mentions they concern, regardless of order."""
     return Counter(
         (sides[0][g] if g >= 0 else None, sides[1][p] if p >= 0 else None, outcome)
         for g, p, outcome, _ in events
@@ -35,7 +35,7 @@ def named(sides: Sentence, events: Sequence[Event]) -> Counter[tuple[Span | None
 
 
 def moved(side: Sequence[Span], shift: int) -> list[Span]:
-    """Mentions at other positions."""
+    """The mentions with their positions shifted."""
     return [(start + shift, end + shift, label) for start, end, label in side]
 
 
@@ -51,7 +51,7 @@ def test_every_mention_is_consumed_once(gold: list[Span], predicted: list[Span])
 
 @law
 @given(spans(), spans())
-def test_equal_mentions_are_true_positives_and_no_others(gold: list[Span], predicted: list[Span]) -> None:
+def test_equal_mentions_and_no_others_are_true_positives(gold: list[Span], predicted: list[Span]) -> None:
     for matcher in EVERY:
         events = events_by_sentence([(gold, predicted)], matcher)[0]
         right = [(gold[g], predicted[p]) for g, p, outcome, _ in events if outcome == "TP"]
@@ -60,7 +60,7 @@ def test_equal_mentions_are_true_positives_and_no_others(gold: list[Span], predi
 
 @law
 @given(spans(), spans())
-def test_outcomes_are_those_that_are_counted(gold: list[Span], predicted: list[Span]) -> None:
+def test_every_outcome_is_a_known_one(gold: list[Span], predicted: list[Span]) -> None:
     for matcher in EVERY:
         for g, p, outcome, _ in events_by_sentence([(gold, predicted)], matcher)[0]:
             assert outcome in OUTCOMES

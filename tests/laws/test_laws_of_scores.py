@@ -1,7 +1,7 @@
-"""The laws of scores: whatever has precision, recall and F1 in the document is held to all of them.
+"""The laws of scores, checked for everything in the document that has precision, recall and F1.
 
-A new score, credit, matcher or attribute is among them by being declared: scores are found in the document
-of an evaluation that asks for everything. One that breaks a law on purpose is named beside that law.
+Scores are taken from the document of an evaluation that computes everything, so a new score, credit, matcher
+or attribute is included once it is declared. One that breaks a law by design is listed below with the reason.
 """
 
 from __future__ import annotations
@@ -33,41 +33,41 @@ sentence = st.lists(
 )
 corpora = st.lists(sentence, min_size=1, max_size=6)
 law = settings(max_examples=60)
-law_of_buckets = settings(max_examples=25)  # which take more time
+law_of_buckets = settings(max_examples=25)  # fewer, because buckets take longer
 EVERY = ATTRIBUTES.names()
 
 SCORES = ("precision", "recall", "f1")
-# Ortmann's algorithm lets gold mentions choose first, means over labels weigh them by gold, and
-# buckets are cut by gold: these differ when the sides are swapped.
+# These differ when the sides are swapped: Ortmann's algorithm lets gold mentions choose first, weighted means
+# use the number of gold mentions, and bucket edges are fitted on gold.
 NOT_SYMMETRIC: set[Path] = {("exact", "weighted"), ("fair",), ("credits",), ("attributes",)}
-# Means say of how many labels they are.
+# Means contain the number of labels they average over, which does not add up.
 NOT_ADDITIVE: set[Path] = {("exact", "macro"), ("exact", "weighted")}
-NAMED_BY_LABELS = {"labels", "attributes"}  # scores under these keys are another's after labels were renamed
+NAMED_BY_LABELS = {"labels", "attributes"}  # scores under these keys move when labels are renamed
 
 
 def evaluated(rows: Sequence[Row], *, systems: Sequence[str] = ("mine",), **options: Any) -> SystemScores:
-    """All scores of one system; those of buckets where attributes are asked for."""
-    words, gold, predicted = ([[cell[place] for cell in row] for row in rows] for place in range(3))
-    asked: dict[str, Any] = {"resamples": 0, "weights": CREDITS.names(), "attributes": "none", **options}
+    """All scores of one system, including those of buckets if `attributes` are given."""
+    words, gold, predicted = ([[cell[column] for cell in row] for row in rows] for column in range(3))
+    chosen: dict[str, Any] = {"resamples": 0, "weights": CREDITS.names(), "attributes": "none", **options}
     predictions = {name: predicted if name == "mine" else gold for name in systems}
     result = spanwise.evaluate(
-        gold, predictions, tokens=words, train=None, vocabulary=["Ann", "in"], scheme="IOB2", **asked
+        gold, predictions, tokens=words, train=None, vocabulary=["Ann", "in"], scheme="IOB2", **chosen
     )
     return result.systems["mine"]
 
 
 def cells_of(scores: SystemScores) -> Cells:
-    """The numbers of all places of the document that have precision, recall and F1, by their paths."""
+    """The numbers beside every precision, recall and F1 in the document, by path."""
 
     def walk(value: object, path: Path) -> Iterator[tuple[Path, dict[str, float | None]]]:
         if isinstance(value, Mapping):
             if set(SCORES) <= set(value):
-                yield path, {key: one for key, one in value.items() if _is_number(one)}
-            for key, one in value.items():
-                yield from walk(one, (*path, str(key)))
+                yield path, {key: child for key, child in value.items() if _is_number(child)}
+            for key, child in value.items():
+                yield from walk(child, (*path, str(key)))
         elif isinstance(value, list | tuple):
-            for number, one in enumerate(value):
-                yield from walk(one, (*path, str(number)))
+            for number, child in enumerate(value):
+                yield from walk(child, (*path, str(number)))
 
     return dict(walk(to_builtins(scores), ()))
 
@@ -79,7 +79,9 @@ def _is_number(value: object) -> bool:
 def without(cells: Cells, prefixes: set[Path]) -> Cells:
     """The cells that do not lie under any of the prefixes."""
     return {
-        path: cell for path, cell in cells.items() if not any(path[: len(one)] == one for one in prefixes)
+        path: cell
+        for path, cell in cells.items()
+        if not any(path[: len(prefix)] == prefix for prefix in prefixes)
     }
 
 
@@ -89,9 +91,9 @@ def turned(row: Row) -> Row:
 
 
 def test_the_document_has_the_scores_that_the_laws_are_about() -> None:
-    found = cells_of(evaluated([[("Ann", "B-PER", "B-PER"), ("in", "O", "B-LOC")]], attributes=EVERY))
-    assert {path[0] for path in found} == {"exact", "fair", "credits", "relaxed", "attributes"}
-    assert {path[1] for path in found if path[0] == "credits"} == {*CREDITS.names()} - {"fair"}
+    cells = cells_of(evaluated([[("Ann", "B-PER", "B-PER"), ("in", "O", "B-LOC")]], attributes=EVERY))
+    assert {path[0] for path in cells} == {"exact", "fair", "credits", "relaxed", "attributes"}
+    assert {path[1] for path in cells if path[0] == "credits"} == {*CREDITS.names()} - {"fair"}
 
 
 @law_of_buckets
@@ -99,7 +101,7 @@ def test_the_document_has_the_scores_that_the_laws_are_about() -> None:
 def test_scores_lie_between_0_and_1_and_f1_between_precision_and_recall(rows: list[Row]) -> None:
     for path, cell in cells_of(evaluated(rows, attributes=EVERY)).items():
         scores = [cell[name] for name in SCORES]
-        assert all(one is None or 0 <= one <= 1 for one in scores), path
+        assert all(score is None or 0 <= score <= 1 for score in scores), path
         precision, recall, f1 = scores
         if (
             precision is not None
@@ -112,7 +114,7 @@ def test_scores_lie_between_0_and_1_and_f1_between_precision_and_recall(rows: li
 
 @law_of_buckets
 @given(corpora)
-def test_gold_against_itself_scores_1_wherever_there_is_anything(rows: list[Row]) -> None:
+def test_gold_against_itself_scores_1_wherever_a_score_is_defined(rows: list[Row]) -> None:
     perfect = [[(word, gold, gold) for word, gold, _ in row] for row in rows]
     for path, cell in cells_of(evaluated(perfect, attributes=EVERY)).items():
         assert all(cell[name] in (1, None) for name in SCORES), path
@@ -130,10 +132,10 @@ def test_nothing_predicted_scores_0_and_has_no_precision(rows: list[Row]) -> Non
 @law
 @given(corpora)
 def test_swapping_sides_swaps_precision_and_recall(rows: list[Row]) -> None:
-    there = without(cells_of(evaluated(rows)), NOT_SYMMETRIC)
-    back = cells_of(evaluated([turned(row) for row in rows]))
-    for path, cell in there.items():
-        other = back[path]
+    forwards = without(cells_of(evaluated(rows)), NOT_SYMMETRIC)
+    backwards = cells_of(evaluated([turned(row) for row in rows]))
+    for path, cell in forwards.items():
+        other = backwards[path]
         assert (cell["precision"], cell["recall"], cell["f1"]) == (
             other["recall"],
             other["precision"],
@@ -145,7 +147,7 @@ def test_swapping_sides_swaps_precision_and_recall(rows: list[Row]) -> None:
 @given(corpora, st.randoms(use_true_random=False))
 def test_the_order_of_sentences_does_not_matter(rows: list[Row], chance: Random) -> None:
     shuffled = chance.sample(rows, len(rows))
-    first, second = (evaluated(one, attributes=EVERY) for one in (rows, shuffled))
+    first, second = (evaluated(corpus, attributes=EVERY) for corpus in (rows, shuffled))
     assert cells_of(first) == cells_of(second)
     for part in ("exact", "fair", "gains", "relaxed"):
         assert first[part] == second[part], part
@@ -169,9 +171,9 @@ def test_renaming_labels_changes_no_overall_score(rows: list[Row]) -> None:
 
 @law
 @given(corpora, corpora)
-def test_counts_of_two_halves_add_up_to_those_of_the_whole(one: list[Row], other: list[Row]) -> None:
-    parts = [without(cells_of(evaluated(rows)), NOT_ADDITIVE) for rows in (one, other)]
-    for path, cell in without(cells_of(evaluated(one + other)), NOT_ADDITIVE).items():
+def test_counts_of_two_halves_add_up_to_those_of_the_whole(first: list[Row], second: list[Row]) -> None:
+    parts = [without(cells_of(evaluated(rows)), NOT_ADDITIVE) for rows in (first, second)]
+    for path, cell in without(cells_of(evaluated(first + second)), NOT_ADDITIVE).items():
         for name, value in cell.items():
             if isinstance(value, int):
                 assert value == sum(part[path][name] or 0 for part in parts if path in part), (path, name)
@@ -183,7 +185,9 @@ def test_the_counts_of_labels_and_of_buckets_add_up_to_those_of_all_mentions(row
     scores = evaluated(rows, attributes=EVERY)
     whole = scores.exact.overall
     groups: list[list[ExactScores | BucketScores]] = [list(scores.exact.labels.values())]
-    groups += [list(one.buckets) for one in scores.attributes.values() if one.unit == "mention"]
+    groups += [
+        list(diagnosis.buckets) for diagnosis in scores.attributes.values() if diagnosis.unit == "mention"
+    ]
     for cells in groups:
         for name in ("gold", "predicted", "correct"):
             assert sum(getattr(cell, name) for cell in cells) == getattr(whole, name), cells

@@ -15,7 +15,7 @@ Span = tuple[int, int, str]
 def random_spans(
     generator: random.Random, length: int, labels: Sequence[str] = LABELS, *, chance: float = 0.35
 ) -> list[Span]:
-    """Disjoint mentions of a sentence of so many tokens."""
+    """Disjoint mentions in a sentence of `length` tokens."""
     spans: list[Span] = []
     at = 0
     while at < length:
@@ -29,7 +29,7 @@ def random_spans(
 
 
 def changed(generator: random.Random, spans: Sequence[Span], length: int) -> list[Span]:
-    """The same mentions with some left out, renamed, shortened or added."""
+    """A copy of the mentions with some dropped, relabelled, shortened or added."""
     kept: list[Span] = []
     for start, end, label in spans:
         chance = generator.random()
@@ -49,7 +49,7 @@ def changed(generator: random.Random, spans: Sequence[Span], length: int) -> lis
 
 
 def texts(generator: random.Random, documents: int, sentences: int) -> list[list[list[str]]]:
-    """By document its sentences of tokens; each document has words of its own."""
+    """The tokens of each sentence of each document; no two documents share a word."""
     return [
         [
             [f"d{document}w{generator.randrange(30)}" for _ in range(generator.randint(3, 12))]
@@ -62,7 +62,7 @@ def texts(generator: random.Random, documents: int, sentences: int) -> list[list
 def annotation(
     text: Sequence[Sequence[Sequence[str]]], spans: Sequence[Sequence[Sequence[Span]]]
 ) -> Annotation:
-    """Documents of sentences with their mentions, as an annotation that marks documents."""
+    """An annotation of these texts and mentions, with document boundaries."""
     from msgspec.structs import replace
 
     from spanwise.columns import offsets
@@ -78,7 +78,7 @@ Case = tuple[list[list[list[str]]], dict[str, list[list[list[Span]] | None]]]
 
 
 def campaign(seed: int, *, annotators: int = 3, documents: int = 4, missing: float = 0.0) -> Case:
-    """Text, and by annotator the mentions of each document, None where the annotator has it not."""
+    """Text, and the mentions by annotator and document; None where the annotator did not get the document."""
     generator = random.Random(seed)
     text = texts(generator, documents, 4)
     base = [[random_spans(generator, len(sentence)) for sentence in document] for document in text]
@@ -100,7 +100,7 @@ def campaign(seed: int, *, annotators: int = 3, documents: int = 4, missing: flo
 
 
 def by_annotator(case: Case) -> dict[str, Annotation]:
-    """The annotations of a campaign; an annotator without any document has none."""
+    """The annotations of a campaign, except for annotators who got no document."""
     text, work = case
     result = {}
     for name, own in work.items():

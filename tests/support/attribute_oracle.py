@@ -1,4 +1,4 @@
-"""Attributes, tough subsets and buckets once more: plain and slow, from their definitions alone.
+"""A second implementation of attributes, tough subsets and buckets: plain, slow, from the definitions alone.
 
 A sentence is a list of words; a mention is (sentence, tuple of token positions in it, label).
 """
@@ -67,12 +67,12 @@ class Text:
 
 
 class Oracle:
-    """All values of a test set beside a training set."""
+    """The attribute values of a test set, given a training set."""
 
     def __init__(
         self, train: Text, test: Text, *, known: Collection[str] | None = None, lowercase: bool = False
     ) -> None:
-        self.written = test.sentences  # a shape is that of the word as written
+        self.written = test.sentences  # morphology looks at the word as written
         if lowercase:
             train, test = lowered(train), lowered(test)
             known = None if known is None else {word.lower() for word in known}
@@ -81,13 +81,13 @@ class Oracle:
         self.count = Counter(self.tokens)
         self.vocabulary = set(self.tokens) if known is None else known
         self.trained = [(train.words(m), m[2]) for m in train.mentions]
-        # An occurrence that is exactly a mention: contiguous, and each (place, label) once.
-        places = {
+        # Occurrences that are exactly a mention: contiguous, and each (span, label) counted once.
+        spans = {
             (m[0], m[1][0], m[1][-1] + 1, m[2])
             for m in train.mentions
             if m[1] and list(m[1]) == list(range(m[1][0], m[1][-1] + 1))
         }
-        self.exact = Counter((tuple(train.sentences[s][a:b]), label) for s, a, b, label in places)
+        self.exact = Counter((tuple(train.sentences[s][a:b]), label) for s, a, b, label in spans)
         units = {(s, i, label) for s, positions, label in train.mentions for i in positions}
         self.inside = Counter(train.sentences[s][i] for s, i, _ in units)
         self.inside_label = Counter((train.sentences[s][i], label) for s, i, label in units)
@@ -100,7 +100,7 @@ class Oracle:
             self.covered.setdefault(sentence, set()).update(positions)
 
     def units(self, attribute: str, mentions: Sequence[Mention]) -> list[tuple[Any, Value]]:
-        """The units of a side in the order of the mentions, each with its value."""
+        """The units of one side with their values, in the order of the mentions."""
         if attribute in TOKEN_UNITS:
             met: dict[tuple[int, int, str], Value] = {}
             for sentence, positions, label in mentions:
@@ -152,7 +152,7 @@ class Oracle:
         raise KeyError(attribute)
 
     def tough(self) -> list[set[str]]:
-        """The subsets of each gold mention, as sets of names."""
+        """For each gold mention, the names of the tough subsets it belongs to."""
         pairs = set(self.trained)
         forms = {form for form, _ in pairs}
         labels: dict[Form, set[str]] = {}
@@ -197,7 +197,7 @@ def morphology(word: str) -> str:
 
 
 def edges_of(strategy: str, numbers: Sequence[Any], gold: Sequence[Any]) -> list[Any]:
-    """The inner edges that a strategy chooses for gold values."""
+    """The inner edges that a strategy chooses, given the gold values."""
     distinct = sorted(set(gold))
     if strategy == "balanced":
         chosen = set()
@@ -225,7 +225,7 @@ def edges_of(strategy: str, numbers: Sequence[Any], gold: Sequence[Any]) -> list
 def bucket_counts(
     specials: Sequence[Any], then: tuple[str, Sequence[Any]], gold: Sequence[Any], values: Sequence[Any]
 ) -> dict[tuple[str, Any], int]:
-    """How many `values` are in each bucket: ("is", special value) and ("rest", number)."""
+    """The number of `values` in each bucket, keyed by ("is", special value) or ("rest", index)."""
     strategy, numbers = then
     edges = edges_of(strategy, numbers, [value for value in gold if value not in specials])
     counts = Counter({("is", special): 0 for special in specials})

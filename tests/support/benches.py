@@ -1,4 +1,4 @@
-"""A small folder of results, and a client of the workbench over it."""
+"""A small folder of results, and a client of the workbench that serves it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def make_folder(folder: Path, *, sentences: int = 120) -> Path:
-    """The demo's files, one document of its three systems with columns, and a gate."""
+    """A folder with the demo's files, one result document with columns, and a gate."""
     folder.mkdir(exist_ok=True)
     assert main(["demo", str(folder), "--sentences", str(sentences), "--only-files"]) == 0
     gold, train = str(folder / "gold.conll"), str(folder / "train.conll")
@@ -41,7 +41,7 @@ def make_folder(folder: Path, *, sentences: int = 120) -> Path:
 
 
 def hostile_folder(folder: Path) -> Path:
-    """Names, labels, words and notes that would be scripts if anybody forgot to escape them."""
+    """A folder whose names, labels, words and notes would run as scripts if they were not escaped."""
     folder.mkdir(exist_ok=True)
     words = [HOSTILE, "\u202egnp.exe", "{{7*7}}", '"><img src=x onerror=alert(1)>']
     lines = "".join(
@@ -62,7 +62,7 @@ def hostile_folder(folder: Path) -> Path:
 
 
 def behind(guard: object) -> Starlette:
-    """The application behind its guard, which is what a client calls its application."""
+    """The application behind its guard; a test client's `app` is the guard."""
     from starlette.applications import Starlette
 
     from spanwise.workbench.guard import Guard
@@ -80,7 +80,7 @@ def bench_of(guard: object) -> Bench:
 
 @contextmanager
 def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> Iterator[TestClient]:
-    """A client of the workbench over a folder; it knows the token unless told otherwise."""
+    """A client of the workbench that serves a folder; it sends the token unless `known` is false."""
     from starlette.testclient import TestClient
 
     from spanwise.workbench import application
@@ -88,7 +88,7 @@ def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> I
 
     app = application(folder, Door.at(PORT, TOKEN), read_only=read_only)
     bench = bench_of(app)
-    bench.lanes.clock = 60.0  # so that no test depends on how busy the machine is
+    bench.lanes.clock = 60.0  # long enough on a busy machine
     headers = {"authorization": f"Bearer {TOKEN}"} if known else {}
     with TestClient(app, base_url=ORIGIN, headers=headers, follow_redirects=False) as client:
         if not read_only:
@@ -97,6 +97,6 @@ def client_of(folder: Path, *, read_only: bool = False, known: bool = True) -> I
 
 
 def copied(folder: Path, to: Path) -> Path:
-    """A copy that a test may change."""
+    """A copy of the folder that a test may change."""
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns(".spanwise"))
     return to

@@ -1,4 +1,4 @@
-"""A browser for tests of pages, and a page that is opened in it."""
+"""A browser for tests of pages, and a page opened in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Locator, Page
     from playwright.sync_api._generated import LocatorAssertions
 
-THOROUGH = "SPANWISE_THOROUGH" in os.environ  # axe itself judges the contrast of every text of every page
+THOROUGH = "SPANWISE_THOROUGH" in os.environ  # have axe check the contrast of all text on every page
 Scheme: TypeAlias = Literal["light", "dark"]
 CHROMIUM = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb"]
@@ -36,15 +36,15 @@ def browser() -> Iterator[Browser]:
 
 
 def until(page: Page, expression: str) -> None:
-    """Wait until an expression holds in a page, however slow the machine."""
+    """Wait up to a minute until an expression is true in a page."""
     for _ in range(2400):
         if page.evaluate(expression):
             return
         page.wait_for_timeout(25)
-    raise AssertionError(f"after a minute this does not hold: {expression}")
+    raise AssertionError(f"still not true after a minute: {expression}")
 
 
-# The contrast of a colour to the backgrounds of the elements that it lies in, by the definition of WCAG 2.
+# The contrast of text against the backgrounds of its enclosing elements, as WCAG 2 defines it.
 FAINT = """() => {
   const pen = Object.assign(document.createElement("canvas"), { width: 1, height: 1 })
     .getContext("2d", { willReadFrequently: true });
@@ -64,7 +64,7 @@ FAINT = """() => {
   const light = (rgb) => rgb.map((value) => value / 255)
     .map((share) => share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4)
     .reduce((sum, share, at) => sum + share * [0.2126, 0.7152, 0.0722][at], 0);
-  const grounds = new Map();  // what lies below the text of an element, and how opaque it is
+  const grounds = new Map();  // the colour behind an element's text, and its opacity
   const ground = (one) => {
     if (!one) return [[255, 255, 255], 1];
     if (!grounds.has(one)) {
@@ -91,10 +91,10 @@ FAINT = """() => {
 
 
 def faint_texts(page: Page) -> list[tuple[str, float]]:
-    """Texts whose contrast to their background is below 4.5, or below 3 where they are large.
+    """Texts whose contrast with their background is below 4.5, or below 3 for large text.
 
-    Axe takes seconds to find what lies behind each text; the backgrounds of the elements around it take none.
-    Texts of charts and what overlaps by its place alone are left to axe.
+    Axe takes seconds to work out what lies behind each text; looking only at the enclosing elements is fast.
+    Text in charts, and elements that overlap without enclosing each other, are left to axe.
     """
     return [(text, ratio) for text, ratio in page.evaluate(FAINT)]
 
@@ -102,32 +102,32 @@ def faint_texts(page: Page) -> list[tuple[str, float]]:
 def axe_violations(
     page: Page, impacts: tuple[str, ...] = (), *, contrast: bool = True, only: tuple[str, ...] = ()
 ) -> list[tuple[str, list[str]]]:
-    """What axe objects to; it lists nothing else, which takes most of its time on a large page.
+    """The violations that axe reports, as (rule, examples).
 
-    `only` names the rules that are asked, all where it names none. Without `contrast` only faint texts
-    in the backgrounds of their elements are found.
+    Only violations are collected: listing what passes takes most of axe's time on a large page. `only`
+    names the rules to check; by default, all. Without `contrast`, `faint_texts` checks contrast instead.
     """
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     options: dict[str, object] = {"resultTypes": ["violations"]}
     contrast = contrast or THOROUGH
     options |= {"runOnly": list(only)} if only else {"rules": {"color-contrast": {"enabled": contrast}}}
     faint = [] if contrast or only else [("faint texts", [text for text, _ in faint_texts(page)[:3]])]
-    return [one for one in faint if one[1]] + [
-        (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-        for one in axe.Axe().run(page, options=options).response["violations"]
-        if not impacts or one["impact"] in impacts
+    return [row for row in faint if row[1]] + [
+        (violation["id"], [node["html"][:120] for node in violation["nodes"]][:3])
+        for violation in axe.Axe().run(page, options=options).response["violations"]
+        if not impacts or violation["impact"] in impacts
     ]
 
 
 def box_of(part: Locator) -> FloatRect:
-    """Where a part of the page is drawn."""
+    """The bounding box of a visible part of the page."""
     box = part.bounding_box()
     assert box is not None
     return box
 
 
 class Opened:
-    """A page with everything it asked for or complained of."""
+    """An open page, with its requests (`asked`) and its console messages and errors (`said`)."""
 
     def __init__(
         self, browser: Browser, path: Path, *, width: int = 1440, scheme: Scheme = "light", at: str = ""
@@ -139,7 +139,7 @@ class Opened:
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
-        # What is copied can be read back, whatever the browser allows a file to do.
+        # Browsers may deny clipboard access to file:// pages, so record what is copied.
         self.page.add_init_script(
             "Object.defineProperty(navigator, 'clipboard', { value: "
             "{ writeText: async (text) => { window.copied = text; } } })"
@@ -151,32 +151,33 @@ class Opened:
         self.page.wait_for_selector("html[data-ready][data-filled]", state="attached")
 
     def until(self, expression: str) -> None:
-        """Wait until an expression holds.
+        """Wait until an expression is true.
 
-        The page's policy forbids to evaluate text, which `wait_for_function` does from its second try on.
+        Unlike `wait_for_function`, which evaluates text from its second try on, this works under the page's
+        content security policy.
         """
         until(self.page, expression)
 
     def follows(self) -> None:
-        """Wait until the examples are those that the address asks for."""
+        """Wait until the examples shown match the address."""
         self.until("document.getElementById('summary').dataset.shows === location.hash")
 
     def see(self, selector: str) -> LocatorAssertions:
-        """Playwright's assertions on a part of the page, which wait until they hold."""
+        """Playwright's assertions about a part of the page, which wait until they hold."""
         from playwright.sync_api import expect
 
         return expect(self.page.locator(selector))
 
     def address(self) -> str:
-        """The address as the page itself has it."""
-        found: str = self.page.evaluate("location.href")
-        return found
+        """The page's current address."""
+        href: str = self.page.evaluate("location.href")
+        return href
 
     def count(self) -> int:
         return int(self.page.get_attribute("#summary", "data-count") or "")
 
     def drawn(self) -> int:
-        """How many mentions are marked in the list once all of it is drawn."""
+        """The number of mentions marked in the list once all of it is drawn."""
         while self.page.is_visible("#more"):
             self.page.click("#more")
         total: int = self.page.evaluate(
@@ -186,17 +187,17 @@ class Opened:
         return total
 
     def overflow(self) -> int:
-        """By how many pixels the page is wider than the window."""
+        """The number of pixels by which the page is wider than the window."""
         wide: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         return wide
 
     def turn(self, scheme: Scheme) -> None:
-        """Show the same page in the other theme: all that a theme changes are colours."""
+        """Switch the page to a theme, which changes only its colours."""
         self.page.emulate_media(color_scheme=scheme)
 
     def violations(self, *, contrast: bool = True, only: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
-        """What axe finds serious; everything that is folded is opened first."""
+        """The serious violations that axe reports, after opening every folded section."""
         self.page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
-        # Axe is put in from outside, which the page's own policy would not let it do itself.
+        # The page's content security policy would block axe.
         self.context.new_cdp_session(self.page).send("Page.setBypassCSP", {"enabled": True})
         return axe_violations(self.page, ("serious", "critical"), contrast=contrast, only=only)

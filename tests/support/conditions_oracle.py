@@ -1,4 +1,4 @@
-"""Which mentions meet a condition, from the values of their attributes: slices must give the same."""
+"""A second implementation of conditions, from attribute values, that slices must agree with."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from spanwise.evaluation import Inputs
 ORDER = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
-class ToldValues(Struct, frozen=True, eq=False):
-    """One attribute of mentions: the bucket and the value of each."""
+class AttributeValues(Struct, frozen=True, eq=False):
+    """The bucket and the value of each mention for one attribute."""
 
     bucketing: Bucketing
     bucket: Ints
     values: Values
 
     def equal(self, value: str) -> Bools:
-        """The mentions in the bucket of this name or with this label or number."""
+        """The mentions in the bucket with this name, or with this label or number."""
         for number, bucket in enumerate(self.bucketing.buckets):
             if value in (bucket.name, bucket.value) or value.replace(" ", "") == bucket.label.replace(
                 " ", ""
@@ -48,9 +48,9 @@ class ToldValues(Struct, frozen=True, eq=False):
 
 
 class DescribedMentions(Struct, frozen=True, eq=False):
-    """What conditions can ask of the mentions of one side; toughness exists only for gold."""
+    """What conditions can test about the mentions of one side; toughness exists only for gold."""
 
-    attributes: Mapping[str, ToldValues]
+    attributes: Mapping[str, AttributeValues]
     toughness: Toughness | None
     words: Mapping[str, Search]
 
@@ -59,7 +59,7 @@ class DescribedMentions(Struct, frozen=True, eq=False):
         return (parse(condition) if isinstance(condition, str) else condition).mask(self.compare)
 
     def compare(self, criterion: Criterion) -> Bools:
-        """Which mentions meet one comparison; a mention without a value meets none but `!=`."""
+        """Which mentions meet one comparison; a mention without a value meets only `!=`."""
         name, how = criterion.attribute, criterion.operator
         if how == "!=":
             return ~self.compare(criterion.opposite())
@@ -72,48 +72,48 @@ class DescribedMentions(Struct, frozen=True, eq=False):
             elif name in self.words:
                 equal = self.words[name]
             else:
-                equal = self._told(name).equal
+                equal = self._described(name).equal
             return np.asarray(np.logical_or.reduce([equal(value) for value in criterion.values]))
-        values = self._told(name).values
+        values = self._described(name).values
         if values.names is not None:
             raise ChoiceError("names have no order")
         with np.errstate(invalid="ignore"):
             return np.asarray(ORDER[how](values.value, float(criterion.values[0])) & values.defined)
 
-    def _told(self, name: str) -> ToldValues:
+    def _described(self, name: str) -> AttributeValues:
         if name not in self.attributes:
             raise unknown("attribute", name, self.attributes)
         return self.attributes[name]
 
 
 class DescribedSides(Struct, frozen=True, eq=False):
-    """What conditions can ask of gold and predicted mentions, under the same buckets."""
+    """What conditions can test about gold and predicted mentions, in the same buckets."""
 
     gold: DescribedMentions
     predicted: Mapping[str, DescribedMentions]
 
 
 def described_sides(inputs: Inputs, attributes: tuple[str, ...] = DEFAULT) -> DescribedSides:
-    """Attributes in buckets that are fitted on gold, toughness, and words."""
+    """Describe both sides by attributes (in buckets fitted on gold), toughness and words."""
     lexicon = Lexicon.of(inputs.train) if inputs.train else None
     corpus, gold = inputs.corpus, inputs.gold.mentions
     context = Context(corpus=corpus, gold=gold, lexicon=lexicon, known=None, lowercase=False)
     gold_side, *others = context.sides([gold, *inputs.systems.values()])
-    told: dict[str, dict[str, ToldValues]] = {"": {}, **{system: {} for system in inputs.systems}}
+    by_system: dict[str, dict[str, AttributeValues]] = {"": {}, **{system: {} for system in inputs.systems}}
     for attribute in choose([*attributes]):
         if attribute.unit != "mention" or why_absent(attribute, context) is not None:
             continue
         bucketing = fit(
             default_strategy(attribute), values_of(attribute, gold_side), attribute=attribute.name
         )
-        for system, side in zip(told, [gold_side, *others], strict=True):
+        for system, side in zip(by_system, [gold_side, *others], strict=True):
             values = values_of(attribute, side)
-            told[system][attribute.name] = ToldValues(bucketing, bucketing.assign(values), values)
+            by_system[system][attribute.name] = AttributeValues(bucketing, bucketing.assign(values), values)
     search = WordSearch.of_tokens(corpus.tokens, corpus.vocabulary, corpus.sentences)
     tough = toughness(corpus, gold, lexicon, side=gold_side)
     sides = {
         system: DescribedMentions(
-            told[system], tough if system == "" else None, words_of(search, partial(getattr, mentions))
+            by_system[system], tough if system == "" else None, words_of(search, partial(getattr, mentions))
         )
         for system, mentions in {"": gold, **inputs.systems}.items()
     }

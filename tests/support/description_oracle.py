@@ -1,7 +1,7 @@
-"""The description of a test set once more: plain and slow, from the definitions alone.
+"""A second implementation of the description of a test set: plain, slow, from the definitions alone.
 
-A corpus is sentences of words, the mentions of each sentence as (start, end, label), and the number of
-sentences of each document, where documents are marked.
+A corpus consists of sentences of words, the mentions of each sentence as (start, end, label) and, if
+documents are marked, the number of sentences in each document.
 """
 
 from __future__ import annotations
@@ -47,37 +47,37 @@ class Annotated:
 
     @property
     def text(self) -> Text:
-        places: list[Mention] = [
+        mentions: list[Mention] = [
             (number, list(range(start, end)), label)
             for number, row in enumerate(self.rows)
             for start, end, label in row
         ]
-        return Text(self.sentences, places)
+        return Text(self.sentences, mentions)
 
 
 def joined(texts: Sequence[Annotated]) -> Annotated:
-    return Annotated([s for one in texts for s in one.sentences], [r for one in texts for r in one.rows])
+    return Annotated([s for text in texts for s in text.sentences], [r for text in texts for r in text.rows])
 
 
 def marked(train: Sequence[Annotated]) -> bool:
-    return all(one.documents is not None and len(one.documents) > 1 for one in train)
+    return all(text.documents is not None and len(text.documents) > 1 for text in train)
 
 
 def units(train: Sequence[Annotated]) -> list[Annotated]:
-    """Documents where all texts mark two or more, else sentences."""
-    found = []
-    for one in train:
+    """The documents if every text marks at least two, otherwise the sentences."""
+    parts = []
+    for text in train:
         first = 0
-        for size in (one.documents or []) if marked(train) else [1] * len(one.sentences):
-            found.append(Annotated(one.sentences[first : first + size], one.rows[first : first + size]))
+        for size in (text.documents or []) if marked(train) else [1] * len(text.sentences):
+            parts.append(Annotated(text.sentences[first : first + size], text.rows[first : first + size]))
             first += size
-    return found
+    return parts
 
 
 def description(test: Annotated, train: Sequence[Annotated], *, most: int) -> dict[str, Any]:
-    """What `describe` says of a test set, but for names, places and buckets."""
+    """The description of a test set as `describe` gives it, without names, positions and buckets."""
     sizes = test.labels
-    known = {tuple(words) for one in train for words in one.sentences}
+    known = {tuple(words) for part in train for words in part.sentences}
     oracle = Oracle(joined(train).text, test.text)
     subsets = oracle.tough()
     result: dict[str, Any] = {
@@ -105,7 +105,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def conflicts(test: Annotated, train: Sequence[Annotated], most: int) -> dict[str, Any]:
-    """Sequences with two labels, equal sentences with two annotations, and words read in two ways."""
+    """Token sequences with two labels, equal sentences annotated differently, and variation in context."""
     carried: dict[str, Counter[str]] = {}
     for form, label in test.mentions:
         carried.setdefault(" ".join(form), Counter())[label] += 1
@@ -115,8 +115,8 @@ def conflicts(test: Annotated, train: Sequence[Annotated], most: int) -> dict[st
     for words in dict.fromkeys(map(tuple, test.sentences)):
         equal = [
             "; ".join(f"{label} [{start}, {end})" for start, end, label in sorted(row)) or "none"
-            for one in [test, *train]
-            for own, row in zip(one.sentences, one.rows, strict=True)
+            for part in [test, *train]
+            for own, row in zip(part.sentences, part.rows, strict=True)
             if tuple(own) == words
         ]
         if words and len(set(equal)) > 1:
@@ -136,9 +136,9 @@ def conflicts(test: Annotated, train: Sequence[Annotated], most: int) -> dict[st
 
 
 def variation(test: Annotated, train: Sequence[Annotated]) -> Iterator[dict[str, Any]]:
-    """Places that are read otherwise elsewhere, the most doubtful first; a checksum decides ties."""
-    more = [(one.sentences, one.rows) for one in train]
-    found = all_suspects(test.sentences, test.rows, [], more)
+    """Spans that are annotated differently elsewhere, the most doubtful first; a checksum breaks ties."""
+    more = [(text.sentences, text.rows) for text in train]
+    suspects = all_suspects(test.sentences, test.rows, [], more)
 
     def order(item: tuple[tuple[int, Span | None, Span | None], tuple[float, int, int]]) -> tuple[Any, ...]:
         (sentence, own, proposal), (score, _, _) = item
@@ -146,7 +146,7 @@ def variation(test: Annotated, train: Sequence[Annotated]) -> Iterator[dict[str,
         lot = crc32(" ".join(test.sentences[sentence]).encode())
         return -round(score, 12), lot, sentence, start, end, "" if proposal is None else proposal[2]
 
-    for (sentence, own, proposal), (score, _, _) in sorted(found.items(), key=order):
+    for (sentence, own, proposal), (score, _, _) in sorted(suspects.items(), key=order):
         start, end, _ = own or proposal or (0, 0, "")
         yield {
             "text": " ".join(test.sentences[sentence][start:end]),
@@ -157,25 +157,25 @@ def variation(test: Annotated, train: Sequence[Annotated]) -> Iterator[dict[str,
 
 
 def drift(test: Annotated, train: Sequence[Annotated], oracle: Oracle) -> dict[str, Any]:
-    """Shares and means of the training data beside those of the test set."""
+    """Shares and means of the training data, each paired with that of the test set."""
     whole = joined(train)
-    both = {
+    shares = {
         label: (
             share(whole.labels[label], len(whole.mentions)),
             share(test.labels[label], len(test.mentions)),
         )
         for label in {**whole.labels, **test.labels}
     }
-    known = [abs(one - other) for one, other in both.values() if one is not None and other is not None]
+    distances = [abs(a - b) for a, b in shares.values() if a is not None and b is not None]
     unknown, subsets = left_out(units(train))
     tough = oracle.tough()
     return {
-        "labels": both,
-        "label_distance": sum(known) / 2 if known else None,
+        "labels": shares,
+        "label_distance": sum(distances) / 2 if distances else None,
         "lengths": {
-            name: moved([x for one in train for x in values(one)], values(test))
+            name: moved([x for text in train for x in values(text)], values(test))
             for name, values in LENGTHS.items()
-            if all(values(one) for one in [test, *train])
+            if all(values(text) for text in [test, *train])
         },
         "left_out": "document" if marked(train) else "sentence",
         "unknown": (
@@ -197,12 +197,12 @@ def share(part: int, whole: int) -> float | None:
 
 
 def left_out(parts: Sequence[Annotated]) -> tuple[int, Mapping[str, int]]:
-    """Tokens that no other unit has, and the mentions of each tough subset: every unit beside the others."""
+    """Unknown tokens, and mentions of each tough subset, of every unit when compared with all others."""
     unknown, subsets = 0, Counter[str]()
     for unit in parts:
-        others = [one for one in parts if one is not unit]
-        words = {word for one in others for word in one.words}
-        pairs = {pair for one in others for pair in one.mentions}
+        others = [other for other in parts if other is not unit]
+        words = {word for other in others for word in other.words}
+        pairs = {pair for other in others for pair in other.mentions}
         forms = {form for form, _ in pairs}
         unknown += sum(word not in words for word in unit.words)
         for form, label in unit.mentions:
@@ -214,14 +214,14 @@ def left_out(parts: Sequence[Annotated]) -> tuple[int, Mapping[str, int]]:
 
 
 LENGTHS: dict[str, Callable[[Annotated], list[int]]] = {
-    "sentence_length": lambda one: [len(words) for words in one.sentences],
-    "entity_length": lambda one: [len(form) for form, _ in one.mentions],
-    "mentions_per_sentence": lambda one: [len(row) for row in one.rows],
+    "sentence_length": lambda text: [len(words) for words in text.sentences],
+    "entity_length": lambda text: [len(form) for form, _ in text.mentions],
+    "mentions_per_sentence": lambda text: [len(row) for row in text.rows],
 }
 
 
 def moved(train: Sequence[int], test: Sequence[int]) -> tuple[float, float, float]:
-    """Both means, and the largest difference of the shares at or below any value."""
+    """Both means, and the largest difference between the two cumulative distributions."""
     distance = max(
         abs(sum(x <= at for x in train) / len(train) - sum(x <= at for x in test) / len(test))
         for at in {*train, *test}

@@ -1,4 +1,4 @@
-"""The parts of a document that no number depends on: files and settings."""
+"""The parts of a document that do not affect any number: files and settings."""
 
 from __future__ import annotations
 

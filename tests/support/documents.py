@@ -1,7 +1,7 @@
 """Small result documents whose numbers add up, built without the engine, for tests of reports.
 
-Every sentence has planned outcomes, so the counts in the document are the counts of
-its sentences: a report that links a number to examples can be checked against them.
+The outcomes of every sentence are planned, and the counts in the document are derived from its sentences,
+so tests can check a number in a report against the examples it links to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORDS = ["the", "council", "of", "met", "near", "old", "river", "before", "noon"
 
 
 def _plan(number: int, salt: int) -> str:
-    """The outcome planned for gold mention `number`: mostly right, wrong more often when long."""
+    """The planned outcome of gold mention `number`: mostly correct, less often for long mentions."""
     code = (number * 7 + salt * 11) % 30
     table = {0: "LE", 1: "BEs", 2: "BEl", 3: "LBE", 4: "FN", 5: "LE", 6: "BEo"}
     if _length(number) == 4 and code < 20:
@@ -38,14 +38,14 @@ def _label(number: int) -> str:
 
 def _subsets(number: int) -> list[str]:
     kind = ("SEEN", "SEEN", "UNSEEN-TOKENS", "SEEN", "UNSEEN-TYPE")[number % 5]
-    found = [kind] + (["UNSEEN-ANY"] if kind != "SEEN" else [])
+    subsets = [kind] + (["UNSEEN-ANY"] if kind != "SEEN" else [])
     if number % 6 == 0:
-        found += ["TCM-ALL", "TCM-UNSEEN" if kind == "UNSEEN-TOKENS" else "TCM-SEEN"]
-    return found
+        subsets += ["TCM-ALL", "TCM-UNSEEN" if kind == "UNSEEN-TOKENS" else "TCM-SEEN"]
+    return subsets
 
 
 def _predict(start: int, end: int, label: str, outcome: str) -> tuple[int, int, str] | None:
-    """The predicted mention that has this outcome with the gold one; a spare token lies on both sides."""
+    """A predicted mention with this outcome for the gold one, which has a spare token on either side."""
     match outcome:
         case "TP":
             return start, end, label
@@ -63,7 +63,7 @@ def _predict(start: int, end: int, label: str, outcome: str) -> tuple[int, int, 
 
 
 def _outcome_name(gold: tuple[int, int, str], predicted: tuple[int, int, str]) -> str:
-    """The outcome by its definition, since a one-token mention cannot be predicted too short."""
+    """The outcome by definition; it may differ from the plan, as one token cannot be predicted too short."""
     if gold[2] != predicted[2]:
         return "LE" if gold[:2] == predicted[:2] else "LBE"
     if gold[:2] == predicted[:2]:
@@ -78,7 +78,7 @@ def _bucket(length: int) -> str:
 
 
 def sentences(names: list[str], *, count: int = 120, salt: int = 0) -> list[dict[str, Any]]:
-    """`count` sentences with two gold mentions each and what every system made of them."""
+    """`count` sentences with two gold mentions each, and the predictions of every system."""
     result = []
     for index in range(count):
         spans = []
@@ -93,16 +93,16 @@ def sentences(names: list[str], *, count: int = 120, salt: int = 0) -> list[dict
             for start, end, label, number in spans
         ]  # fmt: skip
         systems: dict[str, list[dict[str, Any]]] = {}
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             rows: list[dict[str, Any]] = []
             for mention, (start, end, label, number) in zip(gold, spans, strict=True):
-                made = _predict(start, end, label, _plan(number, salt + place * 3))
-                outcome = _outcome_name((start, end, label), made) if made else "FN"
+                span = _predict(start, end, label, _plan(number, salt + position * 3))
+                outcome = _outcome_name((start, end, label), span) if span else "FN"
                 mention["outcome"][name] = outcome
-                mention["partner"][name] = len(rows) if made else None
-                if made:
-                    rows.append(_predicted(*made, outcome=outcome, partner=gold.index(mention)))
-            if (index + place) % 9 == 0:
+                mention["partner"][name] = len(rows) if span else None
+                if span:
+                    rows.append(_predicted(*span, outcome=outcome, partner=gold.index(mention)))
+            if (index + position) % 9 == 0:
                 rows.append(_predicted(15, 16, LABELS[index % 4], outcome="FP", partner=None))
             systems[name] = rows
         tokens = [f"{WORDS[(index + at) % len(WORDS)]}" for at in range(17)]
@@ -181,7 +181,7 @@ def _totals(rows: list[dict[str, Any]], name: str, keep: Any = None) -> tuple[in
 
 
 def system(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """What stands under `systems.NAME`, counted from the sentences."""
+    """The object under `systems.NAME`, counted from the sentences."""
     gold, predicted, correct = _totals(rows, name)
     overall = _exact(gold, predicted, correct)
     labels = {label: _exact(*_totals(rows, name, lambda m, w=label: m["label"] == w)) for label in LABELS}
@@ -252,13 +252,13 @@ def _confusion(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _pairs(rows: list[dict[str, Any]], name: str, kind: str) -> list[list[Any]]:
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for row in rows:
         for mention in row["gold"]:
             if mention["outcome"][name] == kind:
                 key = (mention["label"], row["systems"][name][mention["partner"][name]]["label"])
-                found[key] = found.get(key, 0) + 1
-    return [[*key, number] for key, number in sorted(found.items(), key=lambda item: -item[1])]
+                counts[key] = counts.get(key, 0) + 1
+    return [[*key, number] for key, number in sorted(counts.items(), key=lambda item: -item[1])]
 
 
 def _recall(rows: list[dict[str, Any]], name: str, keep: Any) -> dict[str, Any]:
@@ -333,17 +333,17 @@ def _slices(
     rows: list[dict[str, Any]], name: str, overall: dict[str, Any], labels: dict[str, Any]
 ) -> list[dict[str, Any]]:
     total = overall["gold"]
-    found: list[tuple[str, str | None, str, str, str, dict[str, Any]]] = []
+    cells: list[tuple[str, str | None, str, str, str, dict[str, Any]]] = []
     for bucket in _lengths(rows, name)["buckets"]:
-        found.append(
+        cells.append(
             ("bucket", "entity_length", bucket["name"], f"entity_length = {bucket['label']}", "f1", bucket)
         )
     for label in LABELS:
-        found.append(("label", None, label, f"label = {label}", "f1", labels[label]))
+        cells.append(("label", None, label, f"label = {label}", "f1", labels[label]))
     for subset in SUBSETS:
-        found.append(("tough", None, subset, subset, "recall", _tough(rows, name, subset)["overall"]))
+        cells.append(("tough", None, subset, subset, "recall", _tough(rows, name, subset)["overall"]))
     slices = []
-    for kind, attribute, key, title, score, cell in found:
+    for kind, attribute, key, title, score, cell in cells:
         gold = cell["gold"] if "gold" in cell else cell["mentions"]
         if gold < 50 or cell[score] is None:
             continue
@@ -360,7 +360,7 @@ def _slices(
 
 
 def dataset(rows: list[dict[str, Any]], *, name: str = "gold") -> dict[str, Any]:
-    """The `dataset` object: how much there is of what."""
+    """The `dataset` object, counted from the sentences."""
     gold = [m for row in rows for m in row["gold"]]
     labels = {label: sum(m["label"] == label for m in gold) for label in LABELS}
 
@@ -383,22 +383,26 @@ def dataset(rows: list[dict[str, Any]], *, name: str = "gold") -> dict[str, Any]
 
 
 def result(*names: str, count: int = 120) -> dict[str, Any]:
-    """A result document with one system ("crf") or those named; two or more are compared."""
+    """A result document for the named systems (by default "crf"); two or more are compared."""
     systems = list(names) or ["crf"]
     rows = sentences(systems, count=count)
     scored = {name: system(rows, name) for name in systems}
     wrong = [row for row in rows if _has_error(row)]
     inputs = [source("gold", "gold.conll")]
-    for place, name in enumerate(systems):
+    for number, name in enumerate(systems):
         mentions = scored[name]["exact"]["overall"]["predicted"]
-        inputs.append(source("predicted", f"{name}.conll", system=name, repairs=7 * place, mentions=mentions))
+        inputs.append(
+            source("predicted", f"{name}.conll", system=name, repairs=7 * number, mentions=mentions)
+        )
     inputs.append(source("train", "train.conll", mentions=900, sentences=400, tokens=7000))
     order = sorted(systems, key=lambda name: -scored[name]["exact"]["overall"]["f1"])
     return {
         "spanwise": "0.1.0", "schema": 1, "signature": SIGNATURE, "inputs": inputs, "settings": settings(),
         "dataset": dataset(rows), "systems": scored,
         "comparisons": [
-            _comparison(scored, one, other) for at, one in enumerate(systems) for other in systems[at + 1 :]
+            _comparison(scored, first, second)
+            for at, first in enumerate(systems)
+            for second in systems[at + 1 :]
         ],
         "letters": {name: "abcdef"[order.index(name) + 1 : len(order)] for name in order},
         "findings": _findings(scored, systems[0]), "sentences": wrong,
@@ -412,7 +416,7 @@ def _has_error(row: dict[str, Any]) -> bool:
     )
 
 
-def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
+def _comparison(scored: dict[str, Any], first: str, second: str) -> dict[str, Any]:
     paths: list[tuple[str, list[str]]] = [
         ("overall", ["exact", "overall", s]) for s in ("precision", "recall", "f1")
     ]
@@ -422,10 +426,10 @@ def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
     paths += [("tough", ["tough", subset, "overall", "recall"]) for subset in SUBSETS]
     paths += [("buckets", ["attributes", "entity_length", name, "f1"]) for name, *_ in LENGTH_BUCKETS]
     scores = []
-    for place, (family, path) in enumerate(paths):
-        a, b = (follow(scored[name], path) for name in (one, other))
+    for number, (family, path) in enumerate(paths):
+        a, b = (follow(scored[name], path) for name in (first, second))
         difference = None if a[0] is None or b[0] is None else a[0] - b[0]
-        p = 0.001 + 0.07 * (place % 5)
+        p = 0.001 + 0.07 * (number % 5)
         scores.append(
             {
                 "path": path, "family": family, "a": a[0], "b": b[0], "difference": difference,
@@ -434,7 +438,7 @@ def _comparison(scored: dict[str, Any], one: str, other: str) -> dict[str, Any]:
             }
         )  # fmt: skip
     return {
-        "systems": [one, other],
+        "systems": [first, second],
         "scores": scores,
         "detectable": 0.021,
         "better": {"a": [], "b": []},
@@ -456,14 +460,14 @@ def follow(tree: dict[str, Any], path: list[str]) -> tuple[float | None, int]:
 
 
 def _findings(scored: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    one = scored[name]
-    kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
-    worst = next(row for row in one["slices"] if row["kind"] == "bucket")
-    tough = one["tough"]["UNSEEN-ANY"]["overall"]
+    scores = scored[name]
+    kind = max(scores["gains"], key=lambda key: scores["gains"][key]["gain"])
+    worst = next(row for row in scores["slices"] if row["kind"] == "bucket")
+    tough = scores["tough"]["UNSEEN-ANY"]["overall"]
     return [
         {
-            "kind": "gain", "system": name, "score": "gain", "value": one["gains"][kind]["gain"],
-            "count": one["fair"]["overall"][kind], "path": ["gains", kind, "gain"],
+            "kind": "gain", "system": name, "score": "gain", "value": scores["gains"][kind]["gain"],
+            "count": scores["fair"]["overall"][kind], "path": ["gains", kind, "gain"],
             "filter": {"system": name, "outcome": kind},
         },
         {
@@ -475,7 +479,7 @@ def _findings(scored: dict[str, Any], name: str) -> list[dict[str, Any]]:
         },
         {
             "kind": "tough", "system": name, "score": "recall", "value": tough["recall"],
-            "against": one["tough"]["SEEN"]["overall"]["recall"], "mentions": tough["mentions"],
+            "against": scores["tough"]["SEEN"]["overall"]["recall"], "mentions": tough["mentions"],
             "count": tough["mentions"] - tough["correct"],
             "path": ["tough", "UNSEEN-ANY", "overall", "recall"],
             "filter": {"system": name, "tough": "UNSEEN-ANY"},
@@ -484,7 +488,7 @@ def _findings(scored: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def description() -> dict[str, Any]:
-    """What `describe` writes: inputs and the dataset, no systems."""
+    """A document as `describe` writes it: inputs and the dataset, but no systems."""
     rows = sentences([])
     return {
         "spanwise": "0.1.0", "schema": 1, "signature": SIGNATURE,

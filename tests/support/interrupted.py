@@ -1,4 +1,4 @@
-"""A job on Spark that is interrupted: run by a test, which sends the signal."""
+"""A Spark job to be interrupted: a test runs it and sends the signal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def slow(marker: str, shared: int) -> int:
-    """Say that a task has begun, then take longer than anybody waits."""
+    """Signal that the task has started, then sleep until it is interrupted."""
     Path(marker).touch()
     time.sleep(shared)
     return 0

@@ -1,4 +1,4 @@
-"""Work that kills its Spark worker at the first attempt of every stage, and a cluster to try it on."""
+"""Functions that kill their Spark worker on the first attempt of every stage, and a cluster to run them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def die_once() -> None:
-    """End this worker, where it tries the first task of a stage for the first time."""
+    """Kill this worker on the first attempt of the first task of a stage."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
@@ -19,19 +19,19 @@ def die_once() -> None:
 
 
 def fragile(mention: Any) -> int:
-    """The tokens of a mention; the first attempt of the first task of every stage does not survive it."""
+    """The number of tokens of a mention; kills the worker on the first attempt of a stage's first task."""
     die_once()
     return len(mention.tokens)
 
 
 def doomed(function: Callable[[Any, Any], Any], block: Any, shared: Any) -> Any:
-    """What a function gives for a block, unless its worker dies first."""
+    """Apply a function to a block, unless the worker dies first."""
     die_once()
     return function(block, shared)
 
 
 class Fragile:
-    """A Spark engine that loses a worker in every stage, whatever runs there."""
+    """A Spark engine that loses a worker in every stage."""
 
     elsewhere = True
 
@@ -46,7 +46,7 @@ class Fragile:
 
 
 def main(folder: str) -> None:
-    """Evaluate on two executors, each a Java process with Python workers of its own."""
+    """Evaluate on two executors, each a Java process with its own Python workers."""
     from pathlib import Path
 
     import pyspark
@@ -66,7 +66,7 @@ def main(folder: str) -> None:
     started = {f"spark.{process}.defaultJavaOptions": LOCAL_JAVA for process in ("driver", "executor")}
     session = spark_session("local-cluster[2,1,1024]", started)
     engine = Fragile(SparkEngine(session))
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options).to_json()
+    document = spanwise.evaluate(demo.gold, demo.systems, engine=engine, **options).to_json()
     print(*engine.stages)
     whole = spanwise.evaluate(demo.gold, demo.systems, attributes=[own(fragile)], resamples=0)
     pattern = f"{folder}/{Path(demo.gold).stem}*{Path(demo.gold).suffix}"
@@ -74,7 +74,7 @@ def main(folder: str) -> None:
         pattern, demo.systems, attributes=[own(fragile)], resamples=0, engine=SparkEngine(session)
     )
     session.stop()
-    same = found == expected and all(read[name].exact == whole[name].exact for name in demo.systems)
+    same = document == expected and all(read[name].exact == whole[name].exact for name in demo.systems)
     print("the same bytes" if same else "other bytes")
 
 

@@ -1,4 +1,4 @@
-"""How often lines of Python run and how many bytes they hold, which is the same on every machine."""
+"""Measure work by lines run and bytes allocated, which are the same on every machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def lines_run(work: Callable[[], object], *, within: str = "") -> Counter[str]:
-    """How often each line of files under `within` runs, loops in comprehensions and generators included."""
+    """How often each line of files under `within` runs, including iterations of comprehensions."""
     counted: Counter[str] = Counter()
 
     def trace(frame: FrameType, event: str, argument: object) -> TraceFunction | None:
@@ -33,7 +33,7 @@ def lines_run(work: Callable[[], object], *, within: str = "") -> Counter[str]:
 
 
 def most_bytes(work: Callable[[], object]) -> int:
-    """The most bytes that a piece of work holds at a time, columns included."""
+    """The peak memory in bytes that `work` allocates, including NumPy columns."""
     tracemalloc.start()
     try:
         work()

@@ -1,4 +1,4 @@
-"""A plain transcription of Ortmann's Algorithm 2, which the fast matching must equal event by event."""
+"""A plain transcription of Ortmann's Algorithm 2, which the fast matching must reproduce event by event."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def events_of(
     *,
     tokens: Callable[[Any], set[int]] = lambda span: set(range(span[0], span[1])),
 ) -> list[Event]:
-    """Events (gold number, predicted number, outcome, turn), -1 where a side is absent.
+    """Events (gold index, predicted index, outcome, turn); -1 where a side is absent.
 
-    `tokens` gives the set of positions of a mention; a mention is anything
+    `tokens` returns the set of positions of a mention; a mention is any sequence
     whose last item is its label.
     """
     events: list[Event] = []
@@ -38,14 +38,14 @@ def events_of(
     matched_target: list[Entry] = []
     matched_system: list[Entry] = []
 
-    def best(one: Entry, others: list[Entry], side: str, same: bool) -> Entry | None:
-        found = []
+    def best(entry: Entry, others: list[Entry], side: str, same: bool) -> Entry | None:
+        ranked = []
         for other in others:
-            shared = len(one[1] & other[1])
-            if shared and (one[2] == other[2]) == same:
-                differing = len(one[1] ^ other[1])
-                found.append((-shared, differing, len(full[side, other[0]]), other[0], other))
-        return min(found, key=lambda entry: entry[:4])[4] if found else None
+            shared = len(entry[1] & other[1])
+            if shared and (entry[2] == other[2]) == same:
+                differing = len(entry[1] ^ other[1])
+                ranked.append((-shared, differing, len(full[side, other[0]]), other[0], other))
+        return min(ranked, key=lambda row: row[:4])[4] if ranked else None
 
     def record(t: Entry, s: Entry, same: bool, turn: int) -> None:
         outer, inner = full["t", t[0]], full["s", s[0]]
@@ -57,20 +57,20 @@ def events_of(
 
     for same in (True, False):
         for t in list(target):
-            if found := best(t, system, "s", same):
-                record(t, found, same, 1)
+            if partner := best(t, system, "s", same):
+                record(t, partner, same, 1)
                 target.remove(t)
-                system.remove(found)
+                system.remove(partner)
                 matched_target.append(t)
-                matched_system.append(found)
+                matched_system.append(partner)
         for t in list(target):
-            if found := best(t, matched_system, "s", same):
-                record(t, found, same, 2)
+            if partner := best(t, matched_system, "s", same):
+                record(t, partner, same, 2)
                 target.remove(t)
                 matched_target.append(t)
         for s in list(system):
-            if found := best(s, matched_target, "t", same):
-                record(found, s, same, 3)
+            if partner := best(s, matched_target, "t", same):
+                record(partner, s, same, 3)
                 system.remove(s)
                 matched_system.append(s)
     events += [(t[0], -1, "FN", 0) for t in target]

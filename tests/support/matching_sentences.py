@@ -1,4 +1,4 @@
-"""Random sentences of flat, nested and crossing mentions, and how to match many of them in one call."""
+"""Random sentences of flat, nested and crossing mentions, and a way to match many of them in one call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mentions_of(sentences: list[list[Span]]) -> Mentions:
 
 
 def events_by_sentence(sentences: list[Sentence], matcher: str = "fair") -> list[list[Event]]:
-    """The events of each sentence, with rows counted within it, from one call of `match`."""
+    """The events of each sentence, with row numbers within the sentence, from one call of `match`."""
     gold = mentions_of([first for first, _ in sentences])
     predicted = mentions_of([second for _, second in sentences])
     starts = []
@@ -33,13 +33,13 @@ def events_by_sentence(sentences: list[Sentence], matcher: str = "fair") -> list
             at.append(total)
             total += len(sentence[side])
         starts.append(at)
-    found: list[list[Event]] = [[] for _ in sentences]
+    result: list[list[Event]] = [[] for _ in sentences]
     for g, p, outcome, turn in match(gold, predicted, matcher=matcher).events().rows():
         number = int(gold.sentence[g] if g >= 0 else predicted.sentence[p])
-        here = g - starts[0][number] if g >= 0 else -1
-        there = p - starts[1][number] if p >= 0 else -1
-        found[number].append((here, there, outcome, turn))
-    return [sorted(events) for events in found]
+        gold_row = g - starts[0][number] if g >= 0 else -1
+        predicted_row = p - starts[1][number] if p >= 0 else -1
+        result[number].append((gold_row, predicted_row, outcome, turn))
+    return [sorted(events) for events in result]
 
 
 def _free(chance: random.Random, size: int) -> list[Span]:
@@ -86,7 +86,7 @@ MAKERS: dict[str, Callable[[random.Random, int], list[Span]]] = {
 
 
 def random_sentences(number: int, *, kind: str, seed: int) -> list[Sentence]:
-    """Gold and predicted mentions that agree in part, both in an order of their own."""
+    """Gold and predicted mentions that partly agree, each side in random order."""
     chance = random.Random(f"{kind} {seed}")
     make = MAKERS[kind]
     sentences = []
@@ -102,8 +102,8 @@ def random_sentences(number: int, *, kind: str, seed: int) -> list[Sentence]:
 
 
 def spans(longest: int = 12) -> st.SearchStrategy[list[Span]]:
-    """Mentions of one sentence, without repetition, for hypothesis."""
-    one = st.tuples(st.integers(0, longest - 1), st.integers(1, longest), st.sampled_from(LABELS))
+    """A strategy for the mentions of one sentence, without duplicates."""
+    drawn = st.tuples(st.integers(0, longest - 1), st.integers(1, longest), st.sampled_from(LABELS))
     return st.lists(
-        one.map(lambda span: (span[0], min(longest, span[0] + span[1]), span[2])), max_size=7, unique=True
+        drawn.map(lambda span: (span[0], min(longest, span[0] + span[1]), span[2])), max_size=7, unique=True
     )

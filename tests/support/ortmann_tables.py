@@ -1,4 +1,4 @@
-"""The figures of Ortmann's released program for GermEval 2014, as they stand beside her files."""
+"""The figures of Ortmann's released program for GermEval 2014, published with her files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-OURS = {"BES": "BEs", "BEL": "BEl", "BEO": "BEo"}  # her names of kinds that we write otherwise
+OURS = {"BES": "BEs", "BEL": "BEl", "BEO": "BEo"}  # her names of outcomes that we spell differently
 
 
 class Cell(Struct):
-    """Scores by one way of counting, and the counts where she gives them."""
+    """Scores by one way of counting, with the counts if she gives them."""
 
     scores: dict[str, float]
     counts: dict[str, int] = {}
 
 
 class Table(Struct):
-    """Cells by way of counting ("fair", "traditional", …), each event under its label of one side."""
+    """Cells by way of counting ("fair", "traditional", …), with events grouped by the label of one side."""
 
     target_spans: int
     system_spans: int
@@ -28,5 +28,5 @@ class Table(Struct):
 
 
 def ortmann_tables(data: Path) -> dict[str, Table]:
-    """Her tables, with the focus on gold labels ("focus_target") and on predicted ones ("focus_system")."""
+    """Her tables, focusing on gold labels ("focus_target") and on predicted labels ("focus_system")."""
     return msgspec.json.decode((data / "ortmann-ner" / "expected.json").read_bytes(), type=dict[str, Table])

@@ -1,4 +1,4 @@
-"""How large the parts are that files are cut into: small ones, so that a few sentences make several."""
+"""Make the parts that files are cut into small, so that a few sentences fill several."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def small_parts(
     sentences: int | None = None,
     together: int | None = None,
 ) -> None:
-    """Cut test and training files into parts of so many tokens, folders and frames by sentences.
+    """Cut test and training files into parts of so many tokens, and folders and frames by sentences.
 
-    Sums of so many blocks are added up `together`.
+    `together` is the number of blocks whose sums are merged at once.
     """
     if tokens is not None:
         monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)

@@ -1,10 +1,10 @@
-"""The one-to-one matching of relaxed scores, pair by pair: slow, and right by inspection."""
+"""The one-to-one matching behind relaxed scores, pair by pair: slow, but easy to verify by reading."""
 
 from __future__ import annotations
 
 
 def pairs_of(gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]]) -> dict[int, int]:
-    """Gold number → predicted number, for mentions (start, end, label) of one sentence."""
+    """Map gold index to predicted index, for mentions (start, end, label) of one sentence."""
     ranked = []
     for i, (gs, ge, gl) in enumerate(gold):
         for j, (ps, pe, pl) in enumerate(predicted):
@@ -14,8 +14,8 @@ def pairs_of(gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, s
                 differing = (ge - gs) + (pe - ps) - 2 * shared
                 preference = (not (span and label), not span, not label, -shared, differing)
                 ranked.append((preference, (gs, ge, gl), (ps, pe, pl), i, j))
-    made: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     for *_, i, j in sorted(ranked):
-        if i not in made and j not in made.values():
-            made[i] = j
-    return made
+        if i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return pairs

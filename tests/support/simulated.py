@@ -1,9 +1,9 @@
 """Simulated corpora whose true scores are known by construction, evaluated through the public interface.
 
 A sentence has four slots; a slot holds a gold mention, a spurious prediction, or nothing. Whether a system
-errs on a mention depends on its label, its length, whether training has seen it, and on how hard its
-document is: the share of errors is multiplied by a number whose mean over sentences is 1, so that the scores
-of an endless corpus follow from expected counts.
+errs on a mention depends on its label, its length, whether it occurs in the training data, and how hard its
+document is: the error rate is multiplied by a number whose mean over sentences is 1, so that the scores of
+an infinite corpus follow from expected counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Draw = np.random.Generator
 
 @dataclass(frozen=True)
 class World:
-    """How corpora are drawn."""
+    """The parameters from which corpora are drawn."""
 
     labels: tuple[str, ...] = ("A", "B", "C", "D")
     shares: tuple[float, ...] = (0.4, 0.3, 0.2, 0.1)
@@ -39,21 +39,21 @@ class World:
     filled: float = 0.4  # of all slots
     spread: float = 0.6  # of documents
     sentences: tuple[int, int] = (4, 16)  # of a document, from … to
-    together: float = 0.5  # how often two systems share the luck of a mention
+    together: float = 0.5  # how often two systems share the random draw of a mention
     apart: float = 0.0  # how much harder or easier a document may be for one system alone
-    # A label, "length 3" or "unseen": times as many errors.
+    # A label, "length 3" or "unseen", and the factor on its number of errors.
     harder: Mapping[str, float] = field(default_factory=dict)
-    # How hard documents are: drawn evenly from 1 ± spread; "few" of them, one in ten, five times as hard
-    # as the mean; or the "longer" the harder.
+    # How hard documents are: "even" draws uniformly from 1 ± spread; with "few", one in ten is five times as
+    # hard as the mean; with "longer", longer documents are harder.
     hardness: str = "even"
 
     def chance(self, label: int, length: int, seen: bool) -> float:
-        """The share of mentions of a kind on which a system errs."""
+        """The share of mentions of this kind that a system gets wrong."""
         times = self.harder.get(self.labels[label], 1.0) * self.harder.get(f"length {length}", 1.0)
         return self.errors * times * (1.0 if seen else self.harder.get("unseen", 1.0))
 
     def truth(self) -> dict[tuple[str, ...], float]:
-        """The scores of an endless corpus, by path."""
+        """The scores of an infinite corpus, by path."""
         labels = len(self.labels)
         exact = np.zeros((labels, 3))
         buckets = np.zeros((5, 3))
@@ -83,7 +83,7 @@ class World:
             return float(2 * row[2] / (row[0] + row[1]))
 
         half = (le + be) / 2
-        found = {
+        scores = {
             ("exact", "overall", "f1"): f1((gold, predicted, correct)),
             ("exact", "overall", "precision"): correct / predicted,
             ("exact", "overall", "recall"): correct / gold,
@@ -98,22 +98,22 @@ class World:
             ("tough", "SEEN", "overall", "recall"): recall[0, 1] / recall[0, 0],
             ("tough", "UNSEEN-ANY", "overall", "recall"): recall[1, 1] / recall[1, 0],
         }
-        found |= {
+        scores |= {
             ("exact", "labels", name, "f1"): f1(row) for name, row in zip(self.labels, exact, strict=True)
         }
-        found |= {
+        scores |= {
             ("attributes", "entity_length", name, "f1"): f1(buckets[at]) for at, name in enumerate("SML", 1)
         }
-        return {path: float(value) for path, value in found.items()}
+        return {path: float(value) for path, value in scores.items()}
 
 
-# The cells of `truth` as the document names their buckets.
+# The names that the document gives to the buckets of `truth`.
 BUCKETS = {"S": "XS", "M": "S", "L": "L"}
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One test set of a world, and how hard each of its documents is."""
+    """A test set drawn from a world, with the hardness of each document."""
 
     world: World
     gold: Annotation
@@ -125,7 +125,7 @@ class Sample:
     document: np.ndarray  # of each gold mention
 
     def of_cell(self, path: Sequence[str]) -> np.ndarray:
-        """Which gold mentions the cell at a path of `truth` holds."""
+        """Which gold mentions belong to the cell at a path of `truth`."""
         label, length, seen = self.kind.T
         if path[:2] == ("exact", "labels"):
             return np.asarray(label == self.world.labels.index(path[2]))
@@ -139,7 +139,7 @@ class Sample:
 def sample(
     world: World, draw: Draw, *, documents: int = 0, sentences: int = 0, marked: bool = True
 ) -> Sample:
-    """A test set of so many documents, or of sentences that are documents of their own."""
+    """Draw a test set of so many documents, or of so many one-sentence documents."""
     sizes = (
         draw.integers(world.sentences[0], world.sentences[1] + 1, size=documents)
         if documents
@@ -166,14 +166,14 @@ def sample(
     start = slot % SLOTS * WIDTH + 1
     mentions = Mentions(slot // SLOTS, start, start + length, label.astype(np.int32), world.labels)
     kind = np.stack([label, length, seen], axis=1)
-    place = np.repeat(np.arange(len(sizes)), sizes)
-    document = place[slot // SLOTS]
+    document_of_sentence = np.repeat(np.arange(len(sizes)), sizes)
+    document = document_of_sentence[slot // SLOTS]
     gold = Annotation(corpus, mentions)
-    return Sample(world, gold, _training(world, words), hard, place, slot, kind, document)
+    return Sample(world, gold, _training(world, words), hard, document_of_sentence, slot, kind, document)
 
 
 def _hardness(world: World, draw: Draw, sizes: np.ndarray) -> np.ndarray:
-    """A number for each document, whose mean over the sentences of an endless corpus is 1."""
+    """The hardness of each document; its mean over the sentences of an infinite corpus is 1."""
     if world.hardness == "few":
         return np.where(draw.random(len(sizes)) < 0.1, 5.0, 5 / 9)
     if world.hardness == "longer":
@@ -183,7 +183,7 @@ def _hardness(world: World, draw: Draw, sizes: np.ndarray) -> np.ndarray:
 
 
 def _training(world: World, words: Sequence[str]) -> Annotation:
-    """Every seen form with its label once."""
+    """Training data with every seen form once, under its label."""
     rows: list[tuple[int, int, int, str]] = []
     sentences: list[list[str]] = []
     for label, length in product(range(len(world.labels)), (1, 2, 3)):
@@ -192,22 +192,22 @@ def _training(world: World, words: Sequence[str]) -> Annotation:
     return Annotation(Corpus.of(sentences), Mentions.of(rows, labels=world.labels))
 
 
-def luck(found: Sample, draw: Draw) -> np.ndarray:
-    """The luck of every slot that systems may share."""
-    return draw.random((3, len(found.hard) * SLOTS))
+def luck(test_set: Sample, draw: Draw) -> np.ndarray:
+    """Random draws for every slot that systems may share."""
+    return draw.random((3, len(test_set.hard) * SLOTS))
 
 
 def system(
-    found: Sample,
+    test_set: Sample,
     draw: Draw,
     shared: np.ndarray | None = None,
     *,
     times: float = 1.0,
     world: World | None = None,
 ) -> Annotation:
-    """The predictions of one system, which errs `times` as often as its world says."""
-    world = world or found.world
-    own = draw.random((3, len(found.hard) * SLOTS))
+    """The predictions of one system, which makes `times` as many errors as its world specifies."""
+    world = world or test_set.world
+    own = draw.random((3, len(test_set.hard) * SLOTS))
     if shared is not None:
         own = np.where(draw.random(own.shape[1]) < world.together, shared, own)
     table = np.array(
@@ -216,25 +216,27 @@ def system(
             for label in range(len(world.labels))
         ]
     )
-    label, length, seen = found.kind.T
-    sentence = found.slot // SLOTS
-    hard = found.hard
+    label, length, seen = test_set.kind.T
+    sentence = test_set.slot // SLOTS
+    hard = test_set.hard
     if world.apart:
-        hard = hard * draw.uniform(1 - world.apart, 1 + world.apart, size=found.place[-1] + 1)[found.place]
+        hard = (
+            hard * draw.uniform(1 - world.apart, 1 + world.apart, size=test_set.place[-1] + 1)[test_set.place]
+        )
     chance = np.minimum(table[label, length - 1, seen] * hard[sentence] * times, 1.0)
-    wrong = own[0, found.slot] < chance
-    kind = np.searchsorted(np.cumsum(world.kinds), own[1, found.slot], side="right")
+    wrong = own[0, test_set.slot] < chance
+    kind = np.searchsorted(np.cumsum(world.kinds), own[1, test_set.slot], side="right")
     missed = wrong & (kind == 0)
-    other = (label + 1 + (own[2, found.slot] * (len(world.labels) - 1)).astype(int)) % len(world.labels)
+    other = (label + 1 + (own[2, test_set.slot] * (len(world.labels) - 1)).astype(int)) % len(world.labels)
     new_label = np.where(wrong & (kind == 1), other, label)
     new_length = length + (wrong & (kind == 2))
     kept = ~missed
-    empty = np.ones(len(found.hard) * SLOTS, dtype=bool)
-    empty[found.slot] = False
+    empty = np.ones(len(test_set.hard) * SLOTS, dtype=bool)
+    empty[test_set.slot] = False
     free = np.flatnonzero(empty)
     spurious = free[own[0, free] < np.minimum(world.spurious * hard[free // SLOTS] * times, 1.0)]
     of_spurious = np.searchsorted(np.cumsum(world.shares), own[1, spurious], side="right")
-    slot = np.concatenate([found.slot[kept], spurious])
+    slot = np.concatenate([test_set.slot[kept], spurious])
     start = slot % SLOTS * WIDTH + 1
     long = 1 + np.searchsorted(np.cumsum(world.lengths), own[2, spurious], side="right")
     size = np.concatenate([new_length[kept], np.minimum(long, len(world.lengths))])
@@ -243,18 +245,18 @@ def system(
     mentions = Mentions(
         (slot // SLOTS)[order], start[order], (start + size)[order], labels[order], world.labels
     )
-    return Annotation(found.gold.corpus, mentions)
+    return Annotation(test_set.gold.corpus, mentions)
 
 
-def evaluated(found: Sample, systems: Mapping[str, Annotation], **options: Any) -> dict[str, Any]:
-    """The result document of systems on a sample, as `spanwise.evaluate` gives it."""
-    chosen = {"attributes": ["entity_length"], "train": found.train, "examples": "none", **options}
-    return spanwise.evaluate(found.gold, dict(systems), **chosen).to_dict()
+def evaluated(test_set: Sample, systems: Mapping[str, Annotation], **options: Any) -> dict[str, Any]:
+    """The result document that `spanwise.evaluate` gives for systems on a test set."""
+    chosen = {"attributes": ["entity_length"], "train": test_set.train, "examples": "none", **options}
+    return spanwise.evaluate(test_set.gold, dict(systems), **chosen).to_dict()
 
 
-def written(one: Annotation) -> str:
-    """An annotation in two columns, tokens and IOB2 tags, with a mark before every document."""
-    corpus, mentions = one.corpus, one.mentions
+def written(annotation: Annotation) -> str:
+    """An annotation as two columns, tokens and IOB2 tags, with a marker before every document."""
+    corpus, mentions = annotation.corpus, annotation.mentions
     first, second = corpus.sentences[mentions.sentence] + mentions.start, mentions.end - mentions.start
     tags = np.zeros(len(corpus.tokens), dtype=np.int64)
     for inner in range(int(second.max(initial=0))):
@@ -278,9 +280,9 @@ def _tags(labels: Sequence[str]) -> list[str]:
 def studied(
     datasets: Mapping[str, tuple[Annotation, Mapping[str, Sequence[Annotation]]]], **settings: Any
 ) -> dict[str, Any]:
-    """The document of a study of gold and of every system's runs on each dataset, through its files."""
-    with TemporaryDirectory() as place:
-        root = Path(place)
+    """Write gold and every system's runs on each dataset to files, and return the document of their study."""
+    with TemporaryDirectory() as temporary:
+        root = Path(temporary)
         number = 0
         for dataset, (gold, systems) in datasets.items():
             (root / f"{dataset}.gold").write_text(written(gold), encoding="utf-8")
@@ -305,11 +307,11 @@ def studied(
 
 
 def cell(document: Mapping[str, Any], name: str, path: Sequence[str]) -> tuple[Any, Any]:
-    """The score at a path of one system, and its interval."""
+    """The score of one system at a path, and its interval."""
     node: Any = document["systems"][name]
     if path[0] == "attributes":
-        wanted = BUCKETS.get(path[2], path[2])
-        node = next(b for b in node["attributes"][path[1]]["buckets"] if b["name"] == wanted)
+        bucket = BUCKETS.get(path[2], path[2])
+        node = next(b for b in node["attributes"][path[1]]["buckets"] if b["name"] == bucket)
     else:
         for key in path[:-1]:
             node = node[key]

@@ -1,4 +1,4 @@
-"""Simulated mentions with a known weak slice, or none: is anything listed, and is it the right one?"""
+"""Simulated mentions with or without a known weak slice, to see whether the search lists the right ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLANTED = frozenset({(0, 0), (1, 0)})  # the first values of the first two attri
 
 
 class World(NamedTuple):
-    """How many documents of how many units, whether errors cluster in documents, whether a slice is weak."""
+    """The numbers of documents and of units in each, whether errors cluster, and whether a slice is weak."""
 
     documents: int
     units: int = 20
@@ -24,14 +24,14 @@ class World(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The shares of trials in which anything was listed, and in which the planted slice stood first."""
+    """The shares of trials in which anything was listed, and in which the planted slice came first."""
 
     anything: float
     planted: float
 
 
 def items(world: World, rng: np.random.Generator) -> Items:
-    """One simulated data set. With clusters, half of the attributes follow the document, too."""
+    """One simulated dataset. If errors cluster, half of the attributes depend on the document, too."""
     number = world.documents * world.units
     unit = np.repeat(np.arange(world.documents), world.units)
     facets = []
@@ -51,7 +51,7 @@ def items(world: World, rng: np.random.Generator) -> Items:
 
 
 def trials_of(world: World, trials: int, seed: int = 0) -> Iterator[Items]:
-    """Data sets of one world."""
+    """Datasets drawn from one world."""
     rng = np.random.default_rng([seed, world.documents, world.units, world.clustered, world.planted])
     for _ in range(trials):
         yield items(world, rng)
@@ -60,8 +60,8 @@ def trials_of(world: World, trials: int, seed: int = 0) -> Iterator[Items]:
 def listing(world: World, trials: int, *, flips: int = 500, seed: int = 0) -> Listing:
     """What the search lists at a family-wise error rate of 5 %."""
     anything = planted = 0
-    for number, one in enumerate(trials_of(world, trials, seed)):
-        listed = search(one, flips=flips, seed=number).listed
+    for number, dataset in enumerate(trials_of(world, trials, seed)):
+        listed = search(dataset, flips=flips, seed=number).listed
         anything += bool(listed)
         planted += bool(listed) and frozenset(listed[0].key) == PLANTED
     return Listing(anything / trials, planted / trials)

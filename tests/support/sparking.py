@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this process, why there is none, and data to read with it."""
+"""One Spark session for all tests of this process, and data to read with it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def session() -> SparkSession:
 
 def table(path: Path, tags: str = "tags") -> Table:
     """The sentences of a file as columns of a table."""
-    one = spanwise.read(path)
-    owner = one.corpus.document_of_sentence
+    annotation = spanwise.read(path)
+    owner = annotation.corpus.document_of_sentence
     assert owner is not None
     return {
-        "tokens": [one.corpus.words(number) for number in range(len(one.corpus))],
-        tags: encode(one.mentions, one.corpus.lengths, "IOB2").lists(),
+        "tokens": [annotation.corpus.words(number) for number in range(len(annotation.corpus))],
+        tags: encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists(),
         "doc_id": [f"{number:05}" for number in owner.tolist()],
-        "place": list(range(len(one.corpus))),
+        "place": list(range(len(annotation.corpus))),
     }
 
 
@@ -61,7 +61,7 @@ def frame(path: Path, table: Mapping[str, Sequence[object]]) -> DataFrame:
 
 
 def split(path: Path, folder: Path, before: Sequence[int]) -> str:
-    """The sentences of a CoNLL file in several, cut before some of them; documents go on across files."""
+    """Split a CoNLL file into several before the given sentences; documents may continue across files."""
     folder.mkdir(parents=True)
     sentences = path.read_text("utf-8").strip("\n").split("\n\n")
     borders = [0, *before, len(sentences)]
@@ -72,14 +72,14 @@ def split(path: Path, folder: Path, before: Sequence[int]) -> str:
 
 
 def starts(path: Path) -> list[int]:
-    """The piece between empty lines at which each document begins: its mark is a piece of its own."""
+    """The indices of the blocks between empty lines that mark the start of a document."""
     pieces = path.read_text("utf-8").strip("\n").split("\n\n")
-    return [place for place, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
+    return [index for index, piece in enumerate(pieces) if piece.startswith("-DOCSTART-")]
 
 
 @contextmanager
 def small_splits() -> Iterator[None]:
-    """Splits of about one row group of a Parquet file, and batches of a few rows."""
+    """Make Spark read about one row group of a Parquet file per split, in batches of a few rows."""
     chosen = {
         "spark.sql.files.maxPartitionBytes": "4000",
         "spark.sql.files.openCostInBytes": "0",
@@ -94,7 +94,7 @@ def small_splits() -> Iterator[None]:
 
 
 class Outliving:
-    """A session that outlives the command."""
+    """A session that ignores `stop`, so that it outlives the command."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session

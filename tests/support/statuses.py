@@ -1,6 +1,7 @@
-"""Run every command under odd circumstances, each call in a process of its own, and write down how it ended.
+"""Run every command under unusual circumstances, each call in its own process, and record how it ended.
 
-A program, so that a test can start it in any locale: `python statuses.py FOLDER RESULT CIRCUMSTANCE…`.
+This is a script, so that a test can start it in any locale:
+`python statuses.py FOLDER RESULT CIRCUMSTANCE…`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["train", "crf", "--train", "gold.conll", "--dev", "gold.conll", "-o", "tagger"],
         ["tag", "tagger", "gold.conll", "-o", "tagged.conll"],
     ],
-    "help": [],  # of every command
+    "help": [],  # filled in below, for every command
 }  # fmt: skip
 
 
@@ -65,29 +66,29 @@ def main() -> int:
     folder, result = Path(sys.argv[1]), Path(sys.argv[2]).resolve()
     os.chdir(folder)
     for room in ROOMS:
-        import_module(room)  # once, and not in every process
+        import_module(room)  # once, before forking, rather than in every process
     from spanwise.cli.main import COMMANDS
     from spanwise.cli.main import main as command
 
     CALLS["help"] = [[name, "--help"] for name in COMMANDS]
-    found: dict[str, list[tuple[str, int, str]]] = {}
+    endings: dict[str, list[tuple[str, int, str]]] = {}
     for circumstance in sys.argv[3:]:
         name, *more = circumstance.split("+")
         calls = CALLS["all"] if "all" in more else list({call[0]: call for call in CALLS["all"]}.values())
         calls = [*calls, *(call for kind in more if kind != "all" for call in CALLS[kind])]
-        found[name] = [(" ".join(call), *_ended(command, call, name)) for call in calls]
-    result.write_text(json.dumps(found))
+        endings[name] = [(" ".join(call), *_ended(command, call, name)) for call in calls]
+    result.write_text(json.dumps(endings))
     return 0
 
 
 def _ended(command: Callable[[list[str]], int], call: list[str], name: str) -> tuple[int, str]:
-    """The status of a call, and what it wrote to standard error."""
-    said = os.open("stderr.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    """The exit status of a call, and what it wrote to standard error."""
+    stderr = os.open("stderr.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     ours, theirs = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(ours)
-        os._exit(_status(command, call, name, said, theirs))
+        os._exit(_status(command, call, name, stderr, theirs))
     os.close(theirs)
     if name == "a reader that leaves":
         os.read(ours, 1)
@@ -96,15 +97,15 @@ def _ended(command: Callable[[list[str]], int], call: list[str], name: str) -> t
             pass
     os.close(ours)
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    heard = os.pread(said, 1 << 20, 0).decode("utf-8", "replace")
-    os.close(said)
-    return status, heard
+    messages = os.pread(stderr, 1 << 20, 0).decode("utf-8", "replace")
+    os.close(stderr)
+    return status, messages
 
 
-def _status(command: Callable[[list[str]], int], call: list[str], name: str, said: int, out: int) -> int:
-    given = os.open("gold.conll", os.O_RDONLY)
-    for number, place in enumerate((given, out, said)):
-        os.dup2(place, number)
+def _status(command: Callable[[list[str]], int], call: list[str], name: str, stderr: int, out: int) -> int:
+    stdin = os.open("gold.conll", os.O_RDONLY)
+    for number, descriptor in enumerate((stdin, out, stderr)):
+        os.dup2(descriptor, number)
     os.closerange(3, 64)
     if name == "a full device":
         os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
@@ -120,7 +121,7 @@ def _status(command: Callable[[list[str]], int], call: list[str], name: str, sai
     except SystemExit as leaving:
         return int(leaving.code or 0)
     except BaseException:
-        os.write(said if 2 in closed else 2, traceback.format_exc().encode())
+        os.write(stderr if 2 in closed else 2, traceback.format_exc().encode())
         return 99
 
 

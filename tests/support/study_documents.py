@@ -1,4 +1,4 @@
-"""A small study document, datasets by models by runs, for tests of reports."""
+"""A small study document with several datasets, models and runs, for tests of reports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def study(
 ) -> dict[str, Any]:
     """A study document: datasets × models × runs, with every analysis."""
     datasets: dict[str, Any] = {}
-    for place, name in enumerate(names):
-        found: dict[str, Any] = {}
+    for number, name in enumerate(names):
+        by_model: dict[str, Any] = {}
         for at, model in enumerate(models):
-            rows = {run: sentences([model], salt=5 * place + 3 * at + int(run)) for run in runs}
-            found[model] = {run: system(rows[run], model) for run in runs}
-        datasets[name] = {"dataset": dataset(sentences([]), name=name), "runs": found}
+            rows = {run: sentences([model], salt=5 * number + 3 * at + int(run)) for run in runs}
+            by_model[model] = {run: system(rows[run], model) for run in runs}
+        datasets[name] = {"dataset": dataset(sentences([]), name=name), "runs": by_model}
     return {
         "spanwise": "0.1.0", "schema": 1, "signature": SIGNATURE, "inputs": [source("gold", "news/test.txt")],
         "settings": settings(command="spanwise study study.toml"), "datasets": datasets,
@@ -48,9 +48,9 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
     test = {"statistic": 9.4, "p": 0.024, "blocks": 6, "left_out": []}
     weak = {"statistic": 2.1, "p": 0.55, "blocks": 6, "left_out": []}
     compared = []
-    for at, one in enumerate(models):
-        for other in models[at + 1 :]:
-            compared.append(_comparative(datasets, one, other, attributes))
+    for at, model_a in enumerate(models):
+        for model_b in models[at + 1 :]:
+            compared.append(_comparative(datasets, model_a, model_b, attributes))
     holistic = {m: {n: over(m, n, ["exact", "overall", "f1"]) for n in datasets} for m in models}
     for name in datasets:
         order = sorted(models, key=lambda model: -holistic[model][name]["mean"])
@@ -104,16 +104,18 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
 
 
 def _comparative(
-    datasets: dict[str, Any], one: str, other: str, attributes: tuple[str, ...]
+    datasets: dict[str, Any], model_a: str, model_b: str, attributes: tuple[str, ...]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    by_dataset: dict[str, Any] = {}
     for name in datasets:
-        found[name] = {}
+        by_dataset[name] = {}
         for attribute in attributes:
-            pair = [datasets[name]["runs"][m]["1"]["attributes"][attribute]["buckets"] for m in (one, other)]
+            pair = [
+                datasets[name]["runs"][m]["1"]["attributes"][attribute]["buckets"] for m in (model_a, model_b)
+            ]
             gaps = [(a["f1"] - b["f1"], a["name"]) for a, b in zip(*pair, strict=True)]
             best, worst = max(gaps), min(gaps)
-            found[name][attribute] = {
+            by_dataset[name][attribute] = {
                 "best": {"bucket": best[1], "difference": best[0]},
                 "worst": {"bucket": worst[1], "difference": worst[0]},
                 "beta": best[0] if worst[0] > 0 else worst[0],
@@ -127,4 +129,4 @@ def _comparative(
         "statistic": 2.0, "p": 0.0625, "pairs": 6, "difference": 0.0071, "p_corrected": 0.0625,
         "significant": False, "note": "",
     }  # fmt: skip
-    return {"systems": [one, other], "datasets": found, "wilcoxon": tests, "overall": overall}
+    return {"systems": [model_a, model_b], "datasets": by_dataset, "wilcoxon": tests, "overall": overall}

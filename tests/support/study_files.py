@@ -1,4 +1,4 @@
-"""A small study on disk: generated sentences, systems that err at known rates, one manifest."""
+"""A small study on disk: generated sentences, systems with known error rates, and a manifest."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def sentences(count: int, seed: int) -> list[list[tuple[str, str]]]:
         for _ in range(draw.choice([1, 2])):
             rows += [(draw.choice(WORDS), "O") for _ in range(draw.randint(1, 4))]
             label = draw.choice(LABELS)
-            for place in range(draw.choice([1, 1, 2, 3, 4])):
-                rows.append((draw.choice(NAMES), f"{'I' if place else 'B'}-{label}"))
+            for position in range(draw.choice([1, 1, 2, 3, 4])):
+                rows.append((draw.choice(NAMES), f"{'I' if position else 'B'}-{label}"))
             rows.append((draw.choice(WORDS), "O"))
         result.append(rows)
     return result
 
 
 def predicted(gold: list[list[tuple[str, str]]], rate: float, seed: int) -> list[list[tuple[str, str]]]:
-    """The gold tags with mentions dropped or relabeled at a rate."""
+    """The gold tags with mentions dropped or relabelled at this rate."""
     draw = random.Random(seed)
     result = []
     for rows in gold:
@@ -69,7 +69,7 @@ factors = {size = 100}
 
 
 def make(folder: Path, *, runs: tuple[str, ...] = ("1", "2", "3"), count: int = 60) -> Path:
-    """Two datasets, three systems, their runs, and the path of the manifest."""
+    """Write two datasets and the runs of three systems; return the path of the manifest."""
     for at, dataset in enumerate(("north", "south")):
         write(folder / dataset / "train.txt", sentences(2 * count, 100 + at))
         gold = sentences(count, at)

@@ -1,4 +1,4 @@
-"""Suspects found slowly: every rule of the definitions as a loop over sentences."""
+"""A slow search for suspects: every rule of the definition as a loop over sentences."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Rows = list[list[Span]]
 Found = dict[tuple[int, Span | None, Span | None], tuple[float, int, int]]
 
 
-def overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def overlap(first: Span, second: Span) -> bool:
+    return first[0] < second[1] and second[0] < first[1]
 
 
 def majority(runs: Sequence[Rows]) -> Rows:
-    """What more than half of the runs predict."""
+    """The mentions that more than half of the runs predict."""
     result = []
     for sentence in range(len(runs[0])):
         votes = Counter(span for run in runs for span in set(run[sentence]))
@@ -34,7 +34,7 @@ def reading(spans: Sequence[Span], start: int, end: int) -> str | None:
 def variation(
     texts: Sequence[tuple[list[list[str]], Rows]],
 ) -> dict[tuple[int, int, int], tuple[float, str]]:
-    """By place in the first text the score and the majority reading, where the own reading is not it."""
+    """The score and the majority reading of each span of the first text that is read differently there."""
     nuclei = {
         tuple(words[a:b])
         for tokens, rows in texts
@@ -53,16 +53,16 @@ def variation(
                         right = words[b] if b < len(words) else None
                         seen.setdefault((left, nucleus, right), []).append((number, sentence, a, b, read))
     result = {}
-    for places in seen.values():
-        counts = Counter(place[4] for place in places)
+    for occurrences in seen.values():
+        counts = Counter(occurrence[4] for occurrence in occurrences)
         most = max(counts.values())
         leading = sorted(
             (name for name in counts if counts[name] == most), key=lambda name: (name == "O", name)
         )
-        for number, sentence, a, b, read in places:
+        for number, sentence, a, b, read in occurrences:
             others = [name for name in leading if name != read]
             if number == 0 and others:
-                n = len(places)
+                n = len(occurrences)
                 result[sentence, a, b] = (most / n * (1 - 1 / n), others[0])
     return result
 
@@ -73,10 +73,10 @@ def suspects(
     systems: Sequence[Rows],
     more: Sequence[tuple[list[list[str]], Rows]] = (),
 ) -> Found:
-    """All suspects by sentence, gold mention and proposal."""
+    """All suspects, keyed by sentence, gold mention and proposal."""
     n = len(systems)
     varied = variation([(tokens, gold), *more])
-    found: Found = {}
+    scored: Found = {}
     for sentence, row in enumerate(gold):
         predicted = [set(system[sentence]) for system in systems]
         votes = Counter(span for own in predicted for span in own)
@@ -109,7 +109,7 @@ def suspects(
                         other_reading,
                     )
             if best[0] > 0:
-                found[sentence, g, best[2]] = (best[0], best[1], votes[g])
+                scored[sentence, g, best[2]] = (best[0], best[1], votes[g])
         for (where, a, b), (score, read) in varied.items():
             if where == sentence and reading(row, a, b) == "O":
                 free[a, b, read] = max(score, free.get((a, b, read), 0.0))
@@ -117,5 +117,5 @@ def suspects(
         for p in sorted(free, key=lambda p: (-round(free[p], 12), -votes[p], p)):
             if not any(overlap(p, other) for other in taken):
                 taken.append(p)
-                found[sentence, None, p] = (free[p], votes[p], 0)
-    return found
+                scored[sentence, None, p] = (free[p], votes[p], 0)
+    return scored

@@ -1,4 +1,4 @@
-"""Typed parts of documents from what a test says of them; what it does not say is filled in."""
+"""Typed parts of documents, built from the values a test gives; the rest is filled in."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _DATASET = {"name": "d", "sentences": 1, "documents": None, "tokens": None, "men
 
 
 def present(value: T | UnsetType | None) -> T:
-    """A value that a test knows to be defined, and to stand in its document."""
+    """A value that must be defined and present in its document."""
     assert value is not None and not isinstance(value, UnsetType)
     return value
 
 
 def loaded(path: Path, kind: type[D]) -> D:
-    """The document in a file, which is of this kind."""
+    """The document in a file, which must be of this kind."""
     document = spanwise.load(path)
     assert isinstance(document, kind)
     return document
 
 
 def changed(document: D, path: Sequence[str], value: object) -> D:
-    """The document with another value at a path, such as ("systems", "mine", "exact", "overall", "f1")."""
+    """A copy of the document with a new value at a path, such as ("systems", "mine", "exact")."""
     content: Plain = plain(document)
     *outer, last = path
     node = content
@@ -57,12 +57,12 @@ def plain(value: Any) -> Any:
 
 
 def typed_buckets(rows: Sequence[Mapping[str, Any]]) -> tuple[BucketScores, ...]:
-    """Buckets of which a test gives the name and a score."""
+    """Buckets for which a test gives the name and a score."""
     return msgspec.convert([{**_COUNTS, **_RATES, **row} for row in rows], tuple[BucketScores, ...])
 
 
 def typed_system(content: Mapping[str, Any]) -> SystemScores:
-    """A system of which a test gives labels, subsets or attributes."""
+    """A system for which a test gives labels, subsets or attributes."""
     exact, average = content["exact"], {**_RATES, "labels": 0}
     filled = {
         "exact": {
@@ -91,12 +91,12 @@ def _subset(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_facts(**content: object) -> DatasetFacts:
-    """A dataset of which a test gives ζ or sizes."""
+    """A dataset for which a test gives ζ or sizes."""
     return msgspec.convert({**_DATASET, "zeta": {}, **content}, DatasetFacts)
 
 
 def typed_datasets(content: Mapping[str, Any]) -> dict[str, DatasetRuns]:
-    """The datasets of a study of which a test gives runs and ζ."""
+    """The datasets of a study for which a test gives runs and ζ."""
     return {
         name: DatasetRuns(
             dataset=typed_facts(**part["dataset"]),

@@ -1,4 +1,4 @@
-"""Annotations of sentences and texts that a test gives with mentions nested, crossing or in pieces."""
+"""Annotations of sentences and texts whose mentions may be nested, crossing or discontinuous."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spanwise.formats import read
 
 
 class Unit(NamedTuple):
-    """A sentence (a list of tokens) or a text (a string) with its mentions, and the document it is of."""
+    """A sentence (a list of tokens) or a text (a string) with its mentions and its document."""
 
     body: Sequence[str] | str
     mentions: Sequence[tuple[Pieces, str]] = ()
@@ -18,7 +18,7 @@ class Unit(NamedTuple):
 
 
 def annotated(*units: Unit) -> Annotation:
-    """The annotation of sentences or of texts; a text whose document has no name is called by its number."""
+    """The annotation of sentences or texts; a text whose document has no name is named by its number."""
     records: list[dict[str, object]] = []
     for number, (body, mentions, document) in enumerate(units, start=1):
         spans = [

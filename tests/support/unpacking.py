@@ -1,4 +1,4 @@
-"""Texts with all that is packed in them, so that a test can search a page whole."""
+"""Unpack the data embedded in a text, so that a test can search a page in full."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _PACKED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 
 
 def everything(text: str) -> str:
-    """A text, and behind it whatever is packed in it as base64, once and once more."""
+    """A text followed by whatever is packed in it as base64, even when packed repeatedly."""
     pieces, fresh = [text], text
     for _ in range(3):
-        fresh = "\n".join(one for packed in set(_PACKED.findall(fresh)) for one in _unpacked(packed))
+        fresh = "\n".join(content for packed in set(_PACKED.findall(fresh)) for content in _unpacked(packed))
         pieces.append(fresh)
     return "\n".join(pieces)
 
@@ -23,10 +23,10 @@ def _unpacked(packed: str) -> list[str]:
         data = base64.b64decode(packed + "==")
     except ValueError:
         return []
-    found = []
+    texts = []
     for bits in (15, 31, -15):  # zlib, gzip, and deflate alone
         try:
-            found.append(zlib.decompress(data, bits).decode("utf-8", "replace"))
+            texts.append(zlib.decompress(data, bits).decode("utf-8", "replace"))
         except zlib.error:
             continue
-    return found or [data.decode("utf-8", "replace")]
+    return texts or [data.decode("utf-8", "replace")]

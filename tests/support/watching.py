@@ -1,4 +1,4 @@
-"""What a call does: the files that it opens, and the functions of spanwise that it enters."""
+"""Watch what a call does: the files it opens, and the functions of spanwise it calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _opened(event: str, arguments: tuple[object, ...]) -> None:
             seen[path.relative_to(folder).as_posix()] += 1
 
 
-sys.addaudithook(_opened)  # which cannot be taken away again
+sys.addaudithook(_opened)  # audit hooks cannot be removed
 
 
 @contextmanager
@@ -46,13 +46,13 @@ def opens(folder: Path) -> Iterator[Counter[str]]:
 def entered() -> Iterator[Counter[tuple[str, str]]]:
     """How often each function of spanwise is called, by file and name, in the order of first calls.
 
-    Threads that are started meanwhile are watched, too; processes are not.
+    Threads started in the meantime are watched, too; processes are not.
     """
     seen: Counter[tuple[str, str]] = Counter()
 
     def called(frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
-        # Bodies of modules and classes are no functions.
+        # The bodies of modules and classes are not functions.
         if event == "call" and code.co_filename.startswith(SOURCE) and code.co_flags & CO_OPTIMIZED:
             seen[code.co_filename.removeprefix(SOURCE).replace(os.sep, "/"), code.co_qualname] += 1
 
