@@ -26,23 +26,30 @@ def to_csv(rows: Iterable[Iterable[object]]) -> str:
 def inert(cell: object) -> object:
     """The cell unchanged, or with an apostrophe in front if a spreadsheet would compute or run it.
 
+    A formula that already has apostrophes in front gets one more, so that `original` can undo this.
+
     Examples:
-        >>> inert("=1+1"), inert("PER"), inert(-3)
-        ("'=1+1", 'PER', -3)
+        >>> inert("=1+1"), inert("'=1+1"), inert("PER"), inert(-3)
+        ("'=1+1", "''=1+1", 'PER', -3)
     """
     if isinstance(cell, str):
         cell = cell.replace("\x00", "␀")
-        return f"'{cell}" if is_formula(cell) else cell
+        return f"'{cell}" if _is_formula(cell.lstrip("'")) else cell
     return cell
 
 
-def is_formula(text: str) -> bool:
-    """Whether a spreadsheet would compute or run a cell with this text.
+def original(text: str) -> str:
+    """The text of a cell as it was before `inert` wrote it.
 
     Examples:
-        >>> is_formula(" =1+1"), is_formula("PER")
-        (True, False)
+        >>> original("'=1+1"), original("''=1+1"), original("'s"), original("PER")
+        ('=1+1', "'=1+1", "'s", 'PER')
     """
+    return text.removeprefix("'") if _is_formula(text.lstrip("'")) else text
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet would compute or run a cell with this text."""
     return text.lstrip(" ").startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)
 
 

@@ -310,6 +310,20 @@ def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
     assert read(gold).mentions.rows() == [(0, 0, 1, "PER"), (0, 4, 5, "LOC")]
 
 
+@pytest.mark.parametrize("label", ["'LOC", "'-LOC", "=LOC"])
+def test_a_decision_reaches_a_label_that_begins_with_an_apostrophe_or_as_a_formula(
+    label: str, tmp_path: Path
+) -> None:
+    two = {"a": marked((4, 5, label)), "b": marked()}
+    gold, sheet = tmp_path / "gold.conll", tmp_path / "todo.csv"
+    spanwise.agree(two, worksheet=sheet)
+    open_rows = sheet.read_text(encoding="utf-8")
+    assert open_rows.count(",tie,,") == 1
+    sheet.write_text(open_rows.replace(",tie,,", ",tie,yes,"), encoding="utf-8")
+    spanwise.agree(two, majority=gold, decisions=sheet)
+    assert read(gold).mentions.rows() == [(0, 4, 5, label)]
+
+
 def test_k_of_n_votes_on_request() -> None:
     three = {"a": marked((0, 1, "PER")), "b": marked((4, 5, "LOC")), "c": marked((0, 1, "PER"))}
     assert spanwise.agree(three, votes=1).majority.accepted == 2

@@ -120,3 +120,19 @@ def test_a_worksheet_goes_round(tmp_path: Path) -> None:
     (tmp_path / "w.csv").write_text(buffer.getvalue(), encoding="utf-8")
     apply_decisions(tmp_path / "w.csv", gold, tmp_path / "new.conll")
     assert (tmp_path / "new.conll").read_text(encoding="utf-8") == "in O\n=Rome B--LOC\nnow O\n"
+
+
+@pytest.mark.parametrize("label", ["'LOC", "'-LOC", "''=LOC", "=LOC"])
+def test_a_label_that_begins_with_an_apostrophe_or_as_a_formula_goes_round(
+    label: str, tmp_path: Path
+) -> None:
+    gold, predicted = tmp_path / "gold.conll", tmp_path / "predicted.conll"
+    gold.write_text("in O\nRome B-PER\nnow O\n", encoding="utf-8")
+    predicted.write_text(f"in O\nRome B-{label}\nnow O\n", encoding="utf-8")
+    document = spanwise.suspects(gold, {"a": predicted, "b": read(predicted)})
+    rows = list(csv.DictReader(io.StringIO(worksheet(document))))
+    decisions = sheet(
+        tmp_path / "w.csv", {**old(1, 1, 2, "PER"), **new(1, 2, label), "label": rows[0]["label"]}
+    )
+    apply_decisions(decisions, gold, tmp_path / "new.conll")
+    assert read(tmp_path / "new.conll").mentions.rows() == [(0, 1, 2, label)]

@@ -18,7 +18,7 @@ from spanwise.document.dataset import HumanCeiling, MajorityCounts, SystemBeside
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read_sheet
 from spanwise.intervals import Jackknife
-from spanwise.spreadsheet import to_csv
+from spanwise.spreadsheet import original, to_csv
 
 
 class Votes(Struct, frozen=True, eq=False):
@@ -326,7 +326,7 @@ def _row(line: Mapping[str, str], where: str, sentences: int) -> Row:
             f"{where}: there is no sentence {sentence + 1}; the files have {sentences:,}.\n"
             "Give the files that the worksheet was made from."
         )
-    label = line["label"].removeprefix("'") if line["label"].startswith("'") else line["label"]
+    label = original(line["label"])
     if not label:
         raise InputError(f"{where}: the label is empty.\nWrite the label of the mention.")
     return sentence, start, end, label

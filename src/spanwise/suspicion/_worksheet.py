@@ -13,7 +13,7 @@ from spanwise.document.dataset import Suspect, SuspectMention, Suspects
 from spanwise.errors import InputError
 from spanwise.formats import read, read_sheet, write_atomically
 from spanwise.formats.editing import edited
-from spanwise.spreadsheet import is_formula, to_csv
+from spanwise.spreadsheet import original, to_csv
 
 COLUMNS = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
@@ -161,10 +161,7 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
     cells = [line[f"{prefix}{name}"] for name in ("start", "end", "label")]
     if not any(cells):
         return None
-    label = cells[2]
-    # Cells that look like formulas were written with a leading apostrophe.
-    if label.startswith("'") and is_formula(label[1:]):
-        label = label[1:]
+    label = original(cells[2])
     if not label:
         raise InputError(f"{where}: the mention has no label.\nWrite it beside its positions.")
     return sentence, _number(line, f"{prefix}start", where), _number(line, f"{prefix}end", where), label
