@@ -191,7 +191,7 @@ def varied(
     rows = np.flatnonzero(distinct[index] == context) if len(distinct) else ints([])
     group = ints(np.searchsorted(distinct, counts.context))
     total = np.bincount(group, weights=counts.count, minlength=len(distinct)).astype(np.int64)
-    table = Readings(group, ints(total), ints(group * readings + counts.reading), counts.count, readings)
+    table = Readings(ints(total), ints(group * readings + counts.reading), counts.count, readings)
     located = Occurrences(
         occurrences.begin[rows], occurrences.length[rows], text.readings(occurrences, labels)[rows],
         occurrences.surface[rows], ints(index[rows]),

@@ -179,7 +179,6 @@ class Occurrences(Struct, frozen=True, eq=False):
 class Readings(Struct, frozen=True, eq=False):
     """How often each group of occurrences has each reading."""
 
-    group: Ints  # of each cell
     total: Ints  # of each group
     cell: Ints  # sorted keys: group * readings + reading
     count: Ints  # of each cell
@@ -534,8 +533,6 @@ def _crowded(candidates: Candidates, order: Ints) -> Bools:
     reach = np.maximum.accumulate((candidates.sentence * stride + candidates.end)[order])
     meets = np.zeros(len(order), dtype=bool)
     meets[1:] = begin[1:] < reach[:-1]
-    crowded[order] = meets
-    crowded[order[:-1]] |= meets[1:]
     # A long proposal may overlap one that is not its neighbour, so compare its whole run.
     run = np.cumsum(~meets) - 1
     busy = np.bincount(run) > 1
