@@ -1,4 +1,4 @@
-"""The typed result, one family of documents that every verb returns: their common head and methods."""
+"""The result documents that all functions return: the fields and methods they have in common."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = 2
 
 Scalar: TypeAlias = str | int | float | bool | None
 Interval: TypeAlias = tuple[float | None, float | None]
-MOST = 2**53  # beyond it not every whole number is a float
+MOST = 2**53  # above it, not every whole number can be represented as a float
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MOST)]
 Halves: TypeAlias = Count | Annotated[float, Meta(ge=0, le=MOST, multiple_of=0.5)]
 Fraction: TypeAlias = Annotated[float, Meta(ge=0, le=1)] | None
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 
 def given(value: T | UnsetType) -> T | None:
-    """A value of a document, None where it was not set."""
+    """The value of a field, or None if it is not set."""
     return None if isinstance(value, UnsetType) else value
 
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A part of a document: its keys are its attributes; keys that were not set are left out of the JSON."""
+    """A part of a document, with its keys as attributes; keys that are not set are left out of the JSON."""
 
     @classmethod
     def known_keys(cls) -> tuple[str, ...]:
@@ -48,34 +48,34 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.keys():
-            raise UnknownKey(_not_here(key, self.known_keys()))
+            raise UnknownKey(_no_such_key(key, self.known_keys()))
         return getattr(self, key)
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(_not_here(name, type(self).known_keys()))
+            raise AttributeError(_no_such_key(name, type(self).known_keys()))
 
 
-def _not_here(name: str, keys: tuple[str, ...]) -> str:
-    listed = f"there is no {name!r} here.\nThere are: {', '.join(keys) or 'none'}."
-    usual = "exact" in keys and name in ("f1", "precision", "recall")
-    return listed + (f"\nThe usual score is exact.overall.{name}." if usual else "")
+def _no_such_key(name: str, keys: tuple[str, ...]) -> str:
+    message = f"there is no {name!r} here.\nThere are: {', '.join(keys) or 'none'}."
+    is_score = "exact" in keys and name in ("f1", "precision", "recall")
+    return message + (f"\nThe usual score is exact.overall.{name}." if is_score else "")
 
 
 class Alignment(Part, frozen=True, kw_only=True):
-    """How predictions were put on the gold text, and what did not fit."""
+    """How predictions were aligned to the gold text, and how many mentions could not be."""
 
     how: str
     sentences: Count
     changed_sentences: Count
     changed_tokens: Count
     unplaced: Count
-    crossing: Count | UnsetType = UNSET  # of these, where sentences end elsewhere than in gold
+    crossing: Count | UnsetType = UNSET  # how many of the unplaced mentions cross the end of a gold sentence
 
 
 class Input(Struct, frozen=True, kw_only=True):
-    """One file or object that was read, and how."""
+    """A file or object that was read, and how it was read."""
 
     role: str
     path: str | None = None
@@ -96,13 +96,13 @@ class Input(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """The head of a document, and the forms that it can be given.
+    """The base class of all documents: common fields, and methods that export and render.
 
-    Each kind of document is a subclass with its own fields. Reports look up by the kind what they
-    show: `SCREENS` in `reports/terminal`, `PAGES` in `reports/html/page.py`, and so on.
+    Each kind of document is a subclass with its own fields. Reports dispatch on the kind: `SCREENS` in
+    `reports/terminal`, `PAGES` in `reports/html/page.py`, and so on.
     """
 
-    INDENT: ClassVar[int] = 1  # of the JSON; 0 for documents that are long
+    INDENT: ClassVar[int] = 1  # indentation of the JSON; 0 for kinds of document that are long
 
     spanwise: str
     schema: int = SCHEMA
@@ -111,15 +111,15 @@ class Document(Struct, frozen=True, kw_only=True):
     inputs: tuple[Input, ...] = ()
 
     def without_sentences(self) -> Self:
-        """The document without its sentences and counts per unit, where it has them: all a screen needs."""
+        """A copy without sentences and counts per unit, if it has any; a screen does not need them."""
         return self
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """The place of a part that does not fit the others, and what is wrong; None where all of them fit."""
+        """The path of a part that contradicts another, and what is wrong; None if all is consistent."""
         return None
 
     def document(self) -> Document:
-        """The document alone, without what is only in memory."""
+        """The document as it is written, without data that is only held in memory."""
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,14 +130,14 @@ class Document(Struct, frozen=True, kw_only=True):
         return plain
 
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
-        """The document as JSON text, also written to `path` where one is given."""
+        """The document as JSON text, also written to `path` if one is given."""
         encoded = self.encoded(indent=indent)
         if path is not None:
             reach("formats:write_atomically")(path, encoded)
         return encoded.decode()
 
     def encoded(self, *, indent: int | None = None) -> bytes:
-        """The document as JSON in UTF-8: the same bytes for the same content."""
+        """The document as JSON in UTF-8; the same content always gives the same bytes."""
         import msgspec
 
         encoded = msgspec.json.encode(self.document(), enc_hook=written_out)
@@ -147,33 +147,34 @@ class Document(Struct, frozen=True, kw_only=True):
     def to_text(
         self, *, width: int | None = None, color: bool = False, signature: Literal["short", "long"] = "short"
     ) -> str:
-        """The screen: what the command line shows of this document.
+        """The text that the command line shows for this document.
 
-        Its last line is the signature, "short" without the settings that are the usual ones, or "long".
+        Its last line is the signature: "short" leaves out settings that have their default value, "long" does
+        not.
         """
         render = reach("reports.terminal:render")
         return str(render(self, width=width, color=color, signature=signature))
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """One self-contained page, also written to `path` where one is given."""
+        """The document as one self-contained HTML page, also written to `path` if one is given."""
         page = str(reach("reports.html:render")(self))
         if path is not None:
             reach("formats:write_atomically")(path, page)
         return page
 
     def tables(self) -> dict[str, Any]:
-        """Every table that can be made of this document, by name; each has to_markdown, to_latex, to_csv."""
-        made: dict[str, object] = reach("reports.tables:tables")(self)
-        return made
+        """All tables of this document, by name; each has to_markdown, to_latex and to_csv."""
+        tables: dict[str, object] = reach("reports.tables:tables")(self)
+        return tables
 
     def table(self, name: str) -> Any:
-        """One table of this document."""
+        """The table of this document with the given name."""
         return reach("reports.tables:table")(self, name)
 
     def figures(self) -> dict[str, Any]:
-        """Every figure that can be drawn of this document, by name, as Altair charts."""
-        drawn: dict[str, object] = reach("reports.figures:figures")(self)
-        return drawn
+        """All figures of this document, by name, as Altair charts."""
+        charts: dict[str, object] = reach("reports.figures:figures")(self)
+        return charts
 
     def flat(self) -> dict[str, float]:
         """The main scores as scalars with stable names."""
@@ -183,8 +184,8 @@ class Document(Struct, frozen=True, kw_only=True):
     def log(self, tracker: str, **options: object) -> None:
         """Log scores, intervals, signature and page to "mlflow", "wandb", "tensorboard" or "comet".
 
-        Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`
-        and `page=False` to leave the page and the JSON document out.
+        Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`,
+        and `page=False` to leave out the page and the JSON document.
         """
         reach("reports.outlets:log")(self, tracker, **options)
 
@@ -192,27 +193,27 @@ class Document(Struct, frozen=True, kw_only=True):
         return self.to_text()
 
 
-# A document, or the plain dicts and lists that represent one: what every report takes.
+# What every report accepts: a document, or the plain dicts and lists that represent one.
 DocumentLike: TypeAlias = Document | Mapping[str, Any]
 
 
 def written_out(value: object) -> object:
-    """What an encoder cannot know: sequences and mappings that are made when they are asked for."""
+    """Convert values that the JSON encoder does not support, such as lazy mappings and sequences."""
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Iterable) else str(value)
 
 
 class Settings(Part, frozen=True, kw_only=True):
-    """Every choice that shapes a number of an evaluation, or what the document holds."""
+    """Every choice that affects the numbers of an evaluation or the contents of its document."""
 
-    matcher: str | UnsetType = UNSET  # where it is not the fair one
+    matcher: str | UnsetType = UNSET  # if it is not "fair"
     focus: Literal["gold", "predicted", "both"]
     resamples: Count
     seed: Count
     confidence: float
     correction: str
-    primary: str | UnsetType = UNSET  # where it is not F1
+    primary: str | UnsetType = UNSET  # if it is not F1
     align: str
     repair: str
     lowercase: bool
@@ -227,14 +228,14 @@ class Settings(Part, frozen=True, kw_only=True):
     unit: str
     units: Count
     few_units: bool
-    block: Count | UnsetType = UNSET  # how many consecutive sentences are one unit
+    block: Count | UnsetType = UNSET  # the number of consecutive sentences per unit
     attributes: tuple[str, ...]
     buckets: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
 
 
 def usual_settings(**chosen: object) -> Settings:
-    """The settings that hold where nothing is asked for, apart from those that are given."""
+    """The default settings, except for those that are passed."""
     same = ("focus", "resamples", "seed", "confidence", "correction", "align", "repair", "lowercase")
     usual: dict[str, object] = {name: unless_given(name) for name in (*same, "examples", "examples_cap")}
     usual |= {"credits": {}, "vocabulary": None, "redacted": False, "preset": None, "command": None}

@@ -1,4 +1,4 @@
-"""The documents of single questions: confidence scores, slices, placed answers and conventions."""
+"""The documents of individual analyses: confidence scores, slices, placed answers and conventions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from spanwise.errors import UnknownKey, unknown
 
 
 class ChanceError(Struct, frozen=True, kw_only=True):
-    """ECE of scores that are perfectly calibrated: its mean and its 95 % point over random outcomes."""
+    """The ECE of perfectly calibrated scores: its mean and 95th percentile over random outcomes."""
 
     mean: float | None
     high: float | None
 
 
 class Brier(Struct, frozen=True, kw_only=True):
-    """The parts of the Brier score: reliability - resolution + uncertainty + within."""
+    """The decomposition of the Brier score: reliability - resolution + uncertainty + within."""
 
     reliability: float
     resolution: float
@@ -29,7 +29,7 @@ class Brier(Struct, frozen=True, kw_only=True):
 
 
 class ReliabilityBin(Struct, frozen=True, kw_only=True):
-    """Predictions whose scores are in one bin: low < score <= high."""
+    """The predictions whose scores fall into one bin: low < score <= high."""
 
     low: float | None
     high: float | None
@@ -40,7 +40,7 @@ class ReliabilityBin(Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceCell(Struct, frozen=True, kw_only=True):
-    """The assessment of the scores of some predictions; undefined numbers are null."""
+    """The assessment of the scores of a group of predictions; undefined numbers are null."""
 
     predicted: int
     correct: int
@@ -61,7 +61,7 @@ class ConfidenceCell(Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(Struct, frozen=True, kw_only=True):
-    """Predictions with at least this score."""
+    """The number of predictions with at least this score, and how many of them are correct."""
 
     threshold: float
     predicted: int
@@ -69,14 +69,14 @@ class CurvePoint(Struct, frozen=True, kw_only=True):
 
 
 class RiskPoint(Struct, frozen=True, kw_only=True):
-    """The share of errors among the most confident predictions."""
+    """The share of errors (`risk`) among the most confident predictions, a share `coverage` of all."""
 
     coverage: float
     risk: float
 
 
 class Macro(Struct, frozen=True, kw_only=True):
-    """Means over the labels whose average precision is defined."""
+    """Means over the labels for which average precision is defined."""
 
     average_precision: float | None
     ap101: float | None
@@ -84,7 +84,7 @@ class Macro(Struct, frozen=True, kw_only=True):
 
 
 class Threshold(Struct, frozen=True, kw_only=True):
-    """The score with the highest F1 on a dev set, and what it gives on the test set."""
+    """The threshold with the highest F1 on a development set, and its scores on the test set."""
 
     value: float | None
     dev_f1: float | None
@@ -99,7 +99,7 @@ class Threshold(Struct, frozen=True, kw_only=True):
 
 
 class AtPrecision(Struct, frozen=True, kw_only=True):
-    """The highest recall with at least this precision; chosen on the dev set where there is one."""
+    """The highest recall with at least this precision, chosen on the development set if there is one."""
 
     precision: float
     threshold: float | None
@@ -109,9 +109,9 @@ class AtPrecision(Struct, frozen=True, kw_only=True):
 
 
 class EqualScore(Struct, frozen=True, kw_only=True):
-    """The same score of two systems, each at a threshold of its own, and the first less the second."""
+    """A score of two systems, each at its own threshold, and the difference, first minus second."""
 
-    at: float | None  # the recall or precision that both have; None: over the whole curve
+    at: float | None  # the recall or precision that both have; None for the whole curve
     first: float | None
     second: float | None
     difference: float | None
@@ -120,7 +120,7 @@ class EqualScore(Struct, frozen=True, kw_only=True):
 
 
 class ConfidencePair(Struct, frozen=True, kw_only=True):
-    """Two systems compared at equal recall (by precision), at equal precision (by recall), and by AP."""
+    """Two systems, compared by precision at equal recall, by recall at equal precision, and by AP."""
 
     systems: tuple[str, str]
     average_precision: EqualScore
@@ -129,11 +129,11 @@ class ConfidencePair(Struct, frozen=True, kw_only=True):
 
 
 class SystemConfidence(Struct, frozen=True, kw_only=True):
-    """The assessment of one system's scores."""
+    """The assessment of one system's confidence scores."""
 
     overall: ConfidenceCell
     labels: dict[str, ConfidenceCell]
-    buckets: dict[str, dict[str, ConfidenceCell]] = {}  # by attribute, where attributes were asked for
+    buckets: dict[str, dict[str, ConfidenceCell]] = {}  # by attribute, if attributes were requested
     macro: Macro
     curve: tuple[CurvePoint, ...]
     risk: tuple[RiskPoint, ...]
@@ -144,7 +144,7 @@ class SystemConfidence(Struct, frozen=True, kw_only=True):
 
 
 class ConfidenceSettings(Struct, frozen=True, kw_only=True):
-    """The choices that shape the numbers."""
+    """The choices that affect the assessment of confidence scores."""
 
     resamples: int
     seed: int
@@ -158,7 +158,7 @@ class ConfidenceSettings(Struct, frozen=True, kw_only=True):
 
 
 class Confidence(Document, frozen=True, kw_only=True):
-    """Curves, average precision, thresholds and calibration of scored predictions."""
+    """The curves, average precision, thresholds and calibration of scored predictions."""
 
     kind: Literal["confidence"] = "confidence"
     settings: ConfidenceSettings
@@ -168,7 +168,7 @@ class Confidence(Document, frozen=True, kw_only=True):
 
 
 class SliceCondition(Struct, frozen=True, kw_only=True):
-    """One condition of a slice; `label` says what a bucket holds."""
+    """One condition of a slice; `label` describes the values in a bucket."""
 
     attribute: str
     value: str
@@ -178,8 +178,8 @@ class SliceCondition(Struct, frozen=True, kw_only=True):
 class SearchedSlice(Struct, frozen=True, kw_only=True):
     """A slice with a higher loss than the rest of the items.
 
-    `units` and `loss` are those of all its mentions. A slice that is listed after others has t of the
-    items that those leave (`rest_units`, `rest_loss`), and no p.
+    `units` and `loss` refer to all mentions of the slice. If the slice is listed after others, `t` refers to
+    the items that are not in those (`rest_units`, `rest_loss`), and there is no `p`.
     """
 
     conditions: tuple[SliceCondition, ...]
@@ -196,8 +196,8 @@ class SearchedSlice(Struct, frozen=True, kw_only=True):
 class DifferentSlice(Struct, frozen=True, kw_only=True):
     """A slice in which two systems differ.
 
-    Over recall, `difference` is the mean loss of the first system minus that of the second; over F1 it is
-    the part of the first system's lead that the slice contributes.
+    For recall, `difference` is the mean loss of the first system minus that of the second; for F1, it is the
+    contribution of the slice to the lead of the first system.
     """
 
     conditions: tuple[SliceCondition, ...]
@@ -213,14 +213,14 @@ class DifferentSlice(Struct, frozen=True, kw_only=True):
 
 
 class ItemsOverall(Struct, frozen=True, kw_only=True):
-    """All items: how many mentions, and their mean loss."""
+    """All items of a system: the number of mentions, and their mean loss."""
 
     units: int
     loss: float | None
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """How many units slices were found on, and how many others they were tested on."""
+    """The number of units on which slices were found, and of other units on which they were tested."""
 
     found_on: int
     tested_on: int
@@ -233,13 +233,13 @@ class WeakConfirmation(Confirmation, frozen=True, kw_only=True):
 
 
 class DifferentConfirmation(Confirmation, frozen=True, kw_only=True):
-    """Slices of two systems, found and tested in the same way."""
+    """Slices in which two systems differ, found on one half of the documents and tested on the other."""
 
     slices: tuple[DifferentSlice, ...]
 
 
 class SystemSlices(Struct, frozen=True, kw_only=True):
-    """Where one system is weak."""
+    """The slices in which one system is weak."""
 
     overall: ItemsOverall
     tested: int
@@ -251,7 +251,7 @@ class SystemSlices(Struct, frozen=True, kw_only=True):
 
 
 class PairSlices(Struct, frozen=True, kw_only=True):
-    """Where two systems differ."""
+    """The slices in which two systems differ."""
 
     systems: tuple[str, str]
     overall: dict[str, float | None]
@@ -264,7 +264,7 @@ class PairSlices(Struct, frozen=True, kw_only=True):
 
 
 class SliceSettings(Struct, frozen=True, kw_only=True):
-    """The choices that shape a search."""
+    """The choices that affect a search for slices."""
 
     depth: int
     least: int
@@ -279,7 +279,7 @@ class SliceSettings(Struct, frozen=True, kw_only=True):
 
 
 class Slices(Document, frozen=True, kw_only=True):
-    """Weak slices of each system, and slices in which systems differ, with family-wise error control."""
+    """The weak slices of each system and the slices where systems differ, with family-wise error control."""
 
     kind: Literal["slices"] = "slices"
     settings: SliceSettings
@@ -292,7 +292,7 @@ class Slices(Document, frozen=True, kw_only=True):
 
 
 class Score(Struct, frozen=True, kw_only=True):
-    """Counts and what follows from them; undefined scores are None."""
+    """Counts, and the scores computed from them; undefined scores are None."""
 
     gold: int
     predicted: int
@@ -303,7 +303,7 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 class UnitStatuses(Struct, frozen=True, kw_only=True):
-    """How many units have each status."""
+    """The number of units with each status."""
 
     read: int = 0
     repaired: int = 0
@@ -313,7 +313,7 @@ class UnitStatuses(Struct, frozen=True, kw_only=True):
 
 
 class LevelCounts(Struct, frozen=True, kw_only=True):
-    """How many answers have their candidates at each level."""
+    """The number of answers whose candidates were found at each level of matching."""
 
     exact: int = 0
     case: int = 0
@@ -323,7 +323,7 @@ class LevelCounts(Struct, frozen=True, kw_only=True):
 
 
 class AnswerCounts(Struct, frozen=True, kw_only=True):
-    """What became of the answers: `given` is `placed` + `hallucinated` + `repeats`."""
+    """The number of answers by outcome: `given` is `placed` + `hallucinated` + `repeats`."""
 
     given: int
     placed: int
@@ -331,15 +331,15 @@ class AnswerCounts(Struct, frozen=True, kw_only=True):
     hallucinated: int
     repeats: int
     levels: LevelCounts
-    unknown_labels: int = 0  # answers whose label gold does not have
-    dropped: int = 0  # of them, those left out on request; they are not among `given`
+    unknown_labels: int = 0  # answers whose label does not occur in gold
+    dropped: int = 0  # those of them that were left out on request and are not counted in `given`
     beyond: int = 0  # occurrence numbers beyond the last candidate
     markup_by_position: int = 0  # units whose markup was placed by position
     markup_as_texts: int = 0  # units whose markup differs from the gold text
 
 
 class Policies(Struct, frozen=True, kw_only=True):
-    """The score of each policy, and the two bounds, which use gold."""
+    """The score under each policy, and the worst and best possible scores, which are chosen using gold."""
 
     first: Score
     all: Score
@@ -350,14 +350,14 @@ class Policies(Struct, frozen=True, kw_only=True):
 
 
 class StringScores(Struct, frozen=True, kw_only=True):
-    """Scores of texts and labels without positions, over sets and over multisets of each unit."""
+    """Scores of pairs of text and label without positions, as sets and as multisets per unit."""
 
     set: Score
     multiset: Score
 
 
 class Ceilings(Struct, frozen=True, kw_only=True):
-    """The F1 of each policy with the gold mentions themselves as answers."""
+    """The F1 of each policy if the gold mentions themselves are given as answers."""
 
     first: float | None = None
     all: float | None = None
@@ -366,14 +366,14 @@ class Ceilings(Struct, frozen=True, kw_only=True):
 
 
 class Labels(Struct, frozen=True, kw_only=True):
-    """How labels of answers were read: those that were renamed, and those that gold does not have."""
+    """The labels of answers that were renamed, and those that do not occur in gold."""
 
     renamed: dict[str, str]
     unknown: dict[str, int]
 
 
 class Leftover(Struct, frozen=True, kw_only=True):
-    """An answer without a place, or a unit whose response could not be read."""
+    """An answer that could not be placed, or a unit whose response was repaired or could not be read."""
 
     kind: str  # hallucinated, repeat, failed or repaired
     unit: int
@@ -386,7 +386,7 @@ class Leftover(Struct, frozen=True, kw_only=True):
 
 
 class PlacedAnswer(Struct, frozen=True, kw_only=True):
-    """An answer with several candidates, or one spelled in another way, and the place it was given."""
+    """An answer that is ambiguous or spelled differently from the text, and where it was placed."""
 
     unit: int
     id: str | None = None
@@ -398,12 +398,12 @@ class PlacedAnswer(Struct, frozen=True, kw_only=True):
     candidates: int
     start: int | None = None
     end: int | None = None
-    surface: str = ""  # what the text says there
-    right: bool | None = None  # whether gold has this mention there
+    surface: str = ""  # the text at this position
+    right: bool | None = None  # whether gold has this mention at this position
 
 
 class PlacementSettings(Struct, frozen=True, kw_only=True):
-    """The choices that shaped the numbers."""
+    """The choices that affect how answers are placed and scored."""
 
     policy: str
     level: str
@@ -414,65 +414,65 @@ class PlacementSettings(Struct, frozen=True, kw_only=True):
     response: str | None = None
     sample: str | None = None
     aliases: dict[str, str]
-    rule: str | None = None  # a rule of another project that compares strings; places are by `policy`
+    rule: str | None = None  # a string-matching rule of another project; positions follow `policy`
 
 
 class PlacementDocument(Document, frozen=True, kw_only=True):
-    """Answers without offsets, placed on the gold text."""
+    """A report on answers without offsets that were placed on the gold text."""
 
     settings: PlacementSettings
     units: UnitStatuses
     answers: AnswerCounts
     policies: Policies
     strings: StringScores
-    normalised: dict[str, StringScores]  # string scores by normalisation
-    presets: dict[str, Score]  # the rules of other projects, by name
+    normalised: dict[str, StringScores]  # by normalisation
+    presets: dict[str, Score]  # under the rules of other projects, by name
     ceilings: Ceilings
     spread: tuple[float | None, float | None]
-    readable: Score  # over units read, repaired or empty
+    readable: Score  # over units that were read, repaired or empty
     labels: Labels
     unplaced: tuple[Leftover, ...] = ()
-    ambiguous: tuple[PlacedAnswer, ...] = ()  # the first with several candidates; `answers` counts all
-    inexact: tuple[PlacedAnswer, ...] = ()  # the first found beyond level exact; `answers.levels` counts all
+    ambiguous: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers` counts all
+    inexact: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers.levels` counts all
 
     @property
     def chosen(self) -> str:
-        """The name of the rule that was asked for."""
+        """The name of the rule or policy that was chosen."""
         return self.settings.rule or self.settings.policy
 
     @property
     def score(self) -> Score:
-        """The score by the rule that was asked for."""
+        """The score under the rule or policy that was chosen."""
         rule = self.settings.rule
         chosen: Score = getattr(self.policies, self.settings.policy) if rule is None else self.presets[rule]
         return chosen
 
     def shortened(self, most: int) -> PlacementDocument:
-        """The same with at most this many answers of each kind listed."""
+        """A copy that lists at most `most` answers of each kind."""
         seen: Counter[str] = Counter()
-        kept = []
-        for one in self.unplaced:
-            seen[one.kind] += 1
-            if seen[one.kind] <= most:
-                kept.append(one)
+        unplaced = []
+        for leftover in self.unplaced:
+            seen[leftover.kind] += 1
+            if seen[leftover.kind] <= most:
+                unplaced.append(leftover)
         return replace(
-            self, unplaced=tuple(kept), ambiguous=self.ambiguous[:most], inexact=self.inexact[:most]
+            self, unplaced=tuple(unplaced), ambiguous=self.ambiguous[:most], inexact=self.inexact[:most]
         )
 
     def redacted(self) -> PlacementDocument:
-        """The same without any text of answers and sentences."""
+        """A copy without the text of answers and sentences."""
         return replace(
             self,
-            unplaced=tuple(replace(one, text="", sentence="", why="") for one in self.unplaced),
-            ambiguous=tuple(replace(one, text="", sentence="", surface="") for one in self.ambiguous),
-            inexact=tuple(replace(one, text="", sentence="", surface="") for one in self.inexact),
+            unplaced=tuple(replace(leftover, text="", sentence="", why="") for leftover in self.unplaced),
+            ambiguous=tuple(replace(answer, text="", sentence="", surface="") for answer in self.ambiguous),
+            inexact=tuple(replace(answer, text="", sentence="", surface="") for answer in self.inexact),
         )
 
 
 class Convention(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """The scores of one convention, what reports them, and why they differ from the first row.
+    """The scores under one convention, the tools that use it, and why they differ from the first row.
 
-    Scores that are undefined, or that these data cannot give, are None; `why` then says so.
+    Scores that are undefined, or cannot be computed from the data, are None; `why` then gives the reason.
     """
 
     name: str
@@ -485,15 +485,18 @@ class Convention(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Explanation(Document, frozen=True, kw_only=True):
-    """The rows; the first one is the exact micro F1 that spanwise, conlleval and seqeval report."""
+    """The scores of one prediction under different conventions.
+
+    The first row is the exact micro F1 that spanwise, conlleval and seqeval report.
+    """
 
     kind: Literal["explanation"] = "explanation"
     gold: str
     predicted: str
     scheme: str | None
     rows: tuple[Convention, ...]
-    spread: tuple[float | None, float | None] | None = None  # F1 over policies, where positions are lost
-    prompt_unit: str | None = None  # the unit that policies look for strings in
+    spread: tuple[float | None, float | None] | None = None  # of F1 over policies, without positions
+    prompt_unit: str | None = None  # the unit in which policies search for strings
 
     def __getitem__(self, name: str) -> Convention:
         for row in self.rows:
@@ -504,5 +507,5 @@ class Explanation(Document, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         first = self.rows[0]
         points = "n/a" if first.f1 is None else f"{100 * first.f1:.2f}"
-        shown = f"{first.name} F1 {points} and {len(self.rows) - 1} other conventions"
-        return f"<spanwise.Explanation {self.predicted}: {shown}>"
+        summary = f"{first.name} F1 {points} and {len(self.rows) - 1} other conventions"
+        return f"<spanwise.Explanation {self.predicted}: {summary}>"

@@ -1,4 +1,4 @@
-"""What is known of a dataset and of its annotations: facts, description, split, agreement, suspects."""
+"""Documents about a dataset and its annotations: facts, description, split, agreement and suspects."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from spanwise.registry import reach
 
 
 class MentionShare(Part, frozen=True, kw_only=True):
-    """How many mentions, and which share of all."""
+    """A number of mentions, and their share of all mentions."""
 
     mentions: Count
     share: Fraction
 
 
 class SubsetShares(Part, frozen=True, kw_only=True):
-    """How many of the mentions are in a subset, overall and by label."""
+    """How many mentions are in a subset, overall and by label."""
 
     overall: MentionShare
     labels: Mapping[str, MentionShare]
 
 
 class DescribedBucket(BucketEdges, frozen=True, kw_only=True):
-    """How many gold units are in a bucket."""
+    """A bucket, and how many gold units are in it."""
 
     gold: Count
     share: Fraction
 
 
 class DescribedAttribute(Part, frozen=True, kw_only=True):
-    """The buckets of the gold units of one attribute."""
+    """An attribute, and how its gold units are distributed over buckets."""
 
     unit: Literal["mention", "token"]
     kind: str
@@ -44,14 +44,14 @@ class DescribedAttribute(Part, frozen=True, kw_only=True):
 
 
 class LabelConflict(Part, frozen=True, kw_only=True):
-    """A token sequence with two or more labels, and how often it has each."""
+    """A token sequence with two or more labels, and how often it has each of them."""
 
     text: str
     labels: Mapping[str, Count]
 
 
 class LabelConflicts(Part, frozen=True, kw_only=True):
-    """Token sequences that carry two or more labels."""
+    """How many token sequences have two or more labels, with examples."""
 
     sequences: Count
     mentions: Count
@@ -59,31 +59,31 @@ class LabelConflicts(Part, frozen=True, kw_only=True):
 
 
 class AnnotatedSentence(Part, frozen=True, kw_only=True):
-    """A sentence by its place, with its mentions as text."""
+    """The location of a sentence, and its mentions as text."""
 
     place: str
     mentions: str
 
 
 class SentenceConflicts(Part, frozen=True, kw_only=True):
-    """Equal sentences that are annotated differently."""
+    """Groups of identical sentences that are annotated differently."""
 
     groups: Count
     examples: tuple[tuple[AnnotatedSentence, ...], ...]
 
 
 class VariationPlace(Part, frozen=True, kw_only=True):
-    """A stretch of words that is read differently elsewhere between the same neighbours."""
+    """A sequence of words that is annotated differently elsewhere between the same neighbours."""
 
     place: str
     text: str
-    label: str  # O where gold has no mention
-    elsewhere: str  # how it is read most often
+    label: str  # O if gold has no mention here
+    elsewhere: str  # the most frequent annotation of the same words
     score: Fraction
 
 
 class VariationPlaces(Part, frozen=True, kw_only=True):
-    """Places whose reading is not the most frequent one of the same words between the same neighbours."""
+    """Words whose annotation is not the most frequent one of these words between the same neighbours."""
 
     places: Count
     examples: tuple[VariationPlace, ...]
@@ -98,14 +98,14 @@ class Conflicts(Part, frozen=True, kw_only=True):
 
 
 class DriftShares(Part, frozen=True, kw_only=True):
-    """The same share in the training data and in the test set."""
+    """A share in the training data and in the test set."""
 
     train: Fraction
     test: Fraction
 
 
 class DriftValues(Part, frozen=True, kw_only=True):
-    """Means in the training data and in the test set, and how far apart the two distributions are."""
+    """The means in the training data and in the test set, and the distance of the two distributions."""
 
     train: float | None
     test: float | None
@@ -113,9 +113,10 @@ class DriftValues(Part, frozen=True, kw_only=True):
 
 
 class Drift(Part, frozen=True, kw_only=True):
-    """How far a test set differs from its training data.
+    """How much a test set differs from its training data.
 
-    Unknown tokens and unseen mentions of the training data are those of each unit beside all the others.
+    For the training data itself, unknown tokens and unseen mentions are determined by leaving out one unit
+    (`left_out`) at a time and comparing it with all the others.
     """
 
     labels: Mapping[str, DriftShares]
@@ -127,7 +128,7 @@ class Drift(Part, frozen=True, kw_only=True):
 
 
 class DatasetFacts(Part, frozen=True, kw_only=True):
-    """The sizes, labels, attributes and tough mentions of a test set."""
+    """The size, labels, attributes and tough mentions of a test set."""
 
     name: str
     sentences: Count
@@ -150,12 +151,12 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
 
     @property
     def labels_in_order(self) -> tuple[str, ...]:
-        """The labels, the most frequent first."""
+        """The labels, most frequent first."""
         return self.label_order or tuple(self.labels)
 
 
 class Description(Document, frozen=True, kw_only=True):
-    """A test set before any system is run."""
+    """The description of a test set, independent of any system."""
 
     kind: Literal["description"] = "description"
     dataset: DatasetFacts
@@ -170,7 +171,7 @@ class Description(Document, frozen=True, kw_only=True):
 
 
 class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """What was asked for."""
+    """The requested sizes, the seed and the unit of a split."""
 
     test: float
     dev: float
@@ -179,9 +180,10 @@ class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SplitShare(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """The share of the test mentions that one tough subset should have and has, and what chance would give.
+    """The share of the test data that was asked for and reached, and the share in random splits.
 
-    `random` are the mean, the lowest and the highest share over random splits of the same size.
+    The share is that of a tough subset among the test mentions or, for `size`, of the test part among all
+    sentences. `random` has the mean, minimum and maximum over random splits of the same size.
     """
 
     asked: Fraction
@@ -190,7 +192,7 @@ class SplitShare(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SplitRun(Part, frozen=True, kw_only=True):
-    """Sentences of one file, from `first` up to, not including, `last`, counted from 0."""
+    """Consecutive sentences of one file, from `first` up to but not including `last`, counted from 0."""
 
     file: Count
     first: Count
@@ -198,7 +200,7 @@ class SplitRun(Part, frozen=True, kw_only=True):
 
 
 class SplitPart(Part, frozen=True, kw_only=True):
-    """One part: what it is like beside the training part, and which sentences it holds."""
+    """One part of a split: its facts, relative to the training part, and the sentences in it."""
 
     facts: DatasetFacts
     units: Count
@@ -207,7 +209,7 @@ class SplitPart(Part, frozen=True, kw_only=True):
 
 
 class Split(Document, frozen=True, kw_only=True):
-    """A corpus divided into training, test and perhaps development data by how tough the test is."""
+    """A corpus split into training, test and optionally development data by how tough the test is."""
 
     kind: Literal["split"] = "split"
     settings: SplitSettings
@@ -222,7 +224,7 @@ class Split(Document, frozen=True, kw_only=True):
 
 
 class Overlap(Struct, frozen=True, kw_only=True):
-    """Mentions of two annotators: those of both, those of each, and F1 = 2·both / (first + second)."""
+    """The mentions that two annotators share, those of each, and F1 = 2·both / (first + second)."""
 
     both: int
     first: int
@@ -231,7 +233,7 @@ class Overlap(Struct, frozen=True, kw_only=True):
 
 
 class LabelAgreement(Struct, frozen=True, kw_only=True):
-    """Spans that both annotators marked once each, and how many of them carry the same label."""
+    """Spans that both annotators marked once each, and how many of them have the same label."""
 
     spans: int
     equal: int
@@ -240,20 +242,20 @@ class LabelAgreement(Struct, frozen=True, kw_only=True):
 
 
 class AgreementPair(Struct, frozen=True, kw_only=True):
-    """Two annotators over the documents that both have."""
+    """The agreement of two annotators on the documents that both annotated."""
 
     annotators: tuple[str, str]
-    shared: int  # documents
+    shared: int  # the number of documents that both annotated
     overall: Overlap
     labels: dict[str, Overlap]
-    documents: dict[str, Overlap] | None  # None where all pairs together have too many
+    documents: dict[str, Overlap] | None  # None if all pairs together have too many
     spans: Overlap
     on_equal_spans: LabelAgreement
-    fair: float | None  # mean of both directions
+    fair: float | None  # the mean of both directions
 
 
 class PairMean(Struct, frozen=True, kw_only=True):
-    """Mean and population standard deviation over the pairs where F1 is defined."""
+    """The mean and population standard deviation of F1 over the pairs for which it is defined."""
 
     f1: float | None
     std: float | None
@@ -261,7 +263,7 @@ class PairMean(Struct, frozen=True, kw_only=True):
 
 
 class AgreementMeans(Struct, frozen=True, kw_only=True):
-    """Means over pairs."""
+    """The means over all pairs of annotators."""
 
     overall: PairMean
     spans: PairMean
@@ -271,14 +273,14 @@ class AgreementMeans(Struct, frozen=True, kw_only=True):
 
 
 class CohenPair(Struct, frozen=True, kw_only=True):
-    """Cohen's κ of two annotators over the tokens of the documents that both have."""
+    """Cohen's κ of two annotators over the tokens of the documents that both annotated."""
 
     annotators: tuple[str, str]
     kappa: float | None
 
 
 class TokenAgreement(Struct, frozen=True, kw_only=True):
-    """Chance-corrected agreement over tokens; all undefined, with the reason, where mentions overlap."""
+    """Chance-corrected agreement over tokens; undefined if mentions overlap, and `why` says so."""
 
     alpha: float | None = None
     alpha_marked: float | None = None
@@ -286,12 +288,12 @@ class TokenAgreement(Struct, frozen=True, kw_only=True):
     cohen: tuple[CohenPair, ...] = ()
     units: str = "label"  # or "iob2"
     tokens: int = 0
-    outside: float | None = None  # the share of all token labels that are O
+    outside: float | None = None  # the share of token labels that are O
     why: str | None = None
 
 
 class UnitizingAgreement(Struct, frozen=True, kw_only=True):
-    """Krippendorff's α_u on the concatenation of the documents that all have, and on each document."""
+    """Krippendorff's α_u on the concatenation of the documents that all annotated, and on each document."""
 
     all: float | None
     documents: dict[str, float | None]
@@ -302,7 +304,7 @@ class UnitizingAgreement(Struct, frozen=True, kw_only=True):
 
 
 class HumanCeiling(Struct, frozen=True, kw_only=True):
-    """F1 of each annotator against the majority of the others, and the mean over annotators."""
+    """The F1 of each annotator against the majority of the others, and the mean over annotators."""
 
     mean: float | None
     annotators: dict[str, float | None]
@@ -311,20 +313,20 @@ class HumanCeiling(Struct, frozen=True, kw_only=True):
 
 
 class RankedAnnotator(Struct, frozen=True, kw_only=True):
-    """One annotator: mean pairwise F1, F1 against the majority of the others, and what there is of theirs."""
+    """One annotator: mean pairwise F1, F1 against the majority of the others, and the amount annotated."""
 
     annotator: str
     documents: int
     mentions: int
     mean_f1: float | None
     others_f1: float | None
-    missing: tuple[str, ...] = ()  # documents that someone else has
+    missing: tuple[str, ...] = ()  # documents that others annotated, but not this annotator
 
 
 class SystemBesideCeiling(Struct, frozen=True, kw_only=True):
-    """A system against the majorities that the annotators were scored against, and against that of all."""
+    """The scores of a system against the same majorities as the annotators, and against that of all."""
 
-    f1: float | None  # mean over the majorities that each leave one annotator out
+    f1: float | None  # the mean over the majorities, each of which leaves out one annotator
     annotators: dict[str, float | None]  # by the annotator left out
     majority: Overlap  # first: the system; second: the majority of all
     interval: dict[str, Interval | None] = field(default_factory=dict)
@@ -332,7 +334,7 @@ class SystemBesideCeiling(Struct, frozen=True, kw_only=True):
 
 
 class MajorityCounts(Struct, frozen=True, kw_only=True):
-    """How many mentions have the votes, tie, or fall short."""
+    """How many mentions are accepted, tied or rejected by the vote of the annotators."""
 
     rule: str
     documents: int
@@ -343,7 +345,7 @@ class MajorityCounts(Struct, frozen=True, kw_only=True):
 
 
 class DisagreementMention(Struct, frozen=True, kw_only=True):
-    """A mention of a sentence on which the annotators differ, and who marked it."""
+    """A mention in a sentence on which the annotators differ, and who marked it."""
 
     start: int
     end: int
@@ -352,37 +354,37 @@ class DisagreementMention(Struct, frozen=True, kw_only=True):
 
 
 class DisagreementExample(Struct, frozen=True, kw_only=True):
-    """A sentence with mentions that only some of its annotators marked."""
+    """A sentence in which some mentions were marked by only some of its annotators."""
 
     document: str
     source: str
-    text: tuple[str, ...]  # tokens, or the text alone where positions are characters
+    text: tuple[str, ...]  # the tokens, or the whole text as one item if positions are characters
     annotators: tuple[str, ...]
     mentions: tuple[DisagreementMention, ...]
 
 
 class AgreementSettings(Struct, frozen=True, kw_only=True):
-    """The choices behind the numbers."""
+    """The choices that affect the numbers of an agreement document."""
 
-    votes: int | None  # None: more than half
+    votes: int | None  # None for more than half
     tokens: str
-    unit: str  # what intervals rest on: document or sentence
+    unit: str  # what is resampled for intervals: document or sentence
 
 
 class Agreement(Document, frozen=True, kw_only=True):
-    """How well annotators agree."""
+    """The agreement between annotators."""
 
     kind: str = "agreement"
     settings: AgreementSettings
     annotators: tuple[str, ...]
-    unit: str  # of positions: token or character
-    documents: int  # that at least two annotators have
+    unit: str  # what positions count: tokens or characters
+    documents: int  # the number of documents with at least two annotators
     pairs: tuple[AgreementPair, ...]
     mean: AgreementMeans
     disagreement: dict[str, int]  # fair outcomes pooled over ordered pairs
     tokens: TokenAgreement
     alpha_u: UnitizingAgreement
-    gamma: dict[str, float | None] | None = None  # by document, where it was asked for
+    gamma: dict[str, float | None] | None = None  # by document, if requested
     ceiling: HumanCeiling
     ranking: tuple[RankedAnnotator, ...]
     systems: dict[str, SystemBesideCeiling]
@@ -398,7 +400,7 @@ class Agreement(Document, frozen=True, kw_only=True):
 
 
 class SuspectMention(Struct, frozen=True, kw_only=True):
-    """A labeled span of a sentence."""
+    """A labeled span in a sentence."""
 
     start: int
     end: int
@@ -406,29 +408,29 @@ class SuspectMention(Struct, frozen=True, kw_only=True):
 
 
 class SuspectVotes(Struct, frozen=True, kw_only=True):
-    """Systems for the proposal (or silent, where it is to delete), and systems for the gold mention."""
+    """How many systems support the proposal (predict nothing, if it is a deletion) or the gold mention."""
 
     for_: int = field(name="for")
     against: int
 
 
 class SuspectEvidence(Struct, frozen=True, kw_only=True):
-    """What speaks for a second look, number by number, and in words."""
+    """The reasons for a second look, as numbers and in words."""
 
-    votes: float | None = None  # score of the votes alone
-    variation: float | None = None  # score of the variation n-gram alone
+    votes: float | None = None  # the score of the votes alone
+    variation: float | None = None  # the score of the variation n-gram alone
     rarity: float | None = None
     confidence: float | None = None
     readings: dict[str, int] = field(default_factory=dict)  # of the same words in the same context
-    example: str | None = None  # where the majority reading is found
+    example: str | None = None  # a location with the majority annotation
     words: tuple[str, ...] = ()
 
 
 class Suspect(Struct, frozen=True, kw_only=True):
-    """One place: a gold mention or none, a proposal or none, and the score it is ranked by."""
+    """A gold mention to check, or a missing one; the proposed annotation; and the score it is ranked by."""
 
     rank: int
-    tied: int  # suspects with this score, itself included
+    tied: int  # the number of suspects with this score, including this one
     score: float
     kind: str  # label, boundary, missing, spurious
     sentence: int  # from 0
@@ -441,26 +443,26 @@ class Suspect(Struct, frozen=True, kw_only=True):
 
 
 class SuspectEffect(Struct, frozen=True, kw_only=True):
-    """F1 of a system if the first k proposals were accepted, that system not voting."""
+    """The F1 of a system if the first k proposals, made without its vote, were accepted."""
 
     k: int
     f1: float | None
 
 
 class SuspectSettings(Struct, frozen=True, kw_only=True):
-    """The choices behind the list."""
+    """The choices that affect the list of suspects."""
 
-    top: int | None  # None: all
+    top: int | None  # None for all
     align: str
 
 
 class Suspects(Document, frozen=True, kw_only=True):
-    """Places of the gold data that are worth a second look, the highest score first."""
+    """Annotations in the gold data that are worth a second look, highest score first."""
 
     kind: str = "suspects"
     settings: SuspectSettings
     voters: tuple[str, ...]
-    found: int  # suspects with a positive score
+    found: int  # the number of suspects with a positive score
     kinds: dict[str, int]
     suspects: tuple[Suspect, ...]
     effects: dict[str, tuple[SuspectEffect, ...]]

@@ -1,4 +1,4 @@
-"""Documents from files and from plain data: migrated and checked; errors name the place."""
+"""Load documents from files or plain data, migrate and validate them, and generate their JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spanwise.document import SCHEMA, Document, DocumentLike
 from spanwise.errors import InputError, unknown
 from spanwise.registry import reach
 
-# The type of each kind of document; it is imported when such a document is met.
+# The type of each kind of document, imported only when such a document is loaded.
 KINDS = {
     "evaluation": "document.evaluation:Evaluation",
     "comparison": "document.evaluation:Evaluation",
@@ -34,7 +34,7 @@ NEWLINE = b"\n"
 
 
 class _Head(Struct):
-    """What tells one kind of document from another; `…` matches anything."""
+    """The keys that tell one kind of document from another; the other keys are skipped."""
 
     spanwise: msgspec.Raw | UnsetType = UNSET
     schema: Any = UNSET
@@ -44,20 +44,20 @@ class _Head(Struct):
 
 
 def load(path: str | Path) -> Document:
-    """The document in a file that `--json` or `to_json` wrote.
+    """Load a document that was written by `--json` or `to_json`.
 
     Raises:
-        InputError: the file is missing or not a document, was made by a later spanwise, or is wrong
-            somewhere; the message names the place inside the document.
+        InputError: the file is missing, is not a document, was written by a newer spanwise, or is invalid;
+            the message names the path inside the document.
     """
     return _loaded(path, KINDS)
 
 
 def load_summary(path: str | Path) -> Document:
-    """The same document; that of an evaluation without its sentences, which take most of a file.
+    """Like `load`, but skip the sentences of evaluations, which take up most of a file.
 
     Raises:
-        InputError: as `load` does, but for sentences, which are not looked at.
+        InputError: as for `load`, except that sentences are not validated.
     """
     return _loaded(path, {**KINDS, **dict.fromkeys(("evaluation", "comparison"), SUMMARY)})
 
@@ -86,7 +86,7 @@ def _decoded(data: bytes, place: str, kinds: Mapping[str, str]) -> Document:
 
 
 def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
-    """The document that plain dicts and lists stand for, as `to_dict` gives them."""
+    """Convert plain dicts and lists, as returned by `to_dict`, to a document."""
     if not isinstance(content, Mapping) or "spanwise" not in content or "schema" not in content:
         raise _not_ours(place)
     _check_schema(content["schema"], place)
@@ -101,7 +101,7 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
 
 
 def _consistent(document: Document, place: str) -> Document:
-    """The document, if its parts fit each other."""
+    """Return the document, or raise an error if its parts contradict each other."""
     wrong = document.inconsistent()
     if wrong is not None:
         raise InputError(f"{place}: {wrong[0]}: {wrong[1]}.\n{_AGAIN}")
@@ -109,7 +109,7 @@ def _consistent(document: Document, place: str) -> Document:
 
 
 def as_document(document: DocumentLike) -> Document:
-    """A document as it is, or the one that plain data stand for."""
+    """Return a document unchanged, and convert plain data to one."""
     return document if isinstance(document, Document) else document_of(document)
 
 
@@ -120,7 +120,7 @@ def _head(data: bytes, place: str) -> _Head:
         raise _not_ours(place) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         match = re.search(r"\(byte (\d+)\)", str(error))
-        end = int(match[1]) if match else len(data)  # without a place the text ends too early
+        end = int(match[1]) if match else len(data)  # an error without a position: the text is truncated
         line = f":{data.count(NEWLINE, 0, end) + 1}" if NEWLINE in data else ""
         raise InputError(
             f"{place}{line}: this is not a result document.\nMake one with spanwise evaluate … --json FILE."
@@ -149,7 +149,7 @@ def _check_schema(schema: object, place: str) -> None:
 def _type_of(
     kind: object, place: str, kinds: Mapping[str, str], *, systems: bool, studies: bool
 ) -> type[Any]:
-    """The type of a document; the first schema did not always name its kind."""
+    """The type of a document; its kind may be missing in schema 1, and is then inferred from its keys."""
     if kind is UNSET:
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
@@ -159,13 +159,13 @@ def _type_of(
 
 
 def _migrated(content: Mapping[str, Any]) -> dict[str, object]:
-    """A document of schema 1 under the keys of schema 2."""
+    """Convert a document of schema 1 to schema 2."""
     migrated = {**content, "schema": SCHEMA}
     if "kind" not in content:
         kind = "study" if "datasets" in content else "evaluation" if "systems" in content else "description"
         migrated["kind"] = kind
     if isinstance(content.get("comparisons"), list):
-        migrated["comparisons"] = [_one_number(row) for row in content["comparisons"]]
+        migrated["comparisons"] = [_with_plain_detectable(row) for row in content["comparisons"]]
     if isinstance(content.get("datasets"), Mapping):
         migrated["datasets"] = {name: _migrated_runs(part) for name, part in content["datasets"].items()}
     return migrated
@@ -178,18 +178,18 @@ def _migrated_runs(part: object) -> object:
     return {
         **part,
         "dataset": part.get("dataset") or None,
-        "comparisons": [_one_number(row) for row in rows] if isinstance(rows, list) else rows,
+        "comparisons": [_with_plain_detectable(row) for row in rows] if isinstance(rows, list) else rows,
     }
 
 
-def _one_number(comparison: object) -> object:
-    """The detectable difference was an object with one key."""
+def _with_plain_detectable(comparison: object) -> object:
+    """Replace `detectable`, which was an object with the single key f1 in schema 1, by its number."""
     if not isinstance(comparison, Mapping) or not isinstance(comparison.get("detectable"), Mapping):
         return comparison
     return {**comparison, "detectable": comparison["detectable"].get("f1")}
 
 
-# ---- what is wrong, and where ---------------------------------------------------------------
+# ---- validation errors ----------------------------------------------------------------------
 
 _WORDS = {
     "float": "a number",
@@ -212,9 +212,9 @@ def wrong_part(
     place: str,
     advice: str = _AGAIN,
 ) -> InputError:
-    """One sentence with the place inside the document and what was expected there."""
+    """An error that names the path inside the document and what was expected there."""
     message, _, where = str(error).partition(" - at `")
-    # Of a key that is not allowed the decoder says: at `key` in `$.tough`.
+    # For an invalid key, the decoder writes: at `key` in `$.tough`.
     path = _named(where.removeprefix("key` in `").rstrip("`") or "$", str(error), content, kind)
     return InputError(f"{place}: {path}: {_in_words(message)}.\n{advice}")
 
@@ -232,7 +232,7 @@ def _in_words(message: str) -> str:
     choice = re.fullmatch(r"Invalid enum value (.+)", message)
     if choice:
         return f"{choice[1]} is not a possible value"
-    message = re.sub(r"`(\w+)`", lambda found: _WORDS.get(found[1], found[0]), message)
+    message = re.sub(r"`(\w+)`", lambda match: _WORDS.get(match[1], match[0]), message)
     return message[0].lower() + message[1:]
 
 
@@ -241,7 +241,7 @@ def _types(text: str) -> str:
 
 
 def _named(path: str, message: str, content: object, kind: type[object]) -> str:
-    """The path with the keys of objects, which the decoder does not name: the first that causes the error."""
+    """Fill in the keys of mappings, which the decoder writes as [...]: the first that causes the error."""
     while "[...]" in path:
         before, _, after = path.partition("[...]")
         steps = _steps(before)
@@ -255,8 +255,8 @@ def _named(path: str, message: str, content: object, kind: type[object]) -> str:
 
 
 def _steps(path: str) -> list[str | int]:
-    """`$.systems.a.slices[0]` as keys and places; keys may hold dots, so the content is asked for them."""
-    return [int(place) if place else key for key, place in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
+    """Split a path such as `$.systems.a.slices[0]` into keys and indices."""
+    return [int(index) if index else key for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
 
 
 def _at(content: Any, steps: list[str | int]) -> Any:
@@ -266,7 +266,7 @@ def _at(content: Any, steps: list[str | int]) -> Any:
 
 
 def _with_only(content: Any, steps: list[str | int], key: str) -> object:
-    """The content, of which the object at `steps` has this key alone."""
+    """A copy of the content in which the object at `steps` has only this key."""
     if not steps:
         return {key: content[key]}
     first, *rest = steps
@@ -288,19 +288,19 @@ def _fails(content: object, steps: list[str | int], key: str, kind: type[object]
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of every kind of document, made from the types."""
+    """The JSON Schema (2020-12) of all kinds of document, generated from their types."""
     from inspect import cleandoc
 
-    types = list({place: cast("type[Any]", reach(place)) for place in KINDS.values()}.values())
+    types = list({path: cast("type[Any]", reach(path)) for path in KINDS.values()}.values())
     references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for definition in definitions.values():
-        if "description" in definition:  # a docstring, which Python 3.13 indents less than its elders
+        if "description" in definition:  # a docstring, whose indentation Python strips since 3.13
             definition["description"] = cleandoc(definition["description"])
-    made = {
+    complete = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Documents of spanwise",
         "anyOf": list(references),
         "$defs": dict(sorted(definitions.items())),
     }
-    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(made))
+    plain: dict[str, object] = msgspec.json.decode(msgspec.json.encode(complete))
     return plain

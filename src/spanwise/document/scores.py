@@ -1,4 +1,4 @@
-"""The scores of one system on one dataset, and what tells two systems apart."""
+"""The scores of one system on one dataset, and the comparison of two systems."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ ScoreName: TypeAlias = Literal["precision", "recall", "f1"]
 
 
 class Bounded(Part, frozen=True, kw_only=True):
-    """Scores with their intervals: None where one is withheld, and `why`; few units hold some of them."""
+    """Scores with their confidence intervals.
+
+    An interval that is withheld is None, and `why` gives the reason. `few_units` is the number of units that
+    contribute, set only if it is too small for reliable intervals.
+    """
 
     interval: Mapping[str, Interval | None] = field(default_factory=dict)
     why: str | None = None
     few_units: Count | UnsetType = UNSET
 
     def ends(self, score: str) -> Interval | None:
-        """The interval of one score, where there is one."""
+        """The interval of one score, or None if it has none."""
         return self.interval.get(score)
 
 
 class Rates(Bounded, frozen=True, kw_only=True):
-    """Precision, recall and F1; None where undefined."""
+    """Precision, recall and F1; None if undefined."""
 
     precision: Fraction
     recall: Fraction
@@ -37,7 +41,7 @@ class Rates(Bounded, frozen=True, kw_only=True):
 
 
 class ExactScores(Rates, frozen=True, kw_only=True):
-    """Mentions whose span and label are both right, counted and scored."""
+    """Counts and scores of exact matching: a mention is correct if its span and its label are both right."""
 
     gold: Count
     predicted: Count
@@ -46,13 +50,13 @@ class ExactScores(Rates, frozen=True, kw_only=True):
 
 
 class MeanScores(Rates, frozen=True, kw_only=True):
-    """An average over labels, and over how many."""
+    """Scores averaged over labels, and the number of labels."""
 
     labels: Count
 
 
 class Exact(Part, frozen=True, kw_only=True):
-    """Exact matching, overall and by label."""
+    """The scores of exact matching, overall and by label."""
 
     overall: ExactScores
     macro: MeanScores
@@ -61,9 +65,9 @@ class Exact(Part, frozen=True, kw_only=True):
 
 
 class BoundarySides(Part, frozen=True, kw_only=True):
-    """Boundary errors by where the spans end differently: on the left, on the right, on both sides.
+    """Boundary errors by the side on which the spans differ: on the left, on the right, or on both sides.
 
-    Mentions with gaps may end alike and differ inside; such errors are in none of the three.
+    Mentions with gaps may have the same boundaries and differ inside; such errors are not counted here.
     """
 
     left: Count
@@ -72,7 +76,7 @@ class BoundarySides(Part, frozen=True, kw_only=True):
 
 
 class FairScores(Rates, frozen=True, kw_only=True):
-    """Errors counted once, by kind; halves where an error is shared between two labels."""
+    """Fair counts and scores: every error counts once, by kind; halves if it is shared between two labels."""
 
     TP: Halves
     FP: Halves
@@ -86,20 +90,20 @@ class FairScores(Rates, frozen=True, kw_only=True):
     sides: BoundarySides | UnsetType = UNSET
 
     def count(self, kind: str) -> Halves:
-        """How often an outcome occurred."""
+        """How often an outcome such as "TP" or "LE" occurred."""
         number: Halves = getattr(self, kind)
         return number
 
 
 class ErrorShares(Part, frozen=True, kw_only=True):
-    """The share of each kind of error among all errors, counted traditionally and fairly."""
+    """The share of each kind of error among all errors, by traditional and by fair counting."""
 
     traditional: Mapping[str, Fraction]
     fair: Mapping[str, Fraction]
 
 
 class Fair(Part, frozen=True, kw_only=True):
-    """Fair matching, overall and by label."""
+    """The scores of fair matching, overall and by label."""
 
     overall: FairScores
     labels: Mapping[str, FairScores]
@@ -107,14 +111,14 @@ class Fair(Part, frozen=True, kw_only=True):
 
 
 class CreditScores(Part, frozen=True, kw_only=True):
-    """The scores of one further credit, overall and by label."""
+    """The scores under an additional credit, overall and by label."""
 
     overall: Rates
     labels: Mapping[str, Rates]
 
 
 class GainLead(Part, frozen=True, kw_only=True):
-    """By how much the largest gain exceeds the second, with a paired test over units."""
+    """How much the largest gain exceeds the second largest, with a paired test over units."""
 
     over: str
     difference: float | None
@@ -123,7 +127,7 @@ class GainLead(Part, frozen=True, kw_only=True):
 
 
 class Gain(Bounded, frozen=True, kw_only=True):
-    """By how much F1 would rise if all errors of one kind were right."""
+    """How much F1 would rise if all errors of one kind were corrected."""
 
     gain: float | None
     lead: GainLead | UnsetType = UNSET
@@ -139,7 +143,7 @@ class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     FP: Gain
 
     def items(self) -> list[tuple[str, Gain]]:
-        """Each kind of error with its gain."""
+        """Pairs of a kind of error and its gain."""
         return [(kind, self.of(kind)) for kind in self.__struct_fields__]
 
     def values(self) -> list[Gain]:
@@ -153,7 +157,7 @@ class Gains(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RelaxedScores(Rates, frozen=True, kw_only=True):
-    """The counts and scores of one way of matching of SemEval-2013."""
+    """The counts and scores of one matching scheme of SemEval-2013."""
 
     correct: Count
     incorrect: Count
@@ -165,7 +169,7 @@ class RelaxedScores(Rates, frozen=True, kw_only=True):
 
 
 class Confusion(Part, frozen=True, kw_only=True):
-    """Which gold label (rows) met which predicted one (columns), and the mentions that met none."""
+    """Gold labels (rows) against predicted labels (columns), and the mentions without a counterpart."""
 
     labels: tuple[str, ...]
     counts: tuple[tuple[Count, ...], ...]
@@ -175,7 +179,7 @@ class Confusion(Part, frozen=True, kw_only=True):
 
 
 class SubsetRecall(Bounded, frozen=True, kw_only=True):
-    """How many mentions of a subset were found."""
+    """The recall of the mentions in a subset, with its counts."""
 
     mentions: Count
     correct: Count
@@ -183,7 +187,7 @@ class SubsetRecall(Bounded, frozen=True, kw_only=True):
 
 
 class SubsetScores(Part, frozen=True, kw_only=True):
-    """The recall of one subset of tough mentions, overall and by label."""
+    """The recall of a subset of tough mentions, overall and by label."""
 
     overall: SubsetRecall
     labels: Mapping[str, SubsetRecall]
@@ -191,7 +195,7 @@ class SubsetScores(Part, frozen=True, kw_only=True):
 
 
 class BucketEdges(Part, frozen=True, kw_only=True):
-    """A bucket: special values and ranges have `low` and `high`, categories a `value`, the rest neither."""
+    """A bucket: ranges and special values have `low` and `high`, categories a `value`, the `rest` neither."""
 
     name: str
     label: str | UnsetType = UNSET
@@ -203,29 +207,29 @@ class BucketEdges(Part, frozen=True, kw_only=True):
 
     @property
     def is_category(self) -> bool:
-        """Whether the bucket is a named value."""
+        """Whether the bucket is a category, that is, a single named value."""
         return self.value is not UNSET and self.value is not None
 
     @property
     def on_scale(self) -> bool:
-        """Whether the bucket holds values of the attribute: all but `unplaced`, unless that is a value."""
+        """Whether the bucket holds values of the attribute: all but `unplaced`, unless that is a category."""
         return self.is_category or not self.name.startswith("unplaced")
 
     @property
     def point(self) -> float | None:
-        """The one value that the bucket holds, where it is a number."""
+        """The single number that the bucket holds; None if it is a range or a category."""
         if self.low is UNSET or self.low is None or self.low != self.high:
             return None
         return self.low
 
     @property
     def text(self) -> str:
-        """The bucket as it is shown."""
+        """The name of the bucket for display."""
         return self.label or self.name
 
 
 class FairRates(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """Fair scores of a bucket; half of an error counts at its gold mention, half at the predicted one."""
+    """The fair scores of a bucket; an error counts half for its gold and half for its predicted mention."""
 
     precision: Fraction
     recall: Fraction
@@ -233,7 +237,7 @@ class FairRates(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class BucketScores(BucketEdges, frozen=True, kw_only=True):
-    """The mentions or tokens in one bucket, counted and scored as `Rates` are."""
+    """The counts and scores of the mentions or tokens in one bucket; see `Rates`."""
 
     precision: Fraction
     recall: Fraction
@@ -246,15 +250,15 @@ class BucketScores(BucketEdges, frozen=True, kw_only=True):
     correct: Count
     small: bool | UnsetType = UNSET
     outcomes: Mapping[Literal["gold", "predicted"], Mapping[Outcome, Count]] = field(default_factory=dict)
-    fair: FairRates | UnsetType = UNSET  # of mentions alone
+    fair: FairRates | UnsetType = UNSET  # only for attributes of mentions
 
     def ends(self, score: str) -> Interval | None:
-        """The interval of one score, where there is one."""
+        """The interval of one score, or None if it has none."""
         return self.interval.get(score)
 
 
 class AttributeScores(Part, frozen=True, kw_only=True):
-    """The buckets of one attribute, and how the score moves over them."""
+    """The buckets of one attribute, and how the score varies over them."""
 
     unit: Literal["mention", "token"]
     kind: str | UnsetType = UNSET
@@ -270,12 +274,12 @@ class AttributeScores(Part, frozen=True, kw_only=True):
     worst_f1: Fraction | UnsetType = UNSET
 
     def bucket(self, name: str | None) -> BucketScores | None:
-        """The bucket of this name."""
+        """The bucket with this name, or None."""
         return next((bucket for bucket in self.buckets if bucket.name == name), None)
 
 
 class WeakSlice(Part, frozen=True, kw_only=True):
-    """A part of the data and its cost: its share of the gold units times how far it is below the whole."""
+    """A part of the data and its cost: its share of gold units times how far its score is below overall."""
 
     kind: Literal["bucket", "label", "tough"]
     attribute: str | None
@@ -286,14 +290,14 @@ class WeakSlice(Part, frozen=True, kw_only=True):
     overall: Fraction
     gold: Annotated[int, Meta(ge=50)]
     cost: float
-    interval: Interval | None  # of a slice that was tested: one that holds for all tested slices at once
+    interval: Interval | None  # simultaneous for all tested slices, if the slice was tested
     t: float | UnsetType = UNSET
-    p: Probability | UnsetType = UNSET  # that the slice is weaker than the rest, over all tested slices
-    among: Count | UnsetType = UNSET  # the slices that were tested together
+    p: Probability | UnsetType = UNSET  # for being weaker than the rest, corrected over all tested slices
+    among: Count | UnsetType = UNSET  # the number of slices that were tested together
 
 
 class CrossBucket(Rates, frozen=True, kw_only=True):
-    """The mentions in two buckets at once."""
+    """The counts and scores of the mentions that are in two given buckets at once."""
 
     buckets: tuple[str, str]
     gold: Count
@@ -302,13 +306,13 @@ class CrossBucket(Rates, frozen=True, kw_only=True):
 
 
 class CrossScores(Part, frozen=True, kw_only=True):
-    """Two attributes of mentions, crossed."""
+    """The crossed buckets of two mention attributes."""
 
     attributes: tuple[str, str]
     cells: tuple[CrossBucket, ...]
 
 
-# Where a run has each score that a study summarises over its runs.
+# The path, in the scores of a run, of each score that a study summarises over its runs.
 SCORE_PATHS: Mapping[str, tuple[str, str, str]] = {
     "precision": ("exact", "overall", "precision"),
     "recall": ("exact", "overall", "recall"),
@@ -318,19 +322,19 @@ SCORE_PATHS: Mapping[str, tuple[str, str, str]] = {
     "fair_f1": ("fair", "overall", "f1"),
     "macro_f1": ("exact", "macro", "f1"),
 }
-# The scores that the primary question may be about, by the name of the choice.
+# The scores that the primary question can be about, by the value of the setting `primary`.
 PRIMARY_SCORES = {
     "f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro_f1", "fair": "fair_f1",
 }  # fmt: skip
 PRIMARY: Mapping[str, tuple[str, ...]] = {
     choice: SCORE_PATHS[score] for choice, score in PRIMARY_SCORES.items()
 }
-# The choice that asks for a score.
+# The inverse: the value of the setting `primary` that selects a score.
 PRIMARY_OF = {score: choice for choice, score in PRIMARY_SCORES.items()}
 
 
 class SystemScores(Part, frozen=True, kw_only=True):
-    """Everything that a document says of one system in one run."""
+    """All scores of one system in one run."""
 
     exact: Exact
     fair: Fair
@@ -344,7 +348,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
 
     def about(self, primary: str) -> Rates:
-        """The scores that include the primary one, with their intervals."""
+        """The group of scores that contains the primary score, with their intervals."""
         match primary:
             case "macro":
                 return self.exact.macro
@@ -354,7 +358,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
                 return self.exact.overall
 
     def edges(self) -> dict[str, Any]:
-        """The buckets of every attribute, which are fitted to gold, to be used as `edges=`."""
+        """The buckets of every attribute, which were fitted to gold, to be passed as `edges=`."""
         keys = ("name", "label", "special", "rest", "value", "low", "high")
         return {
             name: {
@@ -371,17 +375,17 @@ class SystemScores(Part, frozen=True, kw_only=True):
         }
 
     def primary(self, primary: str) -> float | None:
-        """The score that the primary question is about, by the name of the choice."""
+        """The primary score, given the value of the setting `primary`."""
         value: float | None = getattr(self.about(primary), PRIMARY[primary][-1])
         return value
 
     def primary_ends(self, primary: str) -> Interval | None:
-        """Its interval, where there is one."""
+        """The interval of the primary score, or None if it has none."""
         return self.about(primary).ends(PRIMARY[primary][-1])
 
 
 class ScoreTest(Part, frozen=True, kw_only=True):
-    """The difference of one score between two systems, first minus second."""
+    """The difference in one score between two systems, first minus second, and its test."""
 
     path: tuple[str, ...]
     family: str | UnsetType = UNSET
@@ -399,7 +403,7 @@ class ScoreTest(Part, frozen=True, kw_only=True):
 
 
 class HierarchicalTest(Part, frozen=True, kw_only=True):
-    """The difference of mean F1 over runs when units and runs are both drawn."""
+    """The test of the difference in mean F1 over runs when both units and runs are resampled."""
 
     test: str
     runs: tuple[Count, ...]
@@ -410,7 +414,7 @@ class HierarchicalTest(Part, frozen=True, kw_only=True):
 
 
 class BucketLead(Part, frozen=True, kw_only=True):
-    """A bucket, by how much the first system leads in it, and the scores of both."""
+    """A bucket, how much the first system leads in it, and the scores of both systems."""
 
     bucket: str
     difference: float | None
@@ -419,7 +423,7 @@ class BucketLead(Part, frozen=True, kw_only=True):
 
 
 class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """Where the first of two systems leads most and least over the buckets of one attribute."""
+    """The buckets of one attribute in which the first of two systems leads most and least."""
 
     best: BucketLead | None
     worst: BucketLead | None
@@ -430,7 +434,7 @@ class BucketLeads(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class LeadPart(Part, frozen=True, kw_only=True):
-    """A part of the mentions, and what it contributes to the lead of the first system."""
+    """A group of mentions, and how much it contributes to the lead of the first system."""
 
     name: str
     contribution: float
@@ -440,8 +444,8 @@ class LeadPart(Part, frozen=True, kw_only=True):
 class Comparison(Part, frozen=True, kw_only=True):
     """The paired tests between two systems.
 
-    `lead` holds, by label, tough subset and attribute, the parts whose contributions add up to the
-    difference of F1.
+    `lead` splits the difference in F1 by label, by tough subset and by each attribute; within each of these,
+    the contributions of the parts add up to the difference.
     """
 
     systems: tuple[str, str]
@@ -461,18 +465,18 @@ class Comparison(Part, frozen=True, kw_only=True):
     lead: Mapping[str, tuple[LeadPart, ...]] = field(default_factory=dict)
 
     def score(self, path: tuple[str, ...]) -> ScoreTest | None:
-        """The test of one score, where it was made."""
+        """The test of one score, or None if it was not tested."""
         return next((row for row in self.scores if row.path == path), None)
 
     @property
     def primary(self) -> ScoreTest | None:
-        """The test of the primary question: overall F1 unless another score was chosen."""
+        """The test of the primary score: overall F1 unless another score was chosen."""
         chosen = next((row for row in self.scores if row.role == "primary"), None)
         return chosen or self.score(PRIMARY["f1"])
 
 
 class Finding(Part, frozen=True, kw_only=True):
-    """One of the few things to know first; `filter` chooses the sentences behind it."""
+    """One of the few things to know first; `filter` selects the sentences behind it."""
 
     kind: Literal["gain", "slice", "tough", "lead", "data"]
     system: str | None
@@ -488,18 +492,18 @@ class Finding(Part, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     other: str | UnsetType = UNSET
     overall: float | UnsetType = UNSET
-    primary: str | UnsetType = UNSET  # the score of a lead, where it is not F1
+    primary: str | UnsetType = UNSET  # the score of a lead, if it is not F1
     p: Probability | UnsetType = UNSET
     interval: Interval | UnsetType | None = UNSET
-    among: Count | UnsetType = UNSET  # the slices that were tested together
-    tied: str | UnsetType = UNSET  # a kind of error that may cost as much
+    among: Count | UnsetType = UNSET  # the number of slices that were tested together
+    tied: str | UnsetType = UNSET  # another kind of error that may cost just as much
     loses: tuple[str, ...] = ()
     loss: float | UnsetType = UNSET
     even: bool = False
     of: Mapping[str, int] | UnsetType = UNSET
     few_units: Count | UnsetType | None = UNSET
-    run: str | UnsetType = UNSET  # the run that the numbers are of, where there are several
-    runs: tuple[Count, Count] | UnsetType = UNSET  # how many of how many runs show the same
+    run: str | UnsetType = UNSET  # the run that the numbers belong to, if there are several
+    runs: tuple[Count, Count] | UnsetType = UNSET  # the number of runs that show the same, out of how many
 
 
 Findings = Annotated[tuple[Finding, ...], Meta(max_length=4)]

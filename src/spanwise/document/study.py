@@ -1,4 +1,4 @@
-"""The document of a study: datasets × systems × runs, and the analyses over all of them."""
+"""The document of a study: datasets × systems × runs, and the analyses of all of them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from spanwise.document.scores import BucketEdges, BucketLeads, Subset
 if TYPE_CHECKING:
 
     class StudySettings(Settings, frozen=True, kw_only=True):
-        """The settings that all evaluations of a study share; those in which they differ are UNSET."""
+        """The settings that all evaluations of a study share; those that differ are UNSET."""
 
         def __init__(self, *, command: str | None, **shared: object) -> None: ...
-else:  # the fields of Settings, all but the command optional
+else:  # the fields of Settings, all optional except the command
     StudySettings = defstruct(
         "StudySettings",
         [
-            (one.name, one.type) if one.name == "command" else (one.name, one.type, UNSET)
-            for one in fields(Settings)
-            if one.name != "switched_off"
+            (setting.name, setting.type) if setting.name == "command" else (setting.name, setting.type, UNSET)
+            for setting in fields(Settings)
+            if setting.name != "switched_off"
         ],
         bases=(Part,),
         namespace={
-            "__doc__": "The settings that all evaluations of a study share; those in which they differ are "
-            "left out."
+            "__doc__": "The settings that all evaluations of a study share; those that differ are left out."
         },
         module=__name__,
         frozen=True,
@@ -38,9 +37,9 @@ else:  # the fields of Settings, all but the command optional
 
 
 class TestResult(Part, frozen=True, kw_only=True):
-    """A test over blocks, pairs or buckets; `note` says what it cannot show."""
+    """A test over blocks, pairs or buckets; `note` explains its limits."""
 
-    __test__: ClassVar[bool] = False  # pytest takes every Test… for tests
+    __test__: ClassVar[bool] = False  # pytest would otherwise collect this class, because of its name
 
     statistic: float | None
     p: Probability
@@ -50,7 +49,7 @@ class TestResult(Part, frozen=True, kw_only=True):
 
 
 class BlockTest(TestResult, frozen=True, kw_only=True):
-    """Friedman's test over buckets; `grey` says that it does not show them to differ."""
+    """Friedman's test over buckets; `grey` is set if it does not show that they differ."""
 
     blocks: Count | UnsetType = UNSET
     left_out: tuple[str, ...] | UnsetType = UNSET
@@ -58,14 +57,17 @@ class BlockTest(TestResult, frozen=True, kw_only=True):
 
 
 class BucketsDiffer(Part, frozen=True, kw_only=True):
-    """Whether buckets differ, tested over units within datasets; None where too few can be tested."""
+    """Whether buckets differ, tested over units within datasets; None if too few buckets can be tested."""
 
     p: Probability
     datasets: Mapping[str, Probability] = field(default_factory=dict)
 
 
 class DatasetTest(TestResult, frozen=True, kw_only=True):
-    """A test over datasets, runs averaged first; `holds` counts datasets on which it holds by itself."""
+    """A test over datasets, with runs averaged first.
+
+    `holds` is the number of datasets on which the difference is significant on its own.
+    """
 
     datasets: Count
     difference: float | UnsetType | None = UNSET
@@ -75,7 +77,7 @@ class DatasetTest(TestResult, frozen=True, kw_only=True):
 
 
 class TrendTest(TestResult, frozen=True, kw_only=True):
-    """Spearman's test of score against bucket number."""
+    """Spearman's test for a correlation of the score with the bucket number."""
 
     buckets: Count | UnsetType = UNSET
 
@@ -90,20 +92,20 @@ class PairedTest(TestResult, frozen=True, kw_only=True):
 
 
 class ZetaTrend(TestResult, frozen=True, kw_only=True):
-    """Spearman's test of the gain of one system over another against ζ of the datasets."""
+    """Spearman's test for a correlation of one system's gain over another with ζ of the datasets."""
 
     datasets: Count
 
 
 class OverallTest(PairedTest, frozen=True, kw_only=True):
-    """The signed-rank test of overall F1, each dataset and run a block."""
+    """The signed-rank test of the overall score, with each run on each dataset as a block."""
 
     test: str | UnsetType = UNSET
     blocks: tuple[str, ...] | UnsetType = UNSET
 
 
 class Spread(Part, frozen=True, kw_only=True):
-    """Mean, sample standard deviation and number of runs."""
+    """The mean and sample standard deviation over runs, and the number of runs."""
 
     mean: Fraction
     std: float | None
@@ -111,7 +113,7 @@ class Spread(Part, frozen=True, kw_only=True):
 
 
 class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
-    """F1 of a system on a dataset over its runs."""
+    """The main score of a system on a dataset over its runs."""
 
     values: Mapping[str, Fraction] = field(default_factory=dict)
     interval: Mapping[str, Interval] | UnsetType = UNSET
@@ -121,19 +123,19 @@ class MainResult(Spread, frozen=True, kw_only=True, omit_defaults=False):
     identical: Mapping[str, str] | UnsetType = UNSET
 
     def ends(self, score: str) -> Interval | None:
-        """The interval of one score, where there is one."""
+        """The interval of one score, or None if it has none."""
         return (self.interval or {}).get(score)
 
 
 class DatasetMean(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """A mean over datasets, and over how many; runs were averaged first."""
+    """A mean over datasets, with runs averaged first, and the number of datasets in it."""
 
     mean: Fraction
     used: Count
 
 
 class BucketSpread(BucketEdges, frozen=True, kw_only=True):
-    """F1 in one bucket over runs."""
+    """The score of one bucket over runs."""
 
     gold: Count
     f1: Fraction
@@ -142,19 +144,19 @@ class BucketSpread(BucketEdges, frozen=True, kw_only=True):
 
 
 class ModelWise(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """How one system's score moves over the buckets of an attribute, by dataset and on average."""
+    """How one system's score varies over the buckets of an attribute, by dataset and on average."""
 
     spearman: Mapping[str, float | None]
     std: Mapping[str, float | None]
     used: Mapping[str, Count] = field(default_factory=dict)
     tests: Mapping[str, TrendTest | None] = field(default_factory=dict)
     friedman: BlockTest
-    wilcoxon: PairedTest | UnsetType = UNSET  # of the worst against the best bucket
+    wilcoxon: PairedTest | UnsetType = UNSET  # the worst against the best bucket
     buckets_differ: BucketsDiffer | UnsetType = UNSET
 
 
 class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """How the scores of all systems move over the buckets of an attribute of one dataset."""
+    """How the scores of all systems vary over the buckets of an attribute on one dataset."""
 
     zeta: float | None
     zeta_relative: float | UnsetType | None = UNSET
@@ -167,7 +169,7 @@ class AttributeWise(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SelfDiagnosis(Part, frozen=True, kw_only=True):
-    """The best and the worst bucket of one system, and Fu20's test of one against the other over runs."""
+    """The best and the worst bucket of one system, and the test of Fu20 between the two over runs."""
 
     best: str | None
     worst: str | None
@@ -178,20 +180,20 @@ class SelfDiagnosis(Part, frozen=True, kw_only=True):
 
 
 class PairDiagnosis(Part, frozen=True, kw_only=True):
-    """Where the first of two systems leads, by dataset, and tests over datasets × runs."""
+    """The buckets in which the first of two systems leads, by dataset, and tests over datasets × runs."""
 
     systems: tuple[str, str]
     factor: str | UnsetType | None = UNSET
     datasets: Mapping[str, Mapping[str, BucketLeads]]
     wilcoxon: Mapping[str, Mapping[str, PairedTest]]
     overall: OverallTest | UnsetType = UNSET
-    over_datasets: DatasetTest | UnsetType = UNSET  # where there are two datasets
+    over_datasets: DatasetTest | UnsetType = UNSET  # if there are at least two datasets
     gains: Mapping[str, float | None] = field(default_factory=dict)
     pays: Mapping[str, ZetaTrend] = field(default_factory=dict)
 
 
 class RankedSlice(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """A slice of a dataset."""
+    """A slice of a dataset in which systems are ranked."""
 
     dataset: str
     kind: Literal["bucket", "label", "tough"]
@@ -228,14 +230,14 @@ class BucketWise(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class SubsetSpread(Spread, frozen=True, kw_only=True):
-    """The recall of tough mentions over runs, and how many mentions there are."""
+    """The recall of tough mentions over runs, and the number of mentions."""
 
     mentions: Count | UnsetType = UNSET
     labels: Mapping[str, SubsetSpread] = field(default_factory=dict)
 
 
 class FactorPoint(Part, frozen=True, kw_only=True):
-    """The score of a system against the value of a factor."""
+    """The value of a factor for one system, and the score of the system."""
 
     value: Scalar
     system: str
@@ -245,7 +247,7 @@ class FactorPoint(Part, frozen=True, kw_only=True):
 
 
 class FactorStep(Part, frozen=True, kw_only=True):
-    """By how much a system leads the one with the lowest value of a factor, by dataset and on average."""
+    """The gain of a system over the one with the lowest value of a factor, by dataset and on average."""
 
     value: float
     system: str
@@ -254,14 +256,14 @@ class FactorStep(Part, frozen=True, kw_only=True):
 
 
 class FactorGroup(Part, frozen=True, kw_only=True):
-    """Systems that are equal in all factors but one, from its lowest value to its highest."""
+    """Systems that differ in only one factor, from its lowest value to its highest."""
 
     factors: Mapping[str, Scalar]
     steps: tuple[FactorStep, ...]
 
 
 class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """The pairs that differ in one factor alone, and scores against it where it is a number."""
+    """The pairs of systems that differ only in one factor and, if it is numeric, scores by its value."""
 
     numeric: bool
     values: Mapping[str, Scalar]
@@ -271,10 +273,10 @@ class FactorLine(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Ranking(Part, frozen=True, kw_only=True):
-    """Mean ranks of the systems over datasets, and which of them cannot be told apart (Demšar 2006).
+    """The mean ranks of systems over datasets, and which systems cannot be told apart (Demšar 2006).
 
-    `groups` are runs of neighbouring systems whose mean ranks differ by less than the critical difference of
-    Nemenyi's test, from the best to the worst; a single system is not a group.
+    `groups` are sets of adjacent systems, from best to worst, whose mean ranks differ by less than the
+    critical difference of Nemenyi's test; a single system is not a group.
     """
 
     datasets: Count
@@ -284,9 +286,9 @@ class Ranking(Part, frozen=True, kw_only=True):
 
 
 class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """What is computed over the runs of a study.
+    """All analyses over the runs of a study.
 
-    `score` is what all of it is about; keys that are called f1 hold that score. Unset: F1.
+    `score` is the score that they are about; keys called f1 hold this score. If it is not set, it is F1.
     """
 
     score: str | UnsetType = UNSET
@@ -302,20 +304,20 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     tough: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]]
     factors: Mapping[str, FactorLine] = field(default_factory=dict)
     letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, where a system has a single run
-    over_datasets: DatasetTest | UnsetType = UNSET  # Friedman's test of all systems, where there are three
-    ranking: Ranking | UnsetType = UNSET  # where there are three systems and two datasets
+    letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, if a system has a single run
+    over_datasets: DatasetTest | UnsetType = UNSET  # Friedman's test; needs three systems and two datasets
+    ranking: Ranking | UnsetType = UNSET  # needs three systems and two datasets
 
 
 class SharedRuns(Part, frozen=True, kw_only=True):
-    """Runs of several systems on one dataset that have the same predictions, each as system and run."""
+    """Runs of different systems on one dataset with the same predictions, as pairs of system and run."""
 
     dataset: str
     runs: tuple[tuple[str, str], ...]
 
 
 class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
-    """What the plan of a study found: runs that are missing, and files that are the same."""
+    """What planning a study found: runs that are missing, and prediction files that are identical."""
 
     missing: tuple[Mapping[str, Scalar], ...] = ()
     identical: tuple[Mapping[str, Scalar], ...] = ()
@@ -323,7 +325,7 @@ class PlanNotes(Part, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class Study(ScoreGrid, frozen=True, kw_only=True):
-    """The result of a study: every run scored, and the analyses over all of them."""
+    """The result of a study: the scores of every run, and the analyses of all of them."""
 
     INDENT: ClassVar[int] = 0
 
@@ -337,7 +339,7 @@ class Study(ScoreGrid, frozen=True, kw_only=True):
     notes: tuple[str, ...] | UnsetType = UNSET
 
     def without_sentences(self) -> Self:
-        """The document without its sentences and mentions: all that a screen needs."""
+        """A copy without sentences, mentions and counts per unit, which a screen does not need."""
         return replace(
             self,
             datasets={
@@ -347,18 +349,18 @@ class Study(ScoreGrid, frozen=True, kw_only=True):
         )
 
     def inconsistent(self) -> tuple[str, str] | None:
-        """The place of the first analysis that lacks a system, or has one that the main results lack."""
+        """The path of the first analysis whose systems differ from those of the main results."""
         results = self.analyses.holistic
         for part in self.datasets.values():
             for system in part.runs:
                 if system not in results:
                     return "$.analyses.holistic", f"the system {system!r} is missing"
-        about: dict[str, Mapping[str, object]] = {
+        by_system: dict[str, Mapping[str, object]] = {
             "average": self.analyses.average, "scores": self.analyses.scores,
             "performance_table": self.analyses.performance_table, "model_wise": self.analyses.model_wise,
             "tough": self.analyses.tough,
         }  # fmt: skip
-        for name, systems in about.items():
+        for name, systems in by_system.items():
             for system in systems:
                 if system not in results:
                     return f"$.analyses.{name}", f"the system {system!r} is not in analyses.holistic"
