@@ -118,6 +118,18 @@ def test_columns_of_tags_are_annotators(tmp_path: Path) -> None:
     assert [pair.overall.both for pair in found.pairs] == [1, 1, 0]
 
 
+def test_limits_hold_for_files_of_several_annotators(tmp_path: Path) -> None:
+    records = [{"text": TEXT, "spans": spans(PER, LOC), "_session_id": who} for who in ("ada", "bo")]
+    columns = tmp_path / "two.conll"
+    columns.write_text("Ada B-PER B-PER\nmet O O\nRome B-LOC B-LOC\n", encoding="utf-8")
+    for path in (lines(tmp_path / "ner.jsonl", *records), columns):
+        assert spanwise.agree(path, limits={"labels": 2}).mean.overall.f1 == 1.0
+        with pytest.raises(
+            spanwise.InputError, match="there are 2 labels, more than the 1 that are accepted"
+        ):
+            spanwise.agree(path, limits={"labels": 1})
+
+
 def conll(path: Path, tags: str, word: str = "Rome") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"in O\n{word} {tags}\n", encoding="utf-8")

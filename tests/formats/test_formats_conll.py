@@ -114,6 +114,12 @@ def test_a_column_that_is_not_there_is_said(file: Write) -> None:
         formats.read(path, tag_column=0)
 
 
+def test_no_extra_columns_may_also_be_written_as_none(file: Write) -> None:
+    path = file("a B-X\nb O\n")
+    assert not formats.validate(path, columns=None, fields=None).problems
+    assert formats.read(path, columns=None, fields=None).mentions.rows() == [(0, 0, 1, "X")]
+
+
 def test_docstart_lines_mark_documents_and_are_no_tokens(file: Write) -> None:
     text = "a O\n\n-DOCSTART- O\n\nb O\n\nc O\n-DOCSTART-\n-DOCSTART- -X- -X- O\nd O\n\n-DOCSTART- O\n"
     read = formats.read(file(text))

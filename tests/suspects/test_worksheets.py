@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,16 @@ def test_a_repaired_neighbour_keeps_its_meaning(tmp_path: Path) -> None:
 def test_no_decision_keeps_every_byte(gold: Path, tmp_path: Path) -> None:
     apply_decisions(sheet(tmp_path / "w.csv"), gold, tmp_path / "new.conll", comments="#")
     assert (tmp_path / "new.conll").read_bytes() == GOLD.encode()
+
+
+@pytest.mark.parametrize("reading", [{"format": "conll"}, {"columns": None}, {"limits": {"labels": 5}}])
+def test_the_keywords_of_read_say_how_the_gold_file_is_read(
+    reading: dict[str, Any], gold: Path, tmp_path: Path
+) -> None:
+    decisions = sheet(tmp_path / "w.csv", {"sentence": 2, **new(0, 1, "LOC")})
+    apply_decisions(decisions, gold, tmp_path / "new.conll", comments="#", **reading)
+    expected = GOLD.replace("Rome\tNN\tO", "Rome\tNN\tB-LOC")
+    assert (tmp_path / "new.conll").read_bytes() == expected.encode()
 
 
 def test_a_worksheet_of_another_file_is_refused(gold: Path, tmp_path: Path) -> None:

@@ -313,9 +313,8 @@ def validate(
     source: str | os.PathLike[str], *, format: str | Format | None = None, **options: Any
 ) -> Validation:
     """List every malformed line and every impossible tag of a file; takes the keywords of `read`."""
-    limits = Limits.of(options.pop("limits", None) or {})
-    choices = Options(**{**options, "repair": "conlleval", "limits": limits})
-    file = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
+    choices = options_of(**{**options, "repair": "conlleval"})
+    file = File(source, encoding=choices.encoding, unpacked=choices.limits.unpacked)
     chosen = format_of(file, format)
     annotation, error = None, None
     try:
@@ -325,7 +324,7 @@ def validate(
     problems: list[Problem] = []
     if chosen.problems is not None:
         try:
-            again = File(source, encoding=choices.encoding, unpacked=limits.unpacked)
+            again = File(source, encoding=choices.encoding, unpacked=choices.limits.unpacked)
             with _file_errors(chosen, again):
                 problems = chosen.problems(again, choices)
         except InputError as trouble:
@@ -398,14 +397,14 @@ def read_annotators(
     """
     from spanwise.formats.annotators import by_annotator, tag_columns
 
-    choices = Options(**options)
+    choices = options_of(**options)
     annotations = by_annotator(source, choices) if format is None else None
     if annotations is not None:
-        return annotations
+        return {who: choices.limits.check(annotation) for who, annotation in annotations.items()}
     if (
         choices.tag_column is not None
         or Path(source).is_dir()
-        or format_of(File(source, encoding=choices.encoding), format).name != "conll"
+        or format_of(_opened(source, choices), format).name != "conll"
     ):
         return None
     columns = tag_columns(source, choices)

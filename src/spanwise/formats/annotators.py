@@ -126,7 +126,7 @@ def check_annotator(annotator: str, known: Collection[str]) -> None:
 
 def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:
     """The numbers of the last columns of a CoNLL file, as far as they hold tags, in order."""
-    file = File(path, encoding=options.encoding)
+    file = File(path, encoding=options.encoding, unpacked=options.limits.unpacked)
     rows = [line.split() for line in file.head.split(b"\n")[:-1]]
     mark = None if options.comments is None else options.comments.encode()
     rows = [row for row in rows if row and row[0] != DOCSTART and not (mark and row[0].startswith(mark))]

@@ -13,8 +13,8 @@ import numpy as np
 from spanwise.columns import Ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at
+from spanwise.formats import options_of
 from spanwise.formats._columns import Layout, layout_of, tag_columns
-from spanwise.formats._format import Options
 from spanwise.formats._opening import MAGIC, File
 from spanwise.formats._sentences import LABELS
 from spanwise.formats.jsonl import ENDS, SPANS, STARTS, tags_key
@@ -272,7 +272,7 @@ def edited(annotation: Annotation, mentions: Mentions, **reading: Any) -> bytes:
         edit = edited_spans if kind == "spans" else edited_json
         return edit(annotation, changed_rows(annotation, mentions.rows()), raw)
     changes = _changes(annotation, mentions)
-    options = Options(**{**reading, "prefer": None})
+    options = options_of(**{key: value for key, value in reading.items() if key not in ("format", "prefer")})
     where = tuple(tag_columns(options, merged=False).values())
     layout, _ = layout_of(path, File(path, encoding=options.encoding).data, options, where, 1)
     if layout is None:
