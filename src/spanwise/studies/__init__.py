@@ -1,4 +1,4 @@
-"""Studies: datasets × models × runs from one TOML file, planned, run, kept and analysed."""
+"""Studies of datasets × models × runs: read the manifest, plan, evaluate, cache and analyse."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def study(
     allow_commands: bool = False,
     engine: Any = None,
 ) -> Study:
-    """The document of a study: every run scored, and the analyses over all of them.
+    """Run a study: score every run of every system on every dataset, and analyse all of them together.
 
     Args:
-        manifest: the TOML file, a dict with its keys, or what `read_manifest` made of it.
-        root: the folder that its paths are relative to; by default its own.
-        memory: evaluate files in parts that need about this much memory ("1GB"); by default only if the files
-            of a system would not fit into memory. It changes no byte of the document.
-        workers: processes, by default as many as there are cores. They change no byte of the document.
-        cache: a folder where results are kept by content; True for the user's cache folder, False for none.
-        progress: called with one line of text whenever something is done.
-        allow_commands: whether commands that the manifest names may be run; a manifest is data, not code.
-        engine: where cells are computed, in place of processes of this machine: a Spark session (a cell, or a
-            part of files, is a task; files must have the same path everywhere), or any `Engine`.
+        manifest: the TOML file, a dict with its keys, or the value returned by `read_manifest`.
+        root: the folder that paths in the manifest are relative to; by default, the folder of the manifest.
+        memory: evaluate files in parts that need about this much memory ("1GB"); by default, only if the
+            files of a system would not fit into memory. It does not change the document.
+        workers: the number of processes; by default, one per core. It does not change the document.
+        cache: the folder in which to cache results; True for the user's cache folder, False for no cache.
+        progress: called with one line of text after every step.
+        allow_commands: whether to run the training commands in the manifest; only allow those you trust.
+        engine: where cells are computed, instead of in processes on this machine: a Spark session (each cell,
+            or part of its files, is a task; files must have the same path everywhere), or any `Engine`.
 
     Raises:
         InputError: the manifest or a file cannot be used; raised before anything is computed.
@@ -86,21 +86,23 @@ def study(
     from spanwise.studies.run import can_be_kept, check_settings
 
     bound = None if memory is None else parse_memory(memory)
-    read = _read(manifest, root)
-    said = progress or (lambda text: None)
-    check_settings(read)
-    kept = default_folder() if cache is True else Path(cache) if cache else None
-    if not can_be_kept(read):
-        kept = None
-    read = train_systems(read, progress=said, allow_commands=allow_commands)
-    return _studied(read, _engine(engine, workers), cache=kept, progress=said, steps=unheard, memory=bound)
+    checked = _read(manifest, root)
+    report = progress or (lambda text: None)
+    check_settings(checked)
+    folder = default_folder() if cache is True else Path(cache) if cache else None
+    if not can_be_kept(checked):
+        folder = None
+    checked = train_systems(checked, progress=report, allow_commands=allow_commands)
+    return _studied(
+        checked, _engine(engine, workers), cache=folder, progress=report, steps=unheard, memory=bound
+    )
 
 
 def _engine(engine: object, workers: int | None) -> Engine:
     return engine_of(engine) or local_engine(max(1, workers if workers is not None else cores()))
 
 
-# Keywords of `evaluate` that mean nothing over several runs.
+# Keywords of `evaluate` that are not supported for several runs.
 NOT_OF_RUNS = ("preset", "switched_off")
 
 
@@ -122,17 +124,19 @@ def of_runs(
     tags: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Study:
-    """The document of a study of one dataset, by the keywords of `spanwise.evaluate`.
+    """Run a study of one dataset, given the keywords of `spanwise.evaluate`.
 
     Args:
-        systems: files of predictions by name; {run} in a path stands for one or more characters of a name.
+        systems: prediction files by system; {run} in a path stands for one or more characters.
         memory: evaluate files in parts that need about this much memory.
-        workers: processes, each for one system or one part at a time; None for as many as there are cores.
-        progress: called as `progress(step, done, total)`, with systems as what is read and counted.
-        options: other keywords of `evaluate`; `command` is not recorded.
+        workers: the number of processes, each of which handles one system or one part at a time; None for
+            one per core.
+        progress: called as `progress(step, done, total)` as systems are read and counted.
+        command: ignored; it is not recorded in a study.
+        options: other keywords of `evaluate`.
 
     Raises:
-        ChoiceError: a keyword means nothing over several runs, or a source is not a file.
+        ChoiceError: a keyword is not supported for several runs, or a source is not a file.
         InputError: no file matches a pattern, or a file cannot be used.
     """
     given = gold if source is None else source
@@ -142,12 +146,12 @@ def of_runs(
                 f"{keyword} needs one run per system.\nLeave it out, or give one file for each system."
             )
     bound = None if memory is None else parse_memory(memory)
-    read_by = [key for key in options if key not in SETTINGS or SETTINGS[key].per_dataset]
-    reading = {key: options.pop(key) for key in read_by}
+    per_dataset = [key for key in options if key not in SETTINGS or SETTINGS[key].per_dataset]
+    reading = {key: options.pop(key) for key in per_dataset}
     check_keywords({key: value for key, value in reading.items() if key != "align"})
-    Choices.usual(**options, reading=reading)  # refuses what it does not know, before any file is opened
+    Choices.usual(**options, reading=reading)  # raises for invalid options before any file is opened
     named = _patterns(named_sources(systems))
-    files = [opened(_path(listed_source, "training data")).path for listed_source in listed_sources(train)]
+    files = [opened(_path(entry, "training data")).path for entry in listed_sources(train)]
     test = given if isinstance(given, Annotation) else opened(_path(given, "gold")).path
     title = name or stem_of(test if isinstance(test, str) else test.reading.path)
     read = manifest_of(
@@ -171,44 +175,44 @@ def of_runs(
 
 
 def _silent(text: str) -> None:
-    """Nobody asked for words."""
+    """Ignore progress messages."""
 
 
 def _patterns(systems: Mapping[str, object]) -> dict[str, str]:
-    """The path of every system, each of which some file fits."""
-    found = {}
+    """The path or pattern of each system, after checking that at least one file matches it."""
+    patterns = {}
     for name, system in systems.items():
-        found[name] = _path(system, f"the predictions of {name!r}")
-        runs_of_pattern(found[name])
-    return found
+        patterns[name] = _path(system, f"the predictions of {name!r}")
+        runs_of_pattern(patterns[name])
+    return patterns
 
 
 def runs_of_pattern(pattern: str) -> dict[str, str]:
-    """The files that fit a path with {run} in it, by run, in natural order; of another path the file itself.
+    """The files that match a path with {run} in it, by run, in natural order; otherwise the file itself.
 
     Raises:
-        InputError: there is none.
+        InputError: no file matches.
     """
     if RUN not in pattern:
         return {ONLY_RUN: opened(pattern).path}
     runs = find_runs(Path(), pattern, "", "")
     if not runs:
-        what = (
+        message = (
             f"no file matches this pattern.\n{RUN} stands for what tells the runs apart, such as 1, 2 and 3."
         )
-        raise InputError(at(pattern, None, what))
+        raise InputError(at(pattern, None, message))
     return {run: runs[run] for run in sorted(runs, key=natural)}
 
 
 def _path(source: object, what: str) -> str:
-    """The path of a source, which must be a file."""
+    """The path of a source; an error if it is not a file."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     raise ChoiceError(f"{what} must be a file where a system has several runs.\nGive its path.")
 
 
 def _of_system(path: str, answers: str | Mapping[str, Any] | None) -> dict[str, object]:
-    """A system, whose answers are placed where that is asked for and they are JSON."""
+    """The manifest entry of a system; its answers are placed if `answers` is given and the file is JSON."""
     placed = answers is not None and ".json" in path.lower()
     return {"predictions": path, **({"answers": answers} if placed else {})}
 
@@ -222,7 +226,7 @@ def _studied(
     steps: Steps,
     memory: int | None,
 ) -> Study:
-    """The document of a study whose manifest was checked."""
+    """Run a study whose manifest has been checked, and build its document."""
     from spanwise.studies.analyses import analyses
     from spanwise.studies.run import run_cells, run_pairs
 
@@ -272,7 +276,7 @@ def _studied(
 def _notes(
     manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
-    """A note that sentences were treated as independent, unless documents are marked or it was asked for."""
+    """A note if sentences are treated as independent only because no documents are marked."""
     from spanwise.evaluation import UNMARKED
 
     if manifest.settings.get("unit") is not None:
@@ -281,20 +285,20 @@ def _notes(
     unmarked = [
         name for name, setting in settings.items() if setting.unit == "sentence" and setting.resamples
     ]
-    ways = UNMARKED.format(
+    advice = UNMARKED.format(
         documents="documents in a manifest, else --documents", unit='unit = "block:20", else --unit block:20'
     )
-    return (f"{', '.join(unmarked)}: {ways}",) if unmarked else UNSET
+    return (f"{', '.join(unmarked)}: {advice}",) if unmarked else UNSET
 
 
 def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:
-    """What the document says of one dataset: the cells of its systems, and what to know first."""
+    """The part of the document about one dataset: the results of its systems, and the findings."""
     if not cells:
         return DatasetRuns(dataset=None, runs={})
     first, *others = cells.values()
     runs = {system: cell.runs for system, cell in cells.items()}
     predicted = [row for cell in others for row in cell.inputs if row.role == "predicted"]
-    asked = first.settings.examples != "none"
+    with_examples = first.settings.examples != "none"
     return DatasetRuns(
         dataset=first.dataset,
         runs=runs,
@@ -302,20 +306,22 @@ def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...
         findings=findings_over_runs(
             runs, comparisons, [*first.inputs, *predicted], first.dataset, first.settings
         ),
-        examples={name: cell.examples for name, cell in cells.items() if cell.examples} if asked else UNSET,
+        examples={name: cell.examples for name, cell in cells.items() if cell.examples}
+        if with_examples
+        else UNSET,
         units={name: _of_primary_scores(cell.units) for name, cell in cells.items()},
         mentions={name: cell.mentions for name, cell in cells.items()},
         sentences={
             name: [replace(row, source=row.source and path + row.source) for row in cell.sentences]
             for name, cell in cells.items()
         }
-        if asked
+        if with_examples
         else UNSET,
     )
 
 
 def _of_primary_scores(units: UnitCounts) -> UnitCounts:
-    """The counts of the scores that a primary question, and so a gate, can be about."""
+    """Only the counts behind scores that can be the primary score, and hence be tested by a gate."""
     names = {path[0] for path in PRIMARY.values()}
     return replace(
         units,
@@ -336,7 +342,7 @@ def _read(manifest: str | Path | Mapping[str, object] | Manifest, root: str | Pa
 def _with_tests(
     holistic: Mapping[str, Mapping[str, MainResult]], tested: Mapping[str, PairedTests], plan: Plan
 ) -> dict[str, dict[str, MainResult]]:
-    """The data interval, the letters and what is missing, beside the spread over runs."""
+    """Add intervals, letters, and missing or identical runs to the main results."""
     planned = {(cell.system, cell.dataset): cell for cell in plan.cells}
     return {
         system: {
@@ -360,7 +366,7 @@ def _with_test(result: MainResult, system: str, tests: PairedTests | None, cell:
 
 
 def _inputs(plan: Plan, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]) -> Iterator[Input]:
-    """Every file once, gold and training files first; paths as the manifest writes them."""
+    """Each input file once, gold and training files first; paths are as written in the manifest."""
     planned = {(cell.dataset, cell.system): cell for cell in plan.cells}
     seen: set[str] = set()
     for task in tasks:
@@ -378,7 +384,7 @@ def _inputs(plan: Plan, tasks: Sequence[CellTask], cells: Mapping[str, CellResul
 
 
 def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySettings:
-    """What all cells share; the unit of resampling where it is the same everywhere."""
+    """The settings that all cells share, and the unit of resampling if it is the same for all."""
     parts = [cell.settings for cell in cells.values()]
     if not parts:
         return StudySettings(command=None)
@@ -397,7 +403,7 @@ def _settings(manifest: Manifest, cells: Mapping[str, CellResult]) -> StudySetti
             "unit": units[0] if len(units) == 1 else "sentence or document",
             "few_units": any(part.few_units for part in parts),
             "tags": parts[0].tags or UNSET,
-            # Neither the name of the manifest nor the number of workers may show in the document.
+            # The document must not depend on the name of the manifest or the number of workers.
             "command": None,
         }
     )
@@ -409,7 +415,7 @@ def _signature(
     tasks: Sequence[CellTask],
     tested: Mapping[str, PairedTests],
 ) -> str:
-    """The settings that shape numbers, from the first cell, the tests that were made, and the size."""
+    """The signature: the settings of the first cell that affect numbers, the tests, and the size."""
     from spanwise.evaluation.result import signature_of, signature_parts
 
     if not tasks:
@@ -418,8 +424,8 @@ def _signature(
     parts = signature_parts(first.settings, first.inputs)
     runs = sum(len(task.runs) for task in tasks)
     size = f"study:{len(manifest.datasets)}x{len(manifest.systems)}.{runs}runs"
-    made = sorted({test for one in tested.values() for test in one.tests})
-    tests = [f"test:{'+'.join(made)}.{manifest.settings.get('correction', CORRECTION)}"] if made else []
+    names = sorted({name for paired in tested.values() for name in paired.tests})
+    tests = [f"test:{'+'.join(names)}.{manifest.settings.get('correction', CORRECTION)}"] if names else []
     primary = manifest.settings.get("primary", "f1")
     score = manifest.settings.get("score", "f1")
     about = [f"{key}:{value}" for key, value in (("primary", primary), ("score", score)) if value != "f1"]

@@ -1,4 +1,4 @@
-"""The manifest of a study, checked key by key."""
+"""Read the manifest of a study and check every key."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ from spanwise.settings import SETTINGS as DECLARED
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
-# What may be given where, and of which type; the words are the keywords of the Python functions.
+# The keys that each table may have, and their types; names match the keywords of the Python functions.
 READING: dict[str, object] = {
-    name: one.toml for name, one in DECLARED.items() if one.toml is not None and one.per_dataset
+    name: setting.toml
+    for name, setting in DECLARED.items()
+    if setting.toml is not None and setting.per_dataset
 }
 SETTINGS: dict[str, object] = {
-    name: one.toml for name, one in DECLARED.items() if one.toml is not None and not one.per_dataset
+    name: setting.toml
+    for name, setting in DECLARED.items()
+    if setting.toml is not None and not setting.per_dataset
 } | {"shared_seeds": bool, "score": str}
 TOP: dict[str, object] = {
     "name": str,
@@ -67,7 +71,7 @@ GRID: dict[str, object] = {
 }
 TRAINED = "trained"  # the folder for predictions of systems that a study trains
 COMPARE: dict[str, object] = {"systems": list[object], "datasets": list[object], "name": str}
-COLUMNS = ("token", "tag")  # of `columns`; any other name is a column to keep
+COLUMNS = ("token", "tag")  # names with a meaning in `columns`; any other is a column to keep
 
 _WORDS = {
     str: "text",
@@ -86,10 +90,10 @@ class StudyDataset(Struct, frozen=True):
     test: str
     train: tuple[str, ...] = ()
     dev: str | None = None
-    vocabulary: str | None = None  # a file of known words, one a line
+    vocabulary: str | None = None  # a file of known words, one per line
     reading: ReadKeywords = field(default_factory=dict)
-    gold: Annotation | None = None  # in place of the file
-    words: tuple[str, ...] | None = None  # known words in place of those of a file
+    gold: Annotation | None = None  # used instead of the file
+    words: tuple[str, ...] | None = None  # known words, used instead of a file
 
 
 class StudySystem(Struct, frozen=True):
@@ -100,20 +104,21 @@ class StudySystem(Struct, frozen=True):
     factors: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[str, ...] | None = None
     train: Mapping[str, object] | None = None  # the settings of a tagger that the study trains
-    command: tuple[str, ...] = ()  # another trainer
+    command: tuple[str, ...] = ()  # the command of an external trainer
     answers: Mapping[str, object] | None = None  # how to place answers without offsets
-    records: tuple[object, ...] | None = None  # the answers themselves, where no file holds them
+    records: tuple[object, ...] | None = None  # the answers themselves, if they are not in a file
 
     @property
     def is_trained(self) -> bool:
-        """Whether the study itself makes the predictions."""
+        """Whether the study trains the system to get its predictions."""
         return self.train is not None or bool(self.command)
 
 
 class Pair(Struct, frozen=True):
-    """Two systems to compare, and the one factor in which they differ (None: asked for by name).
+    """Two systems to compare.
 
-    `datasets` are those on which they are compared; None for all.
+    `factor` is the only factor in which they differ; None if there is no such factor. `datasets` are those on
+    which they are compared; None for all.
     """
 
     first: str
@@ -123,7 +128,7 @@ class Pair(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """A study as its manifest describes it: the files and the comparisons. Names are in sorted order."""
+    """The contents of a manifest: datasets, systems, pairs to compare and settings, sorted by name."""
 
     path: str
     root: Path
@@ -135,16 +140,16 @@ class Manifest(Struct, frozen=True):
     text: str = ""
 
     def place(self, *keys: str) -> str:
-        """`file:line` of a key of the manifest, or the file alone where the line cannot be told."""
+        """The location of a key as `file:line`, or only the file if the line is unknown."""
         line = _line(self.text, keys)
         return self.path if line is None else f"{self.path}:{line}"
 
 
 def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manifest:
-    """The manifest in a TOML file, checked; paths in it are relative to `root`, else to the file.
+    """Read and check a manifest in a TOML file; its paths are relative to `root` or, by default, its folder.
 
     Raises:
-        InputError: with the line, where a key is unknown, of the wrong type or missing.
+        InputError: a key is unknown, missing or of the wrong type; the message names the line.
     """
     tree = read_toml(path, "Fix the manifest there.")
     base = Path(path).parent if root is None else Path(root)
@@ -152,7 +157,7 @@ def read_manifest(path: str | Path, *, root: str | Path | None = None) -> Manife
 
 
 def manifest_of(tree: Mapping[str, object], *, root: str | Path | None = None) -> Manifest:
-    """The manifest of a dict with the keys of the TOML file; paths are relative to `root`, else to here."""
+    """Check a manifest given as a dict; paths are relative to `root` or, by default, the current folder."""
     return _manifest(tree, path="<study>", root=Path(root or "."), text="")
 
 
@@ -180,8 +185,8 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
             systems=len(systems),
             own="predictions" in tree["systems"][system.name] or system.is_trained,
         )
-    asked = [check.pair(number, value, tree) for number, value in enumerate(tree.get("compare", []))]
-    pairs = _pairs([pair for group in asked for pair in group], systems)
+    requested = [check.pair(number, value, tree) for number, value in enumerate(tree.get("compare", []))]
+    pairs = _pairs([pair for group in requested for pair in group], systems)
     return Manifest(
         path=path,
         root=root,
@@ -197,47 +202,47 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, object]:
-    """The settings; what a study is about is its primary question, too, unless that is named."""
+    """The settings, with `primary` taken from `score` if only `score` is given."""
     if "score" not in given or "primary" in given:
         return dict(given)
     return {**given, "primary": PRIMARY_OF.get(given["score"], given["score"])}
 
 
-def _pairs(asked: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pair]:
-    """The pairs asked for, in the direction they were asked, and those that differ in only one factor.
+def _pairs(requested: Iterable[Pair], systems: Iterable[StudySystem]) -> list[Pair]:
+    """The requested pairs, in the given order, and all pairs that differ in only one factor.
 
-    Where nothing is asked and no system names a factor, all pairs.
+    If no pairs are requested and no system has factors, all pairs.
     """
     listed = {system.name: system for system in systems}
-    chosen = {frozenset((pair.first, pair.second)): pair for pair in asked}
-    everything = not chosen and not any(system.factors for system in listed.values())
-    for one, other in combinations(listed.values(), 2):
-        if everything or _differing(one, other):
-            names = _in_order(one, other)
+    chosen = {frozenset((pair.first, pair.second)): pair for pair in requested}
+    all_pairs = not chosen and not any(system.factors for system in listed.values())
+    for first, second in combinations(listed.values(), 2):
+        if all_pairs or _differing(first, second):
+            names = _in_order(first, second)
             chosen.setdefault(frozenset(names), Pair(*names))
     return [
         replace(pair, factor=_differing(listed[pair.first], listed[pair.second])) for pair in chosen.values()
     ]
 
 
-def _differing(one: StudySystem, other: StudySystem) -> str | None:
-    """The factor in which two systems differ, if it is one alone."""
-    keys = sorted(set(one.factors) | set(other.factors))
-    differ = [key for key in keys if one.factors.get(key) != other.factors.get(key)]
+def _differing(first: StudySystem, second: StudySystem) -> str | None:
+    """The factor in which two systems differ; None if there are several or none."""
+    keys = sorted(set(first.factors) | set(second.factors))
+    differ = [key for key in keys if first.factors.get(key) != second.factors.get(key)]
     return differ[0] if len(differ) == 1 else None
 
 
-def _in_order(one: StudySystem, other: StudySystem) -> tuple[str, str]:
-    """Which of two systems comes first: the one with the larger number, else the first name."""
-    factor = _differing(one, other) or ""
-    here, there = one.factors.get(factor), other.factors.get(factor)
-    if isinstance(here, int | float) and isinstance(there, int | float) and there > here:
-        return other.name, one.name
-    return one.name, other.name
+def _in_order(first: StudySystem, second: StudySystem) -> tuple[str, str]:
+    """The names of two systems, swapped if they differ in a numeric factor that is larger for the second."""
+    factor = _differing(first, second) or ""
+    value, other = first.factors.get(factor), second.factors.get(factor)
+    if isinstance(value, int | float) and isinstance(other, int | float) and other > value:
+        return second.name, first.name
+    return first.name, second.name
 
 
 class _Check(Struct, frozen=True):
-    """Checks of the parts of one manifest; every error names the line."""
+    """Checks the parts of a manifest; every error names the line."""
 
     path: str
     text: str
@@ -245,24 +250,25 @@ class _Check(Struct, frozen=True):
     def error(self, keys: tuple[str, ...], message: str) -> InputError:
         return InputError(at(self.path, _line(self.text, keys), message))
 
-    def keys(self, table: Mapping[str, object], known: Mapping[str, object], where: tuple[str, ...]) -> None:
+    def keys(self, table: Mapping[str, object], types: Mapping[str, object], where: tuple[str, ...]) -> None:
+        """Check that every key of a table is among `types`, and that its value has that type."""
         for key, value in table.items():
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
+            if key not in types:
+                near = difflib.get_close_matches(key, types, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
-                message = f"the key {key!r} is not known here.{hint}\nThere are: {', '.join(sorted(known))}."
+                message = f"the key {key!r} is not known here.{hint}\nThere are: {', '.join(sorted(types))}."
                 raise self.error((*where, key), message)
             try:
-                convert(value, known[key])
+                convert(value, types[key])
             except ValidationError:
-                kinds = get_args(known[key]) if isinstance(known[key], UnionType) else (known[key],)
+                kinds = get_args(types[key]) if isinstance(types[key], UnionType) else (types[key],)
                 expected = " or ".join(_WORDS[get_origin(kind) or kind] for kind in kinds)
                 raise self.error((*where, key), f"{key!r} must be {expected}, not {value!r}.") from None
-            if known is TOP and key in SETTINGS and key in DECLARED:
+            if types is TOP and key in SETTINGS and key in DECLARED:
                 self.value(key, value)
 
     def value(self, key: str, value: object) -> None:
-        """Refuse a value that `evaluate` would refuse, with its line where there is one."""
+        """Raise an error, with the line if there is one, for a value that `evaluate` would reject."""
         try:
             DECLARED[key].check(value)
         except ChoiceError as error:
@@ -271,6 +277,7 @@ class _Check(Struct, frozen=True):
             raise self.error((key,), str(error)) from None
 
     def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
+        """The keywords of `spanwise.read` among the keys of a table."""
         reading = {key: table[key] for key in READING if key in table}
         columns = dict(reading.pop("columns", {}))
         for name, column in columns.items():
@@ -356,7 +363,7 @@ class _Check(Struct, frozen=True):
         )
 
     def expanded(self, tree: Mapping[str, Any]) -> dict[str, object]:
-        """The systems, with every cell of the grid and every size of context as one of its own."""
+        """All systems, including one for every cell of the grid and every context size."""
         systems: dict[str, Any] = dict(tree.get("systems", {}))
         grid = tree.get("grid")
         if grid is not None:
@@ -381,20 +388,21 @@ class _Check(Struct, frozen=True):
             raise self.error(
                 ("context",), f"'context' must be a list of numbers of 1 or more, not {sizes!r}."
             )
-        made: dict[str, object] = {}
+        expanded: dict[str, object] = {}
         for name, table in systems.items():
             own = table.get("train") if isinstance(table, dict) else None
-            # The linear-chain model reads one sentence at a time.
+            # The linear-chain model reads one sentence at a time, so it has no context size.
             if not isinstance(table, dict) or not isinstance(own, dict) or own.get("model", name) == "crf":
-                made[name] = table
+                expanded[name] = table
                 continue
             for size in sizes:
                 train = {"model": name, **own, "context": size}
                 factors = {**table.get("factors", {}), "context": size}
-                made[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
-        return made
+                expanded[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
+        return expanded
 
     def named(self, where: tuple[str, ...], table: object) -> None:
+        """Check that a dataset or system is a table and has a valid name."""
         if not isinstance(table, dict):
             raise self.error(where, f"{'.'.join(where)} must be a table, not {table!r}.")
         if not where[1] or "/" in where[1] or where[1] == "mean":
@@ -403,6 +411,7 @@ class _Check(Struct, frozen=True):
             )
 
     def pattern(self, system: StudySystem, *, datasets: int, systems: int, own: bool) -> None:
+        """Check the placeholders in the pattern of a system's prediction files."""
         where = ("systems", system.name, "predictions") if own else ("predictions",)
         used = set(re.findall(r"\{([^{}]*)\}", system.predictions))
         for name in sorted(used - set(PLACEHOLDERS)):
@@ -420,6 +429,7 @@ class _Check(Struct, frozen=True):
                 )
 
     def pair(self, number: int, table: Any, tree: Mapping[str, Any]) -> list[Pair]:
+        """The pairs that one [[compare]] table requests."""
         where = ("compare",)
         if not isinstance(table, dict):
             raise self.error(where, '\'compare\' must be written as [[compare]] with systems = ["a", "b"].')
@@ -433,17 +443,18 @@ class _Check(Struct, frozen=True):
         datasets = None if chosen is None else tuple(sorted(chosen))
         return [Pair(first, second, datasets=datasets) for first, second in combinations(names, 2)]
 
-    def among(self, what: str, names: Iterable[object], known: Mapping[str, object]) -> None:
+    def among(self, what: str, names: Iterable[object], defined: Mapping[str, object]) -> None:
+        """Check that the systems or datasets of a comparison are defined."""
         for name in names:
-            if name not in known:
-                near = difflib.get_close_matches(str(name), known, n=1)
+            if name not in defined:
+                near = difflib.get_close_matches(str(name), defined, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
-                message = f"no {what} is called {name!r}.{hint}\nThere are: {', '.join(sorted(known))}."
+                message = f"no {what} is called {name!r}.{hint}\nThere are: {', '.join(sorted(defined))}."
                 raise self.error(("compare",), message)
 
 
 def _line(text: str, keys: tuple[str, ...]) -> int | None:
-    """The line of a key, as well as a search can tell; None for the whole file."""
+    """The line of a key, found by a text search; None if it is not found or there are no keys."""
     if not keys:
         return None
     lines = text.splitlines()
@@ -464,7 +475,7 @@ def _line(text: str, keys: tuple[str, ...]) -> int | None:
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    """A key that puts run 2 before run 10, and system K2 before K10.
+    """A sort key for natural order, in which run 2 comes before run 10 and system K2 before K10.
 
     Examples:
         >>> sorted(["10", "2", "a"], key=natural)

@@ -1,4 +1,4 @@
-"""Tests on one dataset from counts per unit: between the systems of a study, and between buckets."""
+"""Tests on one dataset, from counts per unit: between the systems of a study, and between buckets."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class PairedTests(Struct, frozen=True):
     """The paired tests between the systems of one dataset."""
 
     comparisons: tuple[Comparison, ...]
-    letters: Mapping[str, str]  # of those that each system is significantly better than
-    letter: Mapping[str, str]  # of each system
+    letters: Mapping[str, str]  # for each system, the letters of those it is significantly better than
+    letter: Mapping[str, str]  # the letter of each system
     letters_about: str
-    interval: Mapping[str, tuple[float, float] | None]  # of its mean score over runs
-    tests: tuple[str, ...] = ()  # between systems, in the words of a signature
-    # By system, and under "" for the mean of all, p of every attribute that its buckets differ.
+    interval: Mapping[str, tuple[float, float] | None]  # of each system's mean score over runs
+    tests: tuple[str, ...] = ()  # the tests between systems, as written in a signature
+    # By system ("" for the mean of all) and attribute, the p-value for its buckets to differ.
     buckets_differ: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
 
@@ -52,24 +52,25 @@ def paired(
     scores: Mapping[str, Sequence[SystemScores]] | None = None,
     memory: int | None = None,
 ) -> PairedTests:
-    """Tests of the systems of one dataset over data and runs.
+    """Test the systems of one dataset against each other, over data and runs.
 
-    Where both systems of a pair have two runs or more, data and training both vary: a t-test of the
-    difference of means. Where one has a single run the claim is about these trained models alone:
-    paired randomisation, the counts of all runs of the other system added up.
+    If both systems of a pair have two or more runs, data and training both vary, and the difference of
+    means is tested by a t-test. If one has a single run, the claim is only about these trained models: a
+    paired randomisation test, with the counts of all runs of the other system added up.
 
     Args:
         units: the counts per unit of every system's runs.
-        pairs: those to test in full; letters come from tests of the primary score over all pairs.
-        primary: the score that the primary question is about.
-        shared_seeds: runs of equal place share their seed, and are differenced first.
-        score: what means and intervals are about.
-        scores: those of every system's runs, for the parts of leads.
-        memory: the bytes that shuffles may take; it changes no number.
+        pairs: the pairs to test in full; letters are based on tests of the primary score for all pairs.
+        primary: the primary score.
+        shared_seeds: whether runs at the same position share their seed, so that their differences are
+            tested.
+        score: the score of the means and intervals.
+        scores: the scores of every system's runs, to split leads into parts.
+        memory: a bound on the memory for shuffles, in bytes; it does not change any number.
 
     Returns:
-        The comparisons; the letters of each system, and what they leave out; and the interval of each
-        system's mean score over its runs.
+        The comparisons; the letters of each system, and what they do not take into account; and the
+        interval of each system's mean score over its runs.
     """
     runs = {
         system: [unpacked(entries, place=system) for entries in part.systems.values()]
@@ -92,20 +93,20 @@ def paired(
             shared_seeds=shared_seeds,
         )  # fmt: skip
     first = {
-        name: [[one for one in run if one.name == chosen_score[0]] for run in named]
-        for name, named in runs.items()
+        system: [[measure for measure in run if measure.name == chosen_score[0]] for run in own]
+        for system, own in runs.items()
     }
-    every = compared_runs(first, list(combinations(first, 2)), resampling, **options, only_primary=True)
-    means = {system: _mean(named, score) for system, named in runs.items()}
+    all_pairs = compared_runs(first, list(combinations(first, 2)), resampling, **options, only_primary=True)
+    means = {system: _mean(own, score) for system, own in runs.items()}
     return PairedTests(
         comparisons=comparisons,
-        letters=letters(means, every, path=chosen_score),
+        letters=letters(means, all_pairs, path=chosen_score),
         letter=lettering(means),
-        letters_about=ONE_RUN if any(len(named) < 2 for named in runs.values()) else "",
-        tests=tuple(sorted({_test_made(one, resamples) for one in every if one.test})),
+        letters_about=ONE_RUN if any(len(own) < 2 for own in runs.values()) else "",
+        tests=tuple(sorted({_test_name(row, resamples) for row in all_pairs if row.test})),
         interval={
-            system: _interval(named, score, confidence) if resamples and number else None
-            for system, named in runs.items()
+            system: _interval(own, score, confidence) if resamples and number else None
+            for system, own in runs.items()
         },
         buckets_differ={
             system: {attribute: plain(p) for attribute, p in row.items()}
@@ -114,15 +115,15 @@ def paired(
     )
 
 
-def _test_made(comparison: Comparison, resamples: int) -> str:
+def _test_name(comparison: Comparison, resamples: int) -> str:
     return "t-runs" if comparison.test == T_TEST else f"randomisation.{resamples}"
 
 
 def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:
-    """The measure of every run that holds a score, and the name of the score in it."""
+    """The measure of every run that a score is part of, and the name of the score in it."""
     counting, _, name = SCORE_PATHS[score]
-    found = same_cells([next(m for m in run if m.name == counting) for run in runs])
-    return [one.cell_by_cell for one in found], name
+    measures = same_cells([next(m for m in run if m.name == counting) for run in runs])
+    return [measure.cell_by_cell for measure in measures], name
 
 
 def _mean(runs: Runs, score: str) -> float | None:
@@ -138,26 +139,27 @@ def _interval(runs: Runs, score: str, confidence: float) -> tuple[float, float] 
     return None if np.isnan(low) else (float(low), float(high))
 
 
-LEAST_EXPECTED = 5  # errors and successes that a bucket must be expected to hold at the overall score
+LEAST_EXPECTED = 5  # errors, and successes, that a bucket is expected to have at the overall score
 
 
 def buckets_differ(
     systems: Mapping[str, Runs], resampling: Resampling, score: str = "f1"
 ) -> dict[str, dict[str, float]]:
-    """p of every attribute for each system, and under "" for the mean of all systems; NaN: not testable.
+    """For each system and attribute, the p-value for its buckets to differ; NaN if it cannot be tested.
 
-    The largest |T| over buckets, units changing sign at random: a bucket's losses (1 − score) against
-    the overall share. Counts per unit and bucket are of exact matches, so fair scores are not tested.
-    Only buckets with at least five expected errors and five expected successes at the overall score take
-    part, and two of them are needed.
+    Under the system "", the p-values are for the mean of all systems. The statistic is the largest |T| over
+    buckets, where T compares a bucket's losses (1 − score) with the overall share of losses; its distribution
+    comes from random changes of the sign of units. Counts per unit and bucket are those of exact matches, so
+    fair scores are not tested. Only buckets with at least five expected errors and five expected successes
+    at the overall score take part, and at least two such buckets are needed.
     """
     p_values: dict[str, dict[str, float]] = {"": {}}
-    names = dict.fromkeys(one.key for runs in systems.values() for run in runs for one in run)
-    for key in (key for key in names if key.kind == "attribute" and score in _ITEMS):
+    keys = dict.fromkeys(measure.key for runs in systems.values() for run in runs for measure in run)
+    for key in (key for key in keys if key.kind == "attribute" and score in _ITEMS):
         measures = {
-            system: [next(one for one in run if one.key == key) for run in runs]
+            system: [next(measure for measure in run if measure.key == key) for run in runs]
             for system, runs in systems.items()
-            if all(any(one.key == key for one in run) for run in runs)
+            if all(any(measure.key == key for measure in run) for run in runs)
         }
         if not measures:
             continue
@@ -173,12 +175,12 @@ def buckets_differ(
     return p_values
 
 
-# The columns gold, predicted and correct of a bucket's counts as items and as losses.
+# The weights of the columns gold, predicted and correct in the number of items that a score is about.
 _ITEMS = {"f1": (1, 1, 0), "precision": (0, 1, 0), "recall": (1, 0, 0)}
 
 
 def _excess(measure: Measure, score: str) -> tuple[Floats, Bools]:
-    """Excess losses per unit (units × buckets), and which buckets can be tested."""
+    """The excess losses per unit (units × buckets), and which buckets can be tested."""
     counts = measure.counts
     whole = counts.matrix() if counts.units <= MOST_FLIPPED else grouped(counts, MOST_FLIPPED)
     chosen = [at for at, path in enumerate(measure.paths) if path[-1] != measure.unplaced]
