@@ -273,7 +273,10 @@ class Fraction(Struct, frozen=True, eq=False):
 
 
 def fraction(measure: Measure, score: str) -> Fraction:
-    """Express a score of one cell as a fraction; not for averages, which are not a single fraction.
+    """Express a score of one cell as a fraction.
+
+    Raises:
+        ValueError: the score is not a single fraction of counts of one cell, as averages and relaxed scores.
 
     Examples:
         >>> from spanwise.counts import Counts
@@ -290,21 +293,24 @@ def fraction(measure: Measure, score: str) -> Fraction:
         a, b, c = (padded[:, columns_of_role] for columns_of_role in _GAIN_COLUMNS)
         mentions = gold + predicted
         return Fraction(2 * (correct + a + b), mentions + b - c, (2 * correct, mentions))
-    if measure.scorer.startswith("credited"):
+    scorer = measure.scorer.removesuffix(_SUMMING)
+    if scorer == "credited":
         right, false, missed = credit_of(measure.credit or "fair").apply(each * measure.share)
         forms = {
             "precision": (right, right + false),
             "recall": (right, right + missed),
             "f1": (2 * right, 2 * right + false + missed),
         }
-    elif measure.scorer in ("recall", "accuracy"):
-        forms = {measure.scorer: (each[1], each[0])}
-    else:
+    elif scorer in ("recall", "accuracy"):
+        forms = {scorer: (each[1], each[0])}
+    elif scorer == "exact":
         forms = {
             "precision": (each[2], each[1]),
             "recall": (each[2], each[0]),
             "f1": (2 * each[2], each[0] + each[1]),
         }
+    else:
+        raise ValueError(f"the scores of {measure.scorer!r} are not single fractions")
     above, below = forms[score]
     return Fraction(above[:, None], below[:, None])
 
