@@ -129,6 +129,21 @@ def test_the_command_shows_what_was_planted_and_found(
     assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_what_is_found_or_not_is_in_line_with_what_was_planted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", str(tmp_path), "--sentences", "50", "--color", "never"]) == 0
+    lines = capsys.readouterr().out.partition("Planted and found\n")[2].partition("\n\n")[0].splitlines()
+    assert lines[:4] == [
+        "  shortsighted",
+        "    planted    cuts the ends off mentions of four or more tokens",
+        "    NOT found  fixing wrong boundaries would add most, 17.4 points of F1",
+        "               the costliest slice is: entity frequency = 0, F1 71.2",
+    ]
+    columns = {line[:15] for line in lines if line.startswith("    ")}
+    assert columns == {f"    {word:11}" for word in ("planted", "found", "NOT found", "")}
+
+
 def test_the_command_can_write_only_the_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", str(tmp_path), "--sentences", "30", "--only-files"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5

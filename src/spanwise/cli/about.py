@@ -99,10 +99,12 @@ _KINDS = {
 def _verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
     from spanwise.reports._wording import SCORES, slice_title
 
+    outcomes = ["found" if verdict.found else "NOT found" for verdict in verdicts]
+    width = max(map(len, ("planted", *outcomes))) + 2
     yield "\n Planted and found"
-    for verdict in verdicts:
+    for verdict, outcome in zip(verdicts, outcomes, strict=True):
         yield f"  {verdict.system}"
-        yield f"    planted  {verdict.weakness}"
+        yield f"    {'planted':{width}}{verdict.weakness}"
         kind, gain = verdict.gain
         evidence = [f"fixing {_KINDS[kind]} would add most, {100 * gain:.1f} points of F1"]
         if verdict.slice is not None:
@@ -112,7 +114,8 @@ def _verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
         if kind == "LE" and verdict.confused:
             pairs = ", ".join(f"{gold}→{predicted} {count}" for gold, predicted, count in verdict.confused)
             evidence.append(f"the labels confused most are {pairs}")
-        yield f"    {'found' if verdict.found else 'NOT found'}    " + "\n             ".join(evidence)
+        for number, line in enumerate(evidence):
+            yield f"    {'' if number else outcome:{width}}{line}"
 
 
 KINDS = {
