@@ -110,11 +110,15 @@ class LakeFile(Struct, frozen=True, eq=False):
         return self.path.partition(ROWS_FROM)[0]
 
     def follows(self, other: LakeFile) -> bool:
-        """Whether these are rows of the same file as those before."""
+        """Whether these rows follow those of `other`, the entry before in the order of paths, in one file.
+
+        Paths end with the number of the first row at a fixed width, so that entries of one file are
+        neighbours in the order of their rows, and comparing the files is enough.
+        """
         return self.whole == other.whole
 
     def goes_on(self, other: LakeFile) -> bool:
-        """Whether the first document of these rows began in those before."""
+        """Whether the first document of these rows began in `other`, the entry before."""
         if self.borders is None or other.borders is None:
             return False
         return self.follows(other) and self.borders[0] == other.borders[1]
