@@ -243,7 +243,7 @@ def _findings() -> Iterator[Experiment]:
         (NULL, {"documents": 60}, 500),
         (independent, {"sentences": 300}, 500),
         (independent, {"sentences": 1000}, 300),
-        (independent, {"sentences": 10_000}, 300),  # whose signs are flipped in groups
+        (independent, {"sentences": 20_000}, 300),  # whose signs are flipped in groups
         (replace(FEW_HARD, kinds=NULL.kinds), {"documents": 60}, 300),
     ):
         what = "nothing planted" + (", other world: a few hard documents" if world.hardness == "few" else "")

@@ -442,7 +442,7 @@ SIGNS_TOGETHER = 1 << 21  # signs multiplied at once if there are many units
 UNITS_TOGETHER = 1024  # units summed at a time in single precision
 MOST_SIGNS = 1 << 24  # signs stored as numbers; more are stored as bits
 BLOCK_SIGNS = 1 << 19  # values of candidates for the highest T that are summed exactly at once
-MOST_FLIPPED = 4096  # units whose signs are flipped one by one; more are flipped in groups
+MOST_FLIPPED = 16_384  # units whose signs are flipped one by one; more are flipped in groups
 FLIP_TIE = 1e-8  # sums in a different order differ in the last bits, but count as ties
 
 
