@@ -1,4 +1,4 @@
-"""Attributes counted from training mentions: any φ, and any two, against plain counts."""
+"""Attributes counted from training mentions, for any φ and any two, compared with plain counts."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_any_phi_is_counted_over_training_mentions(test: Annotation, train: Anno
     def last(mention: Mention) -> str:
         return mention.tokens[-1]
 
-    known = mentions(train)
+    trained = mentions(train)
     expected: dict[Aggregate, list[float]] = {"familiarity": [], "consistency": []}
     for tokens, label in mentions(test):
-        same = [one for one in known if one[0][-1] == tokens[-1]]
-        expected["familiarity"].append(float(Fraction(len(same), len(known))))
-        alike = [one for one in same if one[1] == label]
+        same = [pair for pair in trained if pair[0][-1] == tokens[-1]]
+        expected["familiarity"].append(float(Fraction(len(same), len(trained))))
+        alike = [pair for pair in same if pair[1] == label]
         expected["consistency"].append(float(Fraction(len(alike), len(same))) if same else 0.0)
     for aggregate, numbers in expected.items():
         attribute = own(last, name="last", aggregate=aggregate)
@@ -65,10 +65,10 @@ def test_two_are_combined_as_a_share_of_the_first(
     context = in_context(test, train)
     first, second = PHI[one][1], PHI[other][1]
     seen = views(train)
-    found = values(choose(f"MF:{one}+{other}")[0], context, test.mentions).value
-    for value, mention in zip(found, views(test), strict=True):
-        like = [known for known in seen if first(known) == first(mention)]
-        both = [known for known in like if second(known) == second(mention)]
+    shares = values(choose(f"MF:{one}+{other}")[0], context, test.mentions).value
+    for value, mention in zip(shares, views(test), strict=True):
+        like = [trained for trained in seen if first(trained) == first(mention)]
+        both = [trained for trained in like if second(trained) == second(mention)]
         assert value == (len(both) / len(like) if like else 0.0)
 
 
@@ -82,7 +82,9 @@ ATTRIBUTES = ("sentence_length", "entity_density", "label", "entity_frequency", 
 
 @settings(max_examples=40, deadline=None)
 @given(annotated(), annotated(), st.sampled_from(ATTRIBUTES), st.sampled_from(ATTRIBUTES))
-def test_any_two_attributes_are_combined(test: Annotation, train: Annotation, one: str, other: str) -> None:
+def test_any_two_attributes_are_combined(
+    test: Annotation, train: Annotation, first_name: str, second_name: str
+) -> None:
     context = in_context(test, train)
 
     def read(name: str, annotation: Annotation) -> list[object]:
@@ -91,10 +93,10 @@ def test_any_two_attributes_are_combined(test: Annotation, train: Annotation, on
         inside = Context(annotation.corpus, annotation.mentions, Lexicon.of([train]))
         return list(values(name, inside, annotation.mentions).value.tolist())
 
-    known = list(zip(read(one, train), read(other, train), strict=True))
-    found = values(choose(f"MF:{one}+{other}")[0], context, test.mentions).value
-    for value, first, second in zip(found, read(one, test), read(other, test), strict=True):
-        like = [pair for pair in known if pair[0] == first]
+    trained = list(zip(read(first_name, train), read(second_name, train), strict=True))
+    shares = values(choose(f"MF:{first_name}+{second_name}")[0], context, test.mentions).value
+    for value, first, second in zip(shares, read(first_name, test), read(second_name, test), strict=True):
+        like = [pair for pair in trained if pair[0] == first]
         assert value == (sum(pair[1] == second for pair in like) / len(like) if like else 0.0)
 
 
@@ -107,19 +109,19 @@ def test_attributes_of_tokens_are_combined_over_tokens(data: Path, lowercase: bo
     assert combined.summary == (
         "of the tokens of training mentions with the same morphology, the share with the same label"
     )
-    found = values(combined, context, test.mentions)
+    combinations = values(combined, context, test.mentions)
     shapes = values("morphology", context, test.mentions)
-    assert len(found.value) == len(shapes.value)
+    assert len(combinations.value) == len(shapes.value)
     pairs = {
         (shape, label): value
         for shape, label, value in zip(
             shapes.value.tolist(),
-            test.mentions.label[found.unit_mention].tolist(),
-            found.value.tolist(),
+            test.mentions.label[combinations.unit_mention].tolist(),
+            combinations.value.tolist(),
             strict=True,
         )
     }
-    by_shape = [sum(value for (shape, _), value in pairs.items() if shape == one) for one in range(5)]
+    by_shape = [sum(value for (shape, _), value in pairs.items() if shape == index) for index in range(5)]
     assert all(total <= 1 + 1e-12 for total in by_shape)
 
 
@@ -142,7 +144,7 @@ def test_phi_sees_the_sentence_of_training_mentions() -> None:
     assert consistent.tolist() == [1.0, 0.0]
 
 
-def test_functions_of_ones_own_see_counts_of_the_training_data() -> None:
+def test_user_functions_see_counts_of_the_training_data() -> None:
     train = Annotation(
         Corpus.of([["new", "York", "New", "York"], ["New"], ["York"]]), Mentions.of([(0, 2, 4, "LOC")])
     )
@@ -178,15 +180,19 @@ def test_counts_of_the_training_data_are_plain_counts(train: Annotation, tokens:
 @pytest.mark.parametrize(
     ("general", "named"), [("F:entity", "F-ent"), ("F:label", "F-tag"), ("MF:entity+label", "MF-et")]
 )
-def test_the_attributes_of_fu19_are_cases_of_the_general_ones(general: str, named: str, data: Path) -> None:
+def test_the_attributes_of_fu19_are_special_cases_of_the_general_ones(
+    general: str, named: str, data: Path
+) -> None:
     test, train = (spanwise.read(data / "wnut16" / f"{name}.txt") for name in ("test", "train"))
     for lowercase in (False, True):
         context = Context(test.corpus, test.mentions, Lexicon.of([train]), lowercase=lowercase)
-        one, other = (values(choose(name)[0], context, test.mentions).value for name in (general, named))
-        assert np.array_equal(one, other)
+        by_general, by_name = (
+            values(choose(name)[0], context, test.mentions).value for name in (general, named)
+        )
+        assert np.array_equal(by_general, by_name)
 
 
-def test_they_are_named_like_any_other_attribute(data: Path) -> None:
+def test_combined_attributes_are_named_like_any_other(data: Path) -> None:
     folder = data / "wnut16"
     names = "F:last_token,MF:entity_length+label"
     result = spanwise.describe(folder / "test.txt", train=folder / "train.txt", attributes=names)

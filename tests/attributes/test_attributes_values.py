@@ -1,4 +1,4 @@
-"""Attributes one by one: values by hand, sides, texts of characters, one's own, what is absent and why."""
+"""Attributes one by one: values by hand, sides, character texts, user functions, absent attributes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TRAIN = annotation(
 TEST = annotation(["New York is new", "A B A"], [(0, 0, 2, "ORG"), (0, 1, 2, "LOC"), (1, 0, 3, "ORG")])
 
 
-def context(
+def context_of(
     test: Annotation = TEST,
     train: Annotation | None = TRAIN,
     *,
@@ -67,27 +67,31 @@ def context(
 
 
 def of(attribute: str, *, lowercase: bool = False) -> list[object]:
-    return listed(values(attribute, context(lowercase=lowercase), TEST.mentions))
+    return listed(values(attribute, context_of(lowercase=lowercase), TEST.mentions))
 
 
-def listed(found: Values) -> list[object]:
-    return list(found.value.tolist() if found.names is None else [found.names[code] for code in found.value])
+def listed(found_values: Values) -> list[object]:
+    return list(
+        found_values.value.tolist()
+        if found_values.names is None
+        else [found_values.names[code] for code in found_values.value]
+    )
 
 
 # --- by hand ------------------------------------------------------------------------------------
 
 
-def test_entity_frequency_counts_occurrences_that_are_no_mention_too() -> None:
+def test_entity_frequency_also_counts_occurrences_outside_mentions() -> None:
     # Of 15 tokens: "New York" twice, once in a longer mention; "York" four times; "A B A" twice, overlapping.
     assert of("entity_frequency") == [2 / 15, 4 / 15, 2 / 15]
 
 
-def test_entity_label_consistency_takes_exact_mentions_of_the_label_only() -> None:
-    # "New York" is ORG in one of two places; "York" LOC in one of four; "A B A" ORG in one of two.
+def test_entity_label_consistency_counts_only_exact_mentions_of_the_label() -> None:
+    # "New York" is ORG in one of two occurrences; "York" LOC in one of four; "A B A" ORG in one of two.
     assert of("entity_label_consistency") == [1 / 2, 1 / 4, 1 / 2]
 
 
-def test_token_label_consistency_disregards_where_in_the_mention_the_token_stands() -> None:
+def test_token_label_consistency_ignores_the_position_of_the_token_in_the_mention() -> None:
     # Units: New/ORG, York/ORG, York/LOC, A/ORG, B/ORG, A/ORG.
     assert of("token_label_consistency") == [1 / 2, 1 / 4, 2 / 4, 2 / 3, 1 / 2, 2 / 3]
 
@@ -97,8 +101,8 @@ def test_entity_density_counts_mentions_and_entity_token_density_tokens_once() -
     assert of("entity_token_density") == [2 / 4, 2 / 4, 3 / 3]
 
 
-def test_oov_density_counts_words_that_training_does_not_have() -> None:
-    assert of("oov_density") == [1 / 4, 1 / 4, 0]  # only "new", which is not "New"
+def test_oov_density_counts_words_missing_from_the_training_data() -> None:
+    assert of("oov_density") == [1 / 4, 1 / 4, 0]  # only "new", which differs from "New"
     assert of("oov_density", lowercase=True) == [0, 0, 0]
 
 
@@ -116,15 +120,15 @@ def test_token_familiarities_count_tokens_of_training_mentions() -> None:
 
 def test_predicted_mentions_are_judged_by_their_own_label_and_the_gold_mentions_of_the_sentence() -> None:
     predicted = Mentions.of([(0, 0, 2, "LOC"), (0, 2, 3, "ORG"), (1, 0, 1, "NEW")])
-    found = context()
-    assert values("entity_label_consistency", found, predicted).value.tolist() == [0, 0, 0]
-    assert values("entity_density", found, predicted).value.tolist() == [2 / 4, 2 / 4, 1 / 3]
-    assert values("label_familiarity", found, predicted).value.tolist() == [2 / 5, 2 / 5, 0]
+    context = context_of()
+    assert values("entity_label_consistency", context, predicted).value.tolist() == [0, 0, 0]
+    assert values("entity_density", context, predicted).value.tolist() == [2 / 4, 2 / 4, 1 / 3]
+    assert values("label_familiarity", context, predicted).value.tolist() == [2 / 5, 2 / 5, 0]
 
 
-def test_a_token_unit_is_there_once_although_two_mentions_of_a_label_hold_it() -> None:
+def test_a_token_in_two_mentions_of_one_label_is_a_single_unit() -> None:
     test = annotation(["a b c"], [(0, 0, 2, "X"), (0, 1, 3, "X"), (0, 1, 2, "Y")])
-    got = values("token_frequency", context(test), test.mentions)
+    got = values("token_frequency", context_of(test), test.mentions)
     assert present(got.position).tolist() == [0, 1, 2, 1]
     assert present(got.unit_mention).tolist() == [0, 0, 1, 2]
 
@@ -132,7 +136,7 @@ def test_a_token_unit_is_there_once_although_two_mentions_of_a_label_hold_it() -
 def test_occurrences_never_cross_sentences() -> None:
     train = annotation(["a", "b a"], [(0, 0, 1, "X")])
     test = annotation(["a b"], [(0, 0, 2, "X")])
-    assert values("entity_frequency", context(test, train), test.mentions).value.tolist() == [0]
+    assert values("entity_frequency", context_of(test, train), test.mentions).value.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_morphology_is_the_first_shape_that_fits(token: str, shape: str) -> None
     assert shape_of(token) == shape
 
 
-def test_morphology_looks_at_the_word_as_written_whatever_is_compared() -> None:
+def test_morphology_looks_at_the_word_as_written_even_with_lowercase() -> None:
     assert of("morphology", lowercase=True)[:2] == ["capitalised", "capitalised"]
 
 
@@ -169,12 +173,14 @@ def test_the_vocabularies_of_training_and_test_may_be_one_object_or_two() -> Non
     train = Corpus(shared.tokens[:2], shared.vocabulary, ints([0, 2]))
     test = Corpus(shared.tokens[2:], shared.vocabulary, ints([0, 2]))
     gold = Mentions.of([(0, 0, 2, "X")])
-    one = Context(test, gold, Lexicon.of([Annotation(train, gold)]))
-    two = Context(Corpus.of(words[1:]), gold, Lexicon.of([Annotation(Corpus.of(words[:1]), gold)]))
+    shared_context = Context(test, gold, Lexicon.of([Annotation(train, gold)]))
+    separate_context = Context(
+        Corpus.of(words[1:]), gold, Lexicon.of([Annotation(Corpus.of(words[:1]), gold)])
+    )
     for attribute in PRESETS["all"]:
-        first, second = values(attribute, one, gold), values(attribute, two, gold)
+        first, second = values(attribute, shared_context, gold), values(attribute, separate_context, gold)
         assert first.value.tolist() == second.value.tolist()
-    assert values("oov_density", one, gold).value.tolist() == [1 / 2]
+    assert values("oov_density", shared_context, gold).value.tolist() == [1 / 2]
 
 
 def test_inputs_stay_as_they_were() -> None:
@@ -189,17 +195,17 @@ def test_inputs_stay_as_they_were() -> None:
 
 
 def characters(text: str, rows: list[Row]) -> Annotation:
-    """A text with its words as tokens, and mentions by characters."""
+    """A text with its words as tokens, and mentions in character positions."""
     starts, words, at = [], [], 0
     for word in text.split(" "):
         starts.append(at)
         words.append(word)
         at += len(word) + 1
-    made = Corpus.of([words])
+    tokenised = Corpus.of([words])
     corpus = Corpus(
-        made.tokens,
-        made.vocabulary,
-        made.sentences,
+        tokenised.tokens,
+        tokenised.vocabulary,
+        tokenised.sentences,
         unit="character",
         texts=(text,),
         token_start=ints(starts),
@@ -210,15 +216,22 @@ def characters(text: str, rows: list[Row]) -> Annotation:
 
 def test_in_a_text_a_mention_has_the_tokens_it_touches() -> None:
     test = characters("New York rocks", [(0, 0, 8, "LOC"), (0, 5, 6, "LOC"), (0, 3, 4, "X"), (0, 7, 10, "X")])
-    assert values("entity_length", context(test), test.mentions).value.tolist() == [2, 1, 0, 2]
-    assert values("entity_frequency", context(test), test.mentions).value.tolist() == [2 / 15, 4 / 15, 0, 0]
-    assert values("sentence_length", context(test), test.mentions).value.tolist() == [3, 3, 3, 3]
+    assert values("entity_length", context_of(test), test.mentions).value.tolist() == [2, 1, 0, 2]
+    assert values("entity_frequency", context_of(test), test.mentions).value.tolist() == [
+        2 / 15,
+        4 / 15,
+        0,
+        0,
+    ]
+    assert values("sentence_length", context_of(test), test.mentions).value.tolist() == [3, 3, 3, 3]
 
 
 def test_two_mentions_of_characters_over_the_same_tokens_are_one_occurrence() -> None:
     train = characters("York York", [(0, 0, 4, "LOC"), (0, 1, 4, "LOC")])
     test = annotation(["York"], [(0, 0, 1, "LOC")])
-    assert values("entity_label_consistency", context(test, train), test.mentions).value.tolist() == [1 / 2]
+    assert values("entity_label_consistency", context_of(test, train), test.mentions).value.tolist() == [
+        1 / 2
+    ]
 
 
 def with_gap(pieces: list[tuple[int, int]], sentence: str) -> Annotation:
@@ -228,24 +241,24 @@ def with_gap(pieces: list[tuple[int, int]], sentence: str) -> Annotation:
 
 def test_a_discontinuous_mention_has_the_tokens_of_its_pieces() -> None:
     test = with_gap([(0, 1), (2, 3)], "New big York")
-    assert values("entity_length", context(test), test.mentions).value.tolist() == [2]
-    assert values("entity_frequency", context(test), test.mentions).value.tolist() == [2 / 15]
-    assert present(values("token_frequency", context(test), test.mentions).position).tolist() == [0, 2]
+    assert values("entity_length", context_of(test), test.mentions).value.tolist() == [2]
+    assert values("entity_frequency", context_of(test), test.mentions).value.tolist() == [2 / 15]
+    assert present(values("token_frequency", context_of(test), test.mentions).position).tolist() == [0, 2]
 
 
-def test_a_discontinuous_training_mention_is_no_occurrence_of_its_tokens() -> None:
+def test_a_discontinuous_training_mention_is_not_an_occurrence_of_its_tokens() -> None:
     train = with_gap([(0, 1), (2, 3)], "New big York New York")
     test = annotation(["New York"], [(0, 0, 2, "X")])
-    found = context(test, train)
-    assert values("entity_label_consistency", found, test.mentions).value.tolist() == [0]
-    assert values("entity_familiarity", found, test.mentions).value.tolist() == [1]
+    context = context_of(test, train)
+    assert values("entity_label_consistency", context, test.mentions).value.tolist() == [0]
+    assert values("entity_familiarity", context, test.mentions).value.tolist() == [1]
 
 
-def test_an_unplaced_mention_has_no_value_where_its_text_is_needed() -> None:
+def test_an_unplaced_mention_has_no_value_if_its_text_is_needed() -> None:
     predicted = Mentions.of([(0, 0, 2, "ORG"), (0, -1, -1, "LOC"), (0, -1, -1, "LOC")])
-    found = context()
+    context = context_of()
     for attribute in choose("all"):
-        got = values(attribute, found, predicted)
+        got = values(attribute, context, predicted)
         sentence_alone = attribute.name in {
             "sentence_length",
             "entity_density",
@@ -255,47 +268,47 @@ def test_an_unplaced_mention_has_no_value_where_its_text_is_needed() -> None:
             "label_familiarity",
         }
         assert got.defined.tolist()[-2:] == [sentence_alone] * 2, attribute.name
-        bucketing = fit(default_strategy(attribute), values(attribute, found, TEST.mentions))
+        bucketing = fit(default_strategy(attribute), values(attribute, context, TEST.mentions))
         names = [bucketing.buckets[i].name for i in bucketing.assign(got)]
         assert (names[-1] == "unplaced") is not sentence_alone
 
 
 def test_an_unplaced_mention_is_one_token_unit() -> None:
     predicted = Mentions.of([(0, 0, 2, "ORG"), (0, -1, -1, "LOC"), (0, -1, -1, "LOC")])
-    got = values("token_frequency", context(), predicted)
+    got = values("token_frequency", context_of(), predicted)
     assert present(got.position).tolist() == [0, 1, -1, -1]
     assert present(got.unit_mention).tolist() == [0, 0, 1, 2]
 
 
-def test_a_file_of_positions_has_lengths_and_labels_alone() -> None:
+def test_a_file_of_positions_has_only_lengths_and_labels() -> None:
     corpus = Corpus(codes([]), (), ints([0, 0]), without_text=True)
-    found = Context(corpus, Mentions.of([(0, 2, 5, "X")]), Lexicon.of([TRAIN]))
-    assert [a.name for a in choose("all") if why_absent(a, found) is None] == ["entity_length", "label"]
-    assert values("entity_length", found, found.gold).value.tolist() == [3]
-    assert why_absent("sentence_length", found) == "the file holds only positions, not the text"
+    context = Context(corpus, Mentions.of([(0, 2, 5, "X")]), Lexicon.of([TRAIN]))
+    assert [a.name for a in choose("all") if why_absent(a, context) is None] == ["entity_length", "label"]
+    assert values("entity_length", context, context.gold).value.tolist() == [3]
+    assert why_absent("sentence_length", context) == "the file holds only positions, not the text"
 
 
-def test_no_mentions_at_all_are_no_trouble() -> None:
+def test_attributes_can_be_computed_without_any_mentions() -> None:
     test = annotation(["a b"], [])
     for attribute in PRESETS["all"]:
-        got = values(attribute, context(test), test.mentions)
+        got = values(attribute, context_of(test), test.mentions)
         assert len(got) == 0
         assert fit(default_strategy(attribute), got).assign(got).tolist() == []
-    assert np.isnan(values("entity_length", context(test), test.mentions).zeta)
+    assert np.isnan(values("entity_length", context_of(test), test.mentions).zeta)
 
 
-def test_long_mentions_are_numbered_and_found() -> None:
+def test_long_mentions_are_found_in_the_training_data() -> None:
     words = " ".join(f"w{i % 7}" for i in range(3000))
     train = annotation([words, words], [(0, 0, 3000, "X")])
     test = annotation([words], [(0, 0, 3000, "X"), (0, 0, 2999, "X"), (0, 1, 3000, "X")])
-    assert values("entity_label_consistency", context(test, train), test.mentions).value.tolist() == [
+    assert values("entity_label_consistency", context_of(test, train), test.mentions).value.tolist() == [
         0.5,
         0,
         0,
     ]
 
 
-def test_no_line_runs_once_a_token() -> None:
+def test_no_line_of_attributes_runs_once_per_token() -> None:
     rng = np.random.default_rng(0)
 
     def corpus(tokens: int) -> Corpus:
@@ -308,11 +321,11 @@ def test_no_line_runs_once_a_token() -> None:
         mentions = Mentions(
             sentence, sentence * 0 + 3, sentence * 0 + 6, codes(sentence % 3), ("X", "Y", "Z")
         )
-        found = Context(text, mentions, Lexicon.of([Annotation(text, mentions)]))
+        context = Context(text, mentions, Lexicon.of([Annotation(text, mentions)]))
 
         def bucket() -> None:
             for attribute in PRESETS["all"]:
-                fit(default_strategy(attribute), values(attribute, found, mentions))
+                fit(default_strategy(attribute), values(attribute, context, mentions))
 
         return lines_run(bucket).total()
 
@@ -323,8 +336,8 @@ def test_no_line_runs_once_a_token() -> None:
 
 
 def test_without_training_data_attributes_are_absent_and_say_why() -> None:
-    found = context(train=None)
-    absent = {a.name: why_absent(a, found) for a in choose("fu20") if why_absent(a, found)}
+    context = context_of(train=None)
+    absent = {a.name: why_absent(a, context) for a in choose("fu20") if why_absent(a, context)}
     assert absent == {
         "oov_density": "no training data were given and no word list",
         **dict.fromkeys(
@@ -340,21 +353,22 @@ def test_without_training_data_attributes_are_absent_and_say_why() -> None:
     with pytest.raises(
         ChoiceError, match="'entity_frequency' cannot be computed: no training data were given"
     ):
-        values("entity_frequency", found, TEST.mentions)
+        values("entity_frequency", context, TEST.mentions)
 
 
 def test_a_word_list_is_enough_for_words_out_of_vocabulary() -> None:
-    found = context(train=None, known=frozenset({"New", "York"}))
-    assert values("oov_density", found, TEST.mentions).value.tolist() == [2 / 4, 2 / 4, 1]
+    context = context_of(train=None, known=frozenset({"New", "York"}))
+    assert values("oov_density", context, TEST.mentions).value.tolist() == [2 / 4, 2 / 4, 1]
 
 
-def test_empty_training_data_leave_nothing_to_take_a_share_of() -> None:
+def test_shares_of_empty_training_data_are_absent() -> None:
     no_mention, no_token = annotation(["a b"], []), annotation([], [])
     assert (
-        why_absent("entity_frequency", context(train=no_mention)) == "the training data contain no mentions"
+        why_absent("entity_frequency", context_of(train=no_mention))
+        == "the training data contain no mentions"
     )
-    assert why_absent("oov_density", context(train=no_mention)) is None
-    assert why_absent("oov_density", context(train=no_token)) == "the training data contain no tokens"
+    assert why_absent("oov_density", context_of(train=no_mention)) is None
+    assert why_absent("oov_density", context_of(train=no_token)) == "the training data contain no tokens"
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -378,7 +392,7 @@ def test_presets_and_aliases_name_the_attributes_of_the_papers() -> None:
     assert len(choose("eLen,entity_length")) == 1
 
 
-def test_an_unknown_attribute_is_answered_with_the_nearest() -> None:
+def test_an_unknown_attribute_is_answered_with_the_closest_one() -> None:
     with pytest.raises(ChoiceError, match="Did you mean 'entity_length'"):
         choose("entity_lenght")
 
@@ -394,7 +408,7 @@ def test_every_attribute_says_what_it_is_and_where_it_comes_from() -> None:
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Registry[Attribute]:
-    """A registry of this test alone."""
+    """A registry used only by this test."""
     fresh: Registry[Attribute] = Registry("attribute")
     for attribute in ATTRIBUTES:
         fresh.add(attribute)
@@ -412,7 +426,7 @@ def test_a_plain_function_of_a_mention_becomes_an_attribute(registry: Registry[A
     assert of("capitals") == of("cap") == [2, 1, 3]
 
 
-def test_a_mention_knows_its_words_label_sentence_and_place(registry: Registry[Attribute]) -> None:
+def test_a_mention_has_its_words_label_sentence_and_position(registry: Registry[Attribute]) -> None:
     seen: list[Mention] = []
 
     @register(name="seen")
@@ -429,7 +443,7 @@ def test_a_mention_knows_its_words_label_sentence_and_place(registry: Registry[A
 def test_in_a_text_the_mention_shows_its_characters(registry: Registry[Attribute]) -> None:
     register(lambda mention: mention.text, name="shown")
     test = characters("New York rocks", [(0, 1, 6, "LOC")])
-    got = values("shown", context(test), test.mentions)
+    got = values("shown", context_of(test), test.mentions)
     assert got.names == ("ew Yo",)
 
 
@@ -438,32 +452,32 @@ def test_a_function_of_tokens_sees_each_unit(registry: Registry[Attribute]) -> N
     assert of("where") == ["New/ORG/0", "York/ORG/1", "York/LOC/1", "A/ORG/0", "B/ORG/1", "A/ORG/2"]
 
 
-def test_a_function_of_columns_is_called_once_a_side(registry: Registry[Attribute]) -> None:
+def test_a_function_of_columns_is_called_once_per_side(registry: Registry[Attribute]) -> None:
     register(lambda side: side.mentions.length * 2, name="twice", columns=True)
     assert of("twice") == [4, 2, 6]
 
 
-def test_a_function_that_gives_words_is_a_category_and_follows_gold_for_predictions(
+def test_a_function_that_returns_words_is_categorical_with_the_kind_taken_from_gold(
     registry: Registry[Attribute],
 ) -> None:
     register(lambda mention: mention.tokens[0].lower(), name="first")
-    found = context()
-    assert values("first", found, TEST.mentions).kind == "category"
+    context = context_of()
+    assert values("first", context, TEST.mentions).kind == "category"
     chosen = default_strategy(registry.find("first"))
-    assert fit(chosen, values("first", found, TEST.mentions)).strategy == "category"
+    assert fit(chosen, values("first", context, TEST.mentions)).strategy == "category"
 
 
-def test_numbers_of_gold_make_predictions_without_one_other(registry: Registry[Attribute]) -> None:
+def test_predictions_without_a_number_are_other_if_gold_has_numbers(registry: Registry[Attribute]) -> None:
     register(lambda mention: 1 if mention.label != "BAD" else "none", name="odd")
     predicted = Mentions.of([(0, 0, 1, "BAD")])
-    found = context()
-    bucketing = fit("balanced:1", values("odd", found, TEST.mentions))
-    assert bucketing.assign(values("odd", found, predicted)).tolist() == [1]
+    context = context_of()
+    bucketing = fit("balanced:1", values("odd", context, TEST.mentions))
+    assert bucketing.assign(values("odd", context, predicted)).tolist() == [1]
     assert bucketing.buckets[1].name == "other"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "much"])
-def test_a_value_that_is_no_number_is_refused_with_its_place(
+def test_a_value_that_is_not_a_number_is_refused_with_its_position(
     registry: Registry[Attribute], value: float | str | None
 ) -> None:
     register(lambda mention: value, name="bad", kind="numeric")
@@ -473,13 +487,13 @@ def test_a_value_that_is_no_number_is_refused_with_its_place(
     assert "for the mention ORG [0, 2) of sentence 1" in str(error.value)
 
 
-def test_a_function_that_gives_too_few_values_is_told_so(registry: Registry[Attribute]) -> None:
+def test_a_function_that_returns_too_few_values_is_refused(registry: Registry[Attribute]) -> None:
     register(lambda side: [1], name="short", columns=True)
     with pytest.raises(InputError, match="'short' gave 1 value for 3 mentions"):
         of("short")
 
 
-def test_a_name_is_taken_once(registry: Registry[Attribute]) -> None:
+def test_a_name_can_be_registered_only_once(registry: Registry[Attribute]) -> None:
     register(lambda mention: 1, name="mine")
     with pytest.raises(ChoiceError, match="the attribute 'mine' already exists"):
         register(lambda mention: 1, name="mine")
@@ -514,38 +528,38 @@ def test_columns_and_fields_give_values_of_their_own_kind(
     text: str, name: str, expected: list[object]
 ) -> None:
     test = with_data()
-    found = Context(test.corpus, test.mentions)
+    context = Context(test.corpus, test.mentions)
     attribute = choose(text)[0]
-    got = values(attribute, found, test.mentions)
+    got = values(attribute, context, test.mentions)
     assert attribute.name == name
     assert listed(got) == expected
 
 
 def test_predictions_without_the_field_of_gold_mentions_are_other() -> None:
     test = with_data()
-    found = Context(test.corpus, test.mentions)
+    context = Context(test.corpus, test.mentions)
     attribute = given("field:confidence")
-    bucketing = fit("balanced:2", values(attribute, found, test.mentions))
-    predicted = values(attribute, found, Mentions.of([(0, 0, 1, "X")]))
+    bucketing = fit("balanced:2", values(attribute, context, test.mentions))
+    predicted = values(attribute, context, Mentions.of([(0, 0, 1, "X")]))
     assert bucketing.buckets[bucketing.assign(predicted)[0]].name == "other"
 
 
-def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+def test_the_reason_for_an_absent_column_lists_the_columns_there_are() -> None:
     test = with_data()
-    found = Context(test.corpus, test.mentions)
+    context = Context(test.corpus, test.mentions)
     expected = "no column of the tokens is called '9' (there are: 3, 4)"
-    assert why_absent(given("column:9"), found) == expected
+    assert why_absent(given("column:9"), context) == expected
     expected = "no field of the gold sentences or mentions is called 'x' (there are: source, confidence)"
-    assert why_absent(given("field:x"), found) == expected
+    assert why_absent(given("field:x"), context) == expected
 
 
 @pytest.mark.parametrize("text", ["domain=row:3", "domain=3", "column:", "x=field:"])
-def test_a_place_that_is_none_says_how_to_write_one(text: str) -> None:
+def test_an_error_about_a_data_attribute_says_how_to_write_one(text: str) -> None:
     with pytest.raises(ChoiceError, match="Write NAME=column:NUMBER"):
         given(text)
 
 
-def test_what_sums_over_training_blocks_say_is_what_the_training_text_says() -> None:
+def test_sums_over_training_blocks_give_the_same_counts_as_the_training_text() -> None:
     random = np.random.default_rng(0)
 
     def drawn(sentences: int, words: list[str]) -> tuple[list[list[str]], Mentions]:
@@ -562,24 +576,27 @@ def test_what_sums_over_training_blocks_say_is_what_the_training_text_says() -> 
         blocks = [drawn(15, list("abcdefgh")[: random.integers(2, 7)]) for _ in range(3)]
         train = [Annotation(Corpus.of(texts), mentions) for texts, mentions in blocks]
         parts = [drawn(8, list("abcdefgh")[: random.integers(2, 9)]) for _ in range(3)]
-        asked = Wanted.joined([wanted(Corpus.of(part), [gold]) for part, gold in parts])
-        summed = LexiconSums.joined([LexiconSums.of(Lexicon.of([block]), asked) for block in train])
+        needs = Wanted.joined([wanted(Corpus.of(part), [gold]) for part, gold in parts])
+        summed = LexiconSums.joined([LexiconSums.of(Lexicon.of([block]), needs) for block in train])
         for part, gold in parts:
-            one = Context(Corpus.of(part), gold, SummedLexicon(asked, summed)).side(gold)
-            other = Context(Corpus.of(part), gold, Lexicon.of(train)).side(gold)
-            assert one.form.tolist() == other.form.tolist()
-            assert one.counts.occurrences.tolist() == other.counts.occurrences.tolist()
+            from_sums = Context(Corpus.of(part), gold, SummedLexicon(needs, summed)).side(gold)
+            from_text = Context(Corpus.of(part), gold, Lexicon.of(train)).side(gold)
+            assert from_sums.form.tolist() == from_text.form.tolist()
+            assert from_sums.counts.occurrences.tolist() == from_text.counts.occurrences.tolist()
             for table in ("exact", "mentions"):
-                mine, theirs = getattr(one.counts, table), getattr(other.counts, table)
-                assert mine.total(one.form).tolist() == theirs.total(other.form).tolist()
+                mine, theirs = getattr(from_sums.counts, table), getattr(from_text.counts, table)
+                assert mine.total(from_sums.form).tolist() == theirs.total(from_text.form).tolist()
                 for label in (0, 1):
                     labels = np.full(len(gold), label)
-                    assert mine.count(one.form, labels).tolist() == theirs.count(other.form, labels).tolist()
+                    assert (
+                        mine.count(from_sums.form, labels).tolist()
+                        == theirs.count(from_text.form, labels).tolist()
+                    )
 
 
-def test_what_comes_with_the_data_is_told_from_what_is_ours_and_from_functions_of_others() -> None:
+def test_attributes_from_the_data_built_in_ones_and_user_functions_are_distinguished() -> None:
     kinds = [*choose("entity_length,domain=column:3"), own(len, name="other")]
-    assert [(is_built_in(one), is_given(one)) for one in kinds] == [
+    assert [(is_built_in(attribute), is_given(attribute)) for attribute in kinds] == [
         (True, False),
         (False, True),
         (False, False),
@@ -593,11 +610,11 @@ def test_a_token_without_a_number_is_reported_with_the_mention_that_it_is_in() -
     # Token units: New, York of [0, 2); York of [1, 2); A, B, A of sentence 2.
     holey = Attribute("holey", "", lambda side: [1, 2, 3, 4, 5, None], unit="token")
     with pytest.raises(InputError, match=r"for the mention ORG \[0, 3\) of sentence 2"):
-        values(holey, context(), TEST.mentions)
+        values(holey, context_of(), TEST.mentions)
 
 
-def test_the_length_of_a_text_of_white_space_is_defined_under_both_names() -> None:
+def test_the_length_of_a_whitespace_text_is_defined_under_both_names() -> None:
     blank = spanwise.read([{"text": "  ", "spans": [{"start": 0, "end": 1, "label": "X"}]}])
     for name in ("sentence_length", "sentence_length_fu19"):
-        assert values(name, context(blank), blank.mentions).defined.tolist() == [True]
-    assert values("oov_density", context(blank), blank.mentions).defined.tolist() == [False]
+        assert values(name, context_of(blank), blank.mentions).defined.tolist() == [True]
+    assert values("oov_density", context_of(blank), blank.mentions).defined.tolist() == [False]

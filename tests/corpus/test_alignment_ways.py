@@ -1,4 +1,4 @@
-"""Predictions are put on the gold text in four ways, and nothing vanishes on the way."""
+"""Predictions are aligned with the gold text in four ways, and no mention is lost."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from spanwise import formats
 from spanwise.alignment import TokensDiffer, align, common_subsequence
 from spanwise.corpus import Annotation
+from spanwise.document import Alignment
 from spanwise.errors import ChoiceError, InputError
 
 Span = tuple[int, int, str]
@@ -35,14 +36,14 @@ def text(tmp_path: Path, content: str, marked: list[list[object]], name: str) ->
     return formats.read(path)
 
 
-def test_equal_tokens_need_nothing() -> None:
+def test_equal_tokens_need_no_alignment() -> None:
     predicted = spans([["a", "b"], ["c"]], [[(0, 1, "X")], []])
     for how in ("strict", "position", "characters", "diff"):
         aligned = align(plain([["a", "b"], ["c"]]), predicted, how=how)
         assert aligned.mentions.rows() == predicted.mentions.rows()
-        assert aligned.report == {
-            "how": how, "sentences": 2, "changed_sentences": 0, "changed_tokens": 0, "unplaced": 0,
-        }  # fmt: skip
+        assert aligned.report == Alignment(
+            how=how, sentences=2, changed_sentences=0, changed_tokens=0, unplaced=0
+        )
 
 
 def test_strict_shows_the_first_difference_side_by_side(tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_strict_shows_the_first_difference_side_by_side(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "predicted", "said"),
+    ("gold", "predicted", "message"),
     [
         ([["a", "b"]], [["a", "c"]], "the tokens of the sentence differ from the gold file"),
         ([["a", "b"]], [["a", "c"]], 'align="position" takes the tokens as they are'),
@@ -72,13 +73,15 @@ def test_strict_shows_the_first_difference_side_by_side(tmp_path: Path) -> None:
         ([["a"] * 9, ["b"]], [["x"] * 9], "'x x x x x x …' here"),
     ],
 )
-def test_every_difference_is_told(gold: list[list[str]], predicted: list[list[str]], said: str) -> None:
+def test_every_difference_is_reported(
+    gold: list[list[str]], predicted: list[list[str]], message: str
+) -> None:
     with pytest.raises(InputError) as caught:
         align(plain(gold), plain(predicted, "pred"))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_position_takes_equal_numbers_of_tokens_whatever_they_say() -> None:
+def test_position_accepts_equal_numbers_of_tokens_whatever_the_words() -> None:
     predicted = spans([["a", "x"], ["y"]], [[(0, 2, "X")], []])
     aligned = align(plain([["a", "b"], ["c"]]), predicted, how="position")
     assert aligned.mentions.rows() == [(0, 0, 2, "X")]
@@ -87,7 +90,7 @@ def test_position_takes_equal_numbers_of_tokens_whatever_they_say() -> None:
         align(plain([["a", "b"]]), plain([["a"]]), how="position")
 
 
-def test_characters_place_mentions_whose_ends_are_ends_of_gold_tokens() -> None:
+def test_characters_place_mentions_that_end_at_gold_token_boundaries() -> None:
     gold = plain([["in", "New", "York", "City"], ["same"]])
     predicted = spans(
         [["in", "NewYork", "Ci", "ty"], ["same"]],
@@ -107,7 +110,7 @@ def test_characters_place_mentions_whose_ends_are_ends_of_gold_tokens() -> None:
         align(plain([["a", "b"]]), plain([["a", "x"]]), how="characters")
 
 
-def test_diff_maps_edges_of_unequal_blocks_and_nothing_within() -> None:
+def test_diff_maps_only_the_edges_of_unequal_blocks() -> None:
     gold = plain([["da", "‘yan", "kallo", "dubu"]])
     predicted = spans(
         [["da", '""""', "yan", "kallo", "dubu"]],
@@ -126,7 +129,7 @@ def test_diff_maps_edges_of_unequal_blocks_and_nothing_within() -> None:
     assert aligned.report["changed_tokens"] == 2
 
 
-def test_diff_keeps_borders_beside_tokens_that_one_side_lacks() -> None:
+def test_diff_keeps_boundaries_next_to_tokens_missing_on_one_side() -> None:
     gold = plain([["a", "new", "b"]])
     predicted = spans([["a", "b"]], [[(0, 1, "X"), (1, 2, "Y"), (0, 2, "Z")]])
     aligned = align(gold, predicted, how="diff")
@@ -135,24 +138,24 @@ def test_diff_keeps_borders_beside_tokens_that_one_side_lacks() -> None:
     assert align(plain([["a", "b"]]), only_here, how="diff").mentions.rows() == [(0, -1, -1, "X")]
 
 
-def test_two_mentions_that_fall_on_one_place_do_not_both_stay() -> None:
+def test_two_mentions_that_fall_on_one_span_are_not_both_kept() -> None:
     gold = plain([["ab"]])
     predicted = spans([["x", "y"]], [[(0, 2, "X")]])
     assert align(gold, predicted, how="diff").mentions.rows() == [(0, 0, 1, "X")]
 
 
-def test_text_and_tokens_meet_by_characters(tmp_path: Path) -> None:
+def test_text_and_tokens_are_aligned_by_characters(tmp_path: Path) -> None:
     tokens = plain([["New", "York", "!"]])
-    said = text(tmp_path, "New  York !", [[0, 9, "LOC"], [5, 7, "X"]], "pred")
+    predicted = text(tmp_path, "New  York !", [[0, 9, "LOC"], [5, 7, "X"]], "pred")
     with pytest.raises(InputError, match="the mentions count characters, but tokens in the gold file"):
-        align(tokens, said)
-    assert align(tokens, said, how="characters").mentions.rows() == [(0, 0, 2, "LOC"), (0, -1, -1, "X")]
+        align(tokens, predicted)
+    assert align(tokens, predicted, how="characters").mentions.rows() == [(0, 0, 2, "LOC"), (0, -1, -1, "X")]
     gold = text(tmp_path, "New York!", [], "gold")
     back = align(gold, spans([["New", "York", "!"]], [[(0, 2, "LOC"), (1, 3, "X")]]), how="characters")
     assert back.mentions.rows() == [(0, 0, 8, "LOC"), (0, 4, 9, "X")]
     with pytest.raises(InputError, match=r"(?s)the text differs from the gold file.*' York !' here"):
-        align(gold, said)
-    assert align(gold, said, how="characters").mentions.rows() == [(0, 0, 8, "LOC"), (0, 4, 6, "X")]
+        align(gold, predicted)
+    assert align(gold, predicted, how="characters").mentions.rows() == [(0, 0, 8, "LOC"), (0, 4, 6, "X")]
     other = text(tmp_path, "Old York!", [[0, 8, "LOC"], [4, 8, "X"]], "other")
     assert align(gold, other, how="diff").mentions.rows() == [(0, 0, 8, "LOC"), (0, 4, 8, "X")]
 
@@ -180,20 +183,20 @@ def test_pieces_move_with_their_mention(tmp_path: Path) -> None:
     assert aligned.mentions.parts.end.tolist() == [1, 3]
 
 
-def test_an_unknown_way_is_a_choice_with_a_hint() -> None:
+def test_an_unknown_way_is_refused_with_a_hint() -> None:
     with pytest.raises(ChoiceError, match=r"no way to align is called 'dif'. Did you mean 'diff'?"):
         align(plain([["a"]]), plain([["a"]]), how="dif")  # type: ignore[arg-type]
 
 
-def leftmost(one: str, two: str) -> list[tuple[int, int]]:
-    """The longest common subsequence, leftmost, by trying everything."""
+def leftmost(first: str, second: str) -> list[tuple[int, int]]:
+    """The leftmost longest common subsequence, by brute force."""
 
     @cache
     def best(i: int, j: int) -> tuple[tuple[int, int], ...]:
-        if i == len(one) or j == len(two):
+        if i == len(first) or j == len(second):
             return ()
         options = [best(i + 1, j), best(i, j + 1)]
-        if one[i] == two[j]:
+        if first[i] == second[j]:
             options.append(((i, j), *best(i + 1, j + 1)))
         most = max(map(len, options))
         firsts = [option for option in options if len(option) == most]
@@ -204,11 +207,11 @@ def leftmost(one: str, two: str) -> list[tuple[int, int]]:
 
 @settings(deadline=None, derandomize=True, max_examples=400)
 @given(st.text("abc", max_size=9), st.text("abc", max_size=9))
-def test_anchors_are_the_leftmost_longest_common_subsequence(one: str, two: str) -> None:
-    assert common_subsequence(one, two) == leftmost(one, two)
+def test_anchors_are_the_leftmost_longest_common_subsequence(first: str, second: str) -> None:
+    assert common_subsequence(first, second) == leftmost(first, second)
 
 
-def test_a_long_document_is_aligned_in_no_time() -> None:
+def test_a_long_document_is_aligned_quickly() -> None:
     generator = random.Random(0)
     words = [str(generator.randrange(3000)) for _ in range(6000)]
     changed = [word if generator.random() < 0.9 else "new" for word in words]
@@ -216,17 +219,17 @@ def test_a_long_document_is_aligned_in_no_time() -> None:
     assert len(pairs) > 5000
 
 
-def test_nothing_vanishes_and_placed_mentions_cover_the_same_anchors() -> None:
+def test_no_mention_is_lost_and_placed_ones_cover_the_same_anchors() -> None:
     generator = random.Random(5)
     for _ in range(200):
         gold = [generator.choice("abcd") for _ in range(generator.randrange(1, 8))]
-        said = [generator.choice("abcd") for _ in range(generator.randrange(1, 8))]
-        marked = {(start, generator.randrange(start + 1, len(said) + 1), "X") for start in range(len(said))}
-        predicted = spans([said], [sorted(marked)])
+        words = [generator.choice("abcd") for _ in range(generator.randrange(1, 8))]
+        marked = {(start, generator.randrange(start + 1, len(words) + 1), "X") for start in range(len(words))}
+        predicted = spans([words], [sorted(marked)])
         aligned = align(plain([gold]), predicted, how="diff")
         assert len(aligned.mentions) == len(predicted.mentions)
         assert aligned.report["unplaced"] == int((~aligned.mentions.placed).sum())
-        anchors = {b: a for a, b in common_subsequence(gold, said)}
+        anchors = {b: a for a, b in common_subsequence(gold, words)}
         for (_, start, end, _), (_, new_start, new_end, _) in zip(
             predicted.mentions.rows(), aligned.mentions.rows(), strict=True
         ):
@@ -244,7 +247,7 @@ def test_rewritten_tokens_of_a_real_submission_are_counted(data: Path) -> None:
     assert (report["changed_tokens"], report["changed_sentences"], report["unplaced"]) == (1283, 827, 0)
 
 
-def test_hausa_predictions_are_placed_but_for_a_few(data: Path) -> None:
+def test_nearly_all_hausa_predictions_are_placed(data: Path) -> None:
     gold = formats.read(data / "masakhaner" / "hau" / "test.txt")
     predicted = formats.read(data / "masakhaner" / "hau" / "predictions" / "mbert.1.txt")
     aligned = align(gold, predicted, how="diff")
@@ -253,12 +256,12 @@ def test_hausa_predictions_are_placed_but_for_a_few(data: Path) -> None:
     assert aligned.report["unplaced"] == 14
 
 
-def test_an_error_of_tokens_shows_what_stands_around_the_first_difference() -> None:
+def test_an_error_about_tokens_shows_the_context_of_the_first_difference() -> None:
     gold = plain([["a"], ["one", "two", "three", "four", "U.S.", "six"], ["b"]])
-    said = plain([["a"], ["one", "two", "three", "four", "U.S", ".", "six"], ["c"]])
+    predicted_side = plain([["a"], ["one", "two", "three", "four", "U.S", ".", "six"], ["c"]])
     with pytest.raises(TokensDiffer) as caught:
-        align(gold, said, how="strict")
-    found = pickle.loads(pickle.dumps(caught.value)).difference  # it may come from another process
-    assert (found.first, found.differing, found.sentences) == (1, 2, 3)
-    assert found.gold == ("two", "three", "four", "U.S.", "six")
-    assert found.predicted == ("two", "three", "four", "U.S", ".", "six")
+        align(gold, predicted_side, how="strict")
+    difference = pickle.loads(pickle.dumps(caught.value)).difference  # it may come from another process
+    assert (difference.first, difference.differing, difference.sentences) == (1, 2, 3)
+    assert difference.gold == ("two", "three", "four", "U.S.", "six")
+    assert difference.predicted == ("two", "three", "four", "U.S", ".", "six")

@@ -1,4 +1,4 @@
-"""Predictions whose sentences end elsewhere: only mentions that cross a gold end change a count."""
+"""Predictions with other sentence boundaries: counts change only by mentions that cross a gold boundary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAYS: tuple[How, ...] = ("characters", "diff")
 
 
 def cut(tokens: list[str], spans: list[Span], ends: list[int]) -> Annotation:
-    """The annotation of one text whose sentences end there; no span crosses an end."""
+    """The annotation of one text whose sentences end at `ends`, which no span crosses."""
     begins = [0, *ends]
     sentences = [tokens[begin:end] for begin, end in pairwise([*begins, len(tokens)])]
     rows: list[list[Span]] = [[] for _ in sentences]
@@ -33,62 +33,62 @@ def cut(tokens: list[str], spans: list[Span], ends: list[int]) -> Annotation:
 
 
 def free(ends: set[int], spans: list[Span]) -> list[int]:
-    """Those ends that lie inside no span."""
+    """The ends that are not inside a span."""
     return sorted(end for end in ends if not any(start < end < stop for start, stop, _ in spans))
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[list[str], list[Span], list[Span], list[int], list[int]]:
-    """A text, gold and predicted spans, and the ends of sentences of both sides."""
+    """A text, gold and predicted spans, and the sentence ends of both sides."""
     tokens = draw(st.lists(st.sampled_from(["a", "bb", "U.", "S.", "c"]), min_size=1, max_size=14))
-    place = st.integers(0, len(tokens))
+    position = st.integers(0, len(tokens))
 
     def spans() -> list[Span]:
-        found = draw(st.lists(st.tuples(place, place, st.sampled_from("XY")), max_size=5))
-        return sorted({(a, b, label) for a, b, label in found if a < b})
+        drawn = draw(st.lists(st.tuples(position, position, st.sampled_from("XY")), max_size=5))
+        return sorted({(a, b, label) for a, b, label in drawn if a < b})
 
     inner = st.sets(st.integers(1, max(1, len(tokens) - 1)).filter(lambda at: at < len(tokens)), max_size=6)
-    gold, said = spans(), spans()
-    return tokens, gold, said, free(draw(inner), gold), free(draw(inner), said)
+    gold, predicted = spans(), spans()
+    return tokens, gold, predicted, free(draw(inner), gold), free(draw(inner), predicted)
 
 
 @settings(max_examples=150, deadline=None)
 @given(texts(), st.sampled_from(WAYS))
-def test_other_sentence_ends_change_no_count_but_of_mentions_that_cross(case: Any, how: How) -> None:
-    tokens, gold_spans, said_spans, gold_ends, said_ends = case
-    gold, said = cut(tokens, gold_spans, gold_ends), cut(tokens, said_spans, said_ends)
-    found = align(gold, said, how=how)
+def test_other_sentence_ends_change_only_the_counts_of_mentions_that_cross_them(case: Any, how: How) -> None:
+    tokens, gold_spans, predicted_spans, gold_ends, predicted_ends = case
+    gold, predicted = cut(tokens, gold_spans, gold_ends), cut(tokens, predicted_spans, predicted_ends)
+    aligned = align(gold, predicted, how=how)
     borders = [0, *gold_ends, len(tokens)]
-    crossing = [one for one in said_spans if any(one[0] < end < one[1] for end in gold_ends)]
-    kept = [one for one in said_spans if one not in crossing]
-    here = Counter(
+    crossing = [span for span in predicted_spans if any(span[0] < end < span[1] for end in gold_ends)]
+    kept = [span for span in predicted_spans if span not in crossing]
+    placed = Counter(
         (borders[sentence] + start, borders[sentence] + end, label)
-        for sentence, start, end, label in found.mentions.rows()
+        for sentence, start, end, label in aligned.mentions.rows()
         if start >= 0
     )
-    assert here == Counter(kept)
-    assert found.report["unplaced"] == len(crossing)
-    assert found.report.get("crossing", 0) == len(crossing)
-    assert found.mentions.sentence.tolist() == sorted(found.mentions.sentence.tolist())
-    overall = spanwise.evaluate(gold, {"a": said}, align=how, resamples=0)["a"].exact.overall
-    assert overall.predicted == len(said_spans)
+    assert placed == Counter(kept)
+    assert aligned.report["unplaced"] == len(crossing)
+    assert (aligned.report.crossing or 0) == len(crossing)
+    assert aligned.mentions.sentence.tolist() == sorted(aligned.mentions.sentence.tolist())
+    overall = spanwise.evaluate(gold, {"a": predicted}, align=how, resamples=0)["a"].exact.overall
+    assert overall.predicted == len(predicted_spans)
     assert overall.correct == len({*gold_spans} & {*kept})
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_texts_and_tokens_may_end_elsewhere_too(how: How) -> None:
+def test_texts_and_tokens_may_have_other_boundaries_too(how: How) -> None:
     gold = read(
         [
             {"text": "Ann saw Rome.", "entities": [(0, 3, "PER"), (8, 12, "LOC")]},
             {"text": "Bob left", "entities": [(0, 3, "PER")]},
         ]
     )
-    said = read(
+    predicted = read(
         [{"text": "Ann saw Rome. Bob left", "entities": [(0, 3, "PER"), (14, 17, "PER"), (8, 17, "X")]}]
     )
-    found = align(gold, said, how=how)
-    assert found.mentions.rows() == [(0, 0, 3, "PER"), (0, -1, -1, "X"), (1, 0, 3, "PER")]
-    assert found.report["crossing"] == 1
+    aligned = align(gold, predicted, how=how)
+    assert aligned.mentions.rows() == [(0, 0, 3, "PER"), (0, -1, -1, "X"), (1, 0, 3, "PER")]
+    assert aligned.report["crossing"] == 1
     tokens = from_spans(
         [[(0, 1, "PER")], [(0, 1, "PER")]], tokens=[["Ann", "saw"], ["Rome", ".", "Bob", "left"]]
     )
@@ -98,23 +98,23 @@ def test_texts_and_tokens_may_end_elsewhere_too(how: How) -> None:
 def test_words_may_differ_between_sentences_that_are_equal() -> None:
     gold = from_spans([[(0, 1, "A")], [(1, 2, "B")], [], [(0, 1, "C")]],
                       tokens=[["one", "two"], ["the", "colour"], ["red"], ["end", "!"]])  # fmt: skip
-    said = from_spans([[(0, 1, "A")], [(1, 2, "B"), (2, 3, "D")], [(0, 1, "C")]],
+    predicted = from_spans([[(0, 1, "A")], [(1, 2, "B"), (2, 3, "D")], [(0, 1, "C")]],
                       tokens=[["one", "two"], ["the", "color", "red"], ["end", "!"]])  # fmt: skip
-    found = align(gold, said, how="diff")
-    assert found.mentions.rows() == [(0, 0, 1, "A"), (1, 1, 2, "B"), (2, 0, 1, "D"), (3, 0, 1, "C")]
-    assert found.report["changed_tokens"] == 1
+    aligned = align(gold, predicted, how="diff")
+    assert aligned.mentions.rows() == [(0, 0, 1, "A"), (1, 1, 2, "B"), (2, 0, 1, "D"), (3, 0, 1, "C")]
+    assert aligned.report["changed_tokens"] == 1
     with pytest.raises(InputError, match="the characters of the sentence differ"):
-        align(gold, said, how="characters")
+        align(gold, predicted, how="characters")
 
 
-def test_without_a_way_to_align_the_ends_are_named() -> None:
-    gold, said = cut(["a", "b"], [], [1]), cut(["a", "b"], [], [])
+def test_without_alignment_the_differing_boundaries_are_reported() -> None:
+    gold, predicted = cut(["a", "b"], [], [1]), cut(["a", "b"], [], [])
     with pytest.raises(InputError, match='if only sentence boundaries differ, use align="characters"'):
-        align(gold, said)
+        align(gold, predicted)
 
 
 def resegmented(annotation: Annotation, size: int) -> Annotation:
-    """The same annotation in sentences of about `size` tokens, none of which cuts a mention."""
+    """The annotation in sentences of about `size` tokens, without cutting a mention."""
     corpus = annotation.corpus
     words = [corpus.vocabulary[code] for code in corpus.tokens.tolist()]
     spans = [
@@ -146,9 +146,9 @@ def test_real_corpora_keep_their_scores(data: Path, how: How, gold: str, predict
     if not path.exists():
         pytest.skip(f"{gold} is not there")
     true = read(path)
-    found = spanwise.evaluate(true, {"a": resegmented(true, 17)}, align=how, resamples=0, attributes="none")
-    overall = found["a"].exact.overall
+    result = spanwise.evaluate(true, {"a": resegmented(true, 17)}, align=how, resamples=0, attributes="none")
+    overall = result["a"].exact.overall
     assert overall.f1 == 1
-    report = next(one for one in found.inputs if one.role == "predicted").alignment
+    report = next(source for source in result.inputs if source.role == "predicted").alignment
     assert report is not None
     assert report.crossing == 0

@@ -1,4 +1,4 @@
-"""On real files the mentions are those of seqeval, and the scores the published ones."""
+"""On real files, mentions equal those of seqeval and scores the published ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ get_entities = pytest.importorskip("seqeval.metrics.sequence_labeling").get_enti
 
 
 def plain_tags(path: Path, column: int) -> list[list[str]]:
-    """The tags of a file by the simplest means: lines, blanks, blank lines."""
+    """The tags of a file, read in the simplest way: split lines at spaces, sentences at blank lines."""
     sentences: list[list[str]] = [[]]
     for line in path.read_bytes().decode().split("\n"):
         fields = line.replace("\t", " ").strip(" \r").split(" ")
@@ -35,7 +35,7 @@ def same_as_seqeval(read: Annotation, path: Path, column: int) -> None:
     assert read.corpus.lengths.tolist() == [len(sentence) for sentence in tags]
 
 
-def test_mentions_of_every_tagged_file_are_those_of_seqeval(data: Path) -> None:
+def test_mentions_of_every_tagged_file_equal_those_of_seqeval(data: Path) -> None:
     paths = [
         *data.glob("masakhaner/*/test.txt"),
         *data.glob("masakhaner/*/predictions/*.1.txt"),

@@ -1,4 +1,4 @@
-"""Tags become mentions as a plain walk over the tokens says, for every scheme and every repair."""
+"""Decoding tags gives the same mentions as a plain loop over tokens, for every scheme and repair."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cut(tag: str) -> tuple[str, str]:
 
 
 def by_conlleval(tags: list[str]) -> list[Span]:
-    """conlleval's rule, token by token: does a chunk end before this token, does one start at it?"""
+    """Decode by conlleval's rules: does a chunk end before this token, and does one start at it?"""
     spans, begun = [], 0
     before_kind, before_label = "O", ""
     for i, tag in enumerate([*tags, "O"]):
@@ -48,15 +48,15 @@ def by_conlleval(tags: list[str]) -> list[Span]:
 
 
 def wrong_tags(tags: list[str], name: str) -> list[int]:
-    """The tokens whose tag the scheme cannot have written, each judged beside its neighbours."""
+    """The tokens whose tag is impossible in the scheme, given their neighbours."""
     scheme = SCHEMES.find(name)
-    found = []
+    wrong = []
     for i, tag in enumerate(tags):
         kind, label = cut(tag)
         if kind == "O":
             continue
         if tag[0] not in scheme.letters:
-            found.append(i)
+            wrong.append(i)
             continue
         before = cut(tags[i - 1]) if i else ("O", "")
         after = cut(tags[i + 1]) if i + 1 < len(tags) else ("O", "")
@@ -75,12 +75,12 @@ def wrong_tags(tags: list[str], name: str) -> list[int]:
         else:
             bad = (kind in "IE" and not continues) or (kind in "BI" and not continued)
         if bad:
-            found.append(i)
-    return found
+            wrong.append(i)
+    return wrong
 
 
 def by_discarding(tags: list[str], name: str) -> list[Span]:
-    """What is left when impossible tags become O, and mentions without their end are dropped."""
+    """The mentions left when impossible tags become O and mentions without an end are dropped."""
     scheme = SCHEMES.find(name)
     kept = [tag if tag == "O" or tag[0] in scheme.letters else "O" for tag in tags]
     if name in ("IOB1", "IOE1"):
@@ -120,7 +120,7 @@ def spans_of(mentions: Mentions, sentence: int) -> list[Span]:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("foreign", [False, True])
-def test_mentions_are_those_of_a_plain_walk(name: str, foreign: bool) -> None:
+def test_mentions_equal_those_of_a_plain_loop(name: str, foreign: bool) -> None:
     generator = random.Random(f"{name}{foreign}")
     letters = ALL_LETTERS if foreign else "".join(sorted(SCHEMES.find(name).letters))
     sentences = [random_tags(generator, letters) for _ in range(600)]
@@ -134,7 +134,7 @@ def test_mentions_are_those_of_a_plain_walk(name: str, foreign: bool) -> None:
     rows = [(i, *span) for i, sentence in enumerate(sentences) for span in by_discarding(sentence, name)]
     assert discard.mentions.rows() == rows
     listed = [(sentence, token) for sentence, token, _, _ in impossible(tags, name)]
-    assert listed == [(i, token) for i, found in enumerate(wrong) for token in found]
+    assert listed == [(i, token) for i, tokens in enumerate(wrong) for token in tokens]
 
 
 @st.composite
@@ -154,11 +154,11 @@ def flat_mentions(draw: st.DrawFn) -> tuple[Mentions, list[int]]:
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(flat_mentions())
-def test_what_is_written_as_tags_is_read_back(drawn: tuple[Mentions, list[int]]) -> None:
+def test_mentions_written_as_tags_are_read_back(drawn: tuple[Mentions, list[int]]) -> None:
     mentions, lengths = drawn
     for name in NAMES:
         if name == "IO":
-            continue  # which merges neighbours of one label; see below
+            continue  # IO merges neighbours with the same label; see below
         tags = encode(mentions, ints(lengths), name)
         assert impossible(tags, name) == []
         for repair in ("conlleval", "discard", "none"):
@@ -199,7 +199,7 @@ def test_mentions_do_not_cross_sentences() -> None:
     assert decode(tags, "IOB2").mentions.rows() == [(0, 0, 1, "X"), (1, 0, 1, "X")]
 
 
-def test_no_tags_at_all_are_no_mentions() -> None:
+def test_without_tags_there_are_no_mentions() -> None:
     for tags in (Tags.of([]), Tags.of([[]]), Tags.of([["O", "O"]])):
         assert decode(tags, "BIOES", repair="discard").mentions.rows() == []
 
@@ -219,7 +219,7 @@ def test_overlapping_pieces_and_unplaced_mentions_cannot_be_written() -> None:
     refused(pieces, "is discontinuous, which tags cannot express")
 
 
-def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None:
+def test_without_repair_the_error_names_the_position_and_the_number_of_others() -> None:
     tags = Tags.of([["O", "I-PER"], ["I-PER", "I-LOC"]])
     with pytest.raises(InputError) as caught:
         decode(tags, "IOB2", repair="none", place=lambda sentence, token: f"f:{10 * sentence + token}")
@@ -234,7 +234,7 @@ def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None
 
 
 @pytest.mark.parametrize(
-    ("tag", "said"),
+    ("tag", "message"),
     [
         ("o", "outside mentions the tag is 'O', with a capital letter"),
         ("0", "the digit"),
@@ -248,16 +248,16 @@ def test_no_repair_is_an_error_with_the_place_and_the_number_of_others() -> None
         ("O-PER", "begins with 'O', which no scheme uses"),
     ],
 )
-def test_what_is_no_tag_is_said_with_its_place(tag: str, said: str) -> None:
+def test_an_invalid_tag_is_reported_with_its_position(tag: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         decode(Tags.of([["O"], ["O", tag, tag]]), "IOB2")
     text = str(caught.value)
     assert text.startswith("sentence 2, token 2: ")
-    assert said in text
+    assert message in text
     assert "1 more token with such tags" in text
 
 
-def test_a_name_of_a_tag_that_no_token_carries_does_no_harm() -> None:
+def test_the_name_of_an_unused_tag_does_no_harm() -> None:
     tags = Tags(Tags.of([["O"]]).codes, ("O", "o"), ints([0, 1]))
     assert checked(tags) is tags
     assert decode(tags, "IOB2").mentions.rows() == []
@@ -267,7 +267,7 @@ def test_every_letter_and_label_is_well_formed() -> None:
     assert all(malformed(f"{letter}-x") is None for letter in ALL_LETTERS)
 
 
-def test_unknown_names_are_choices_with_a_hint() -> None:
+def test_unknown_names_are_refused_with_a_hint() -> None:
     with pytest.raises(ChoiceError, match=r"no scheme is called 'BIOS'. Did you mean 'BIOES'?"):
         decode(Tags.of([["O"]]), "BIOS")
     with pytest.raises(ChoiceError, match=r"no repair is called 'conleval'. Did you mean 'conlleval'?"):
@@ -287,11 +287,11 @@ def test_the_scheme_with_the_fewest_impossible_tags_is_recognised() -> None:
     assert order[:6] == ["IOB2", "BIOES", "BILOU", "BMES", "IOB1", "IO"]
     for _ in range(300):
         tags = [random_tags(generator, generator.choice(["BI", "BIES", "IE", "I", "BMES", "BMEW", "BILU"]))]
-        found = recognise(Tags.of(tags))
+        recognised = recognise(Tags.of(tags))
         counts = {name: len(wrong_tags(tags[0], name)) for name in order}
-        assert found.impossible == counts
-        assert found.scheme == min(order, key=lambda name: (counts[name], order.index(name)))
-        assert found.fitting == tuple(name for name in order if counts[name] == 0)
+        assert recognised.impossible == counts
+        assert recognised.scheme == min(order, key=lambda name: (counts[name], order.index(name)))
+        assert recognised.fitting == tuple(name for name in order if counts[name] == 0)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_the_evidence_is_given_in_words(tags: list[str], evidence: str) -> None:
 def test_predictions_take_the_scheme_of_gold_unless_they_fit_another_and_not_that() -> None:
     fits_both = Tags.of([["B-X", "O"]])
     assert recognise(fits_both, prefer="BIO").scheme == "IOB2"
-    stray = Tags.of([["B-X", "O", "B-X", "I-Y"]])  # impossible everywhere
+    stray = Tags.of([["B-X", "O", "B-X", "I-Y"]])  # impossible in every scheme
     assert recognise(stray, prefer="BIOES").scheme == "BIOES"
     assert recognise(stray, prefer="BIOES").evidence == "BIOES, the scheme of the gold file"
     other = Tags.of([["B-X", "E-X"]])
@@ -335,6 +335,6 @@ def test_a_million_tags_are_decoded_without_a_loop_over_them() -> None:
     assert len(decode(tags, "IOB2").mentions) == size // 3
 
 
-def test_numbers_are_no_tags() -> None:
+def test_numbers_are_not_tags() -> None:
     with pytest.raises(InputError, match=r"the tag 3 is not a string.\nGive tags such as 'B-PER'"):
         Tags.of([["O", 3]])  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Counts: they add up, whatever the parts, and rows never depend on the order of units."""
+"""Counts add up for any division into parts, and rows do not depend on the order of units."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def test_distinct_rows_do_not_depend_on_the_order_of_units(matrix: Column, rando
 
 @settings(deadline=None, derandomize=True)
 @given(arrays(np.int32, st.tuples(st.integers(0, 30), st.integers(1, 3)), elements=st.integers(0, 2)))
-def test_combinations_of_rows_are_those_that_units_have_in_one_order(values: Column) -> None:
-    # Many units of few kinds are counted in places of their own, few units of many kinds are not.
+def test_combinations_of_rows_are_the_sorted_distinct_ones_of_units(values: Column) -> None:
+    # Many units of few kinds are counted in a dense table, few units of many kinds are not.
     tables = [Counts.of_matrix(["x"], ["gold"], column[:, None]) for column in values.T]
-    units = np.stack([one.row.astype(np.int32) for one in tables], axis=1)
+    units = np.stack([counts.row.astype(np.int32) for counts in tables], axis=1)
     ordered, number = distinct_rows(units)
     combinations, times = joint_numbers(tables)
     assert np.array_equal(combinations, ordered)
     assert times.tolist() == [int((number == at).sum()) for at in range(len(ordered))]
 
 
-def test_a_collision_of_hashes_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hash_collision_only_costs_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("hashing", "counts"):
         ones = lambda width: np.ones(width, dtype=np.uint64)  # noqa: E731
         monkeypatch.setattr(f"spanwise.{module}.multipliers", ones)
@@ -90,8 +90,8 @@ def test_columns_are_read_only() -> None:
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 9), st.integers(1, 40), st.lists(st.tuples(st.integers(0, 8), st.integers(0, 39))))
 def test_events_are_counted_as_in_a_matrix(units: int, width: int, events: list[tuple[int, int]]) -> None:
-    unit = np.array([one % units for one, _ in events], dtype=np.int64)
-    cell = np.array([place % width for _, place in events], dtype=np.int64)
+    unit = np.array([index % units for index, _ in events], dtype=np.int64)
+    cell = np.array([position % width for _, position in events], dtype=np.int64)
     names = [str(number) for number in range(width)]
     counts = Counts.of(names, ["times"], unit=unit, cell=cell, column=0, units=units)
     matrix = np.zeros((units, width), dtype=np.int32)
@@ -112,26 +112,26 @@ events = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8)), max_size=30)
     st.integers(1, 100),
     st.lists(st.tuples(events, places, places, st.integers(1, 10**6)), max_size=3),
 )
-def test_an_event_counts_at_every_place_of_its_kind(
+def test_an_event_is_counted_in_every_cell_of_its_kind(
     units: int, width: int, drawn: list[tuple[list[tuple[int, int]], list[int], list[int], int]]
 ) -> None:
     matrix = np.zeros((units, width), dtype=np.int32)
     groups = []
     for listed, first, second, more in drawn:
         kinds = min(len(first), len(second))
-        both = [
-            np.array([place % width if place >= 0 else -1 for place in one[:kinds]])
-            for one in (first, second)
+        columns = [
+            np.array([position % width if position >= 0 else -1 for position in column[:kinds]])
+            for column in (first, second)
         ]
-        unit = np.array([one % units for one, _ in listed], dtype=np.int64)
-        kind = np.array([one % kinds for _, one in listed], dtype=np.int8)
+        unit = np.array([column % units for column, _ in listed], dtype=np.int64)
+        kind = np.array([column % kinds for _, column in listed], dtype=np.int8)
         for at, number in zip(unit, kind, strict=True):
-            for one in both:
-                matrix[at, one[number]] += one[number] >= 0
-        # However many events a unit may have: counts are packed more widely, and stay the same.
-        known = EventUnits.of(unit)
-        wide = EventUnits(unit, known.most * more)
-        groups.append(EventGroup(wide, None if kinds == 1 else kind, tuple(both)))
+            for column in columns:
+                matrix[at, column[number]] += column[number] >= 0
+        # If a unit may have more events, counts are packed in wider fields but stay the same.
+        measured = EventUnits.of(unit)
+        wide = EventUnits(unit, measured.most * more)
+        groups.append(EventGroup(wide, None if kinds == 1 else kind, tuple(columns)))
     names = [str(number) for number in range(width)]
     counts = Counts.of_groups(names, ["times"], groups, units=units)
     expected = Counts.of_matrix(names, ["times"], matrix)
@@ -150,7 +150,7 @@ def test_many_labels_and_many_events_are_counted_in_blocks() -> None:
     assert np.array_equal(counts.matrix(), matrix)
 
 
-def test_a_sum_stands_in_front_of_the_cells_and_cells_can_be_taken() -> None:
+def test_a_sum_comes_before_the_cells_and_cells_can_be_selected() -> None:
     counts = counts_of(np.array([[1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 0, 1]], dtype=np.int32))
     assert counts.with_sum().total.tolist() == [[5, 8, 10], [1, 3, 3], [4, 5, 7]]
     assert counts.with_sum().of_cells([0, 2]).total.tolist() == [[5, 8, 10], [4, 5, 7]]

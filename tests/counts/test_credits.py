@@ -1,4 +1,4 @@
-"""Credits: presets, formulas and the errors for formulas that cannot be read."""
+"""Credits: presets, formulas, and errors for formulas that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_equation_6_takes_every_boundary_error_as_half_right() -> None:
     assert credit.weights["LBE"] == (0, 0.5, 0.5)
 
 
-def test_equation_7_tells_too_short_from_too_long() -> None:
+def test_equation_7_distinguishes_too_short_from_too_long() -> None:
     credit = credit_of("ortmann-eq7")
     assert credit.weights["BEs"] == (0.5, 0, 0.5)
     assert credit.weights["BEl"] == (0.5, 0.5, 0)
@@ -55,8 +55,8 @@ def test_apply_adds_over_any_shape() -> None:
     for credit in CREDITS:
         right, false, missed = credit.apply(counts)
         assert right.shape == false.shape == missed.shape == (2, 3)
-        one = sum(counts[1, 2, i] * np.array(credit.weights[name]) for i, name in enumerate(OUTCOMES))
-        assert np.allclose([right[1, 2], false[1, 2], missed[1, 2]], one)
+        expected = sum(counts[1, 2, i] * np.array(credit.weights[name]) for i, name in enumerate(OUTCOMES))
+        assert np.allclose([right[1, 2], false[1, 2], missed[1, 2]], expected)
 
 
 def test_presets_keep_the_worth_of_an_error_at_one() -> None:
@@ -97,7 +97,7 @@ def test_a_credit_written_as_a_formula_reads_back_the_same(
         ("LE = TP; LE = FN", "sets LE twice."),
     ],
 )
-def test_a_formula_that_cannot_be_read_says_what_was_expected(formula: str, message: str) -> None:
+def test_an_error_about_a_formula_says_what_was_expected(formula: str, message: str) -> None:
     with pytest.raises(ChoiceError) as caught:
         credit_of(formula)
     assert message in str(caught.value)
@@ -108,13 +108,13 @@ def test_an_empty_formula_is_refused() -> None:
         parse(" ; ")
 
 
-def test_an_unknown_preset_offers_the_near_one() -> None:
+def test_an_unknown_preset_is_answered_with_the_closest_one() -> None:
     with pytest.raises(ChoiceError, match="Did you mean 'ortmann-eq7'"):
         credit_of("ortman-eq7")
 
 
 @pytest.mark.parametrize("value", [(1, 0), (1, 0, -1), (float("nan"), 0, 0), (float("inf"), 0, 0)])
-def test_weights_that_are_no_three_numbers_from_zero_up_are_refused(value: tuple[float, ...]) -> None:
+def test_weights_other_than_three_non_negative_numbers_are_refused(value: tuple[float, ...]) -> None:
     with pytest.raises(ChoiceError, match="expected three numbers from 0 up"):
         Credit("mine", "for a test", {"LE": cast("Weights", value)})
 
@@ -124,7 +124,7 @@ def test_weights_of_an_unknown_outcome_are_refused() -> None:
         Credit("mine", "for a test", {"BE": (1, 0, 0)})
 
 
-def test_a_credit_is_taken_where_a_name_is() -> None:
+def test_a_credit_is_accepted_in_place_of_a_name() -> None:
     credit = Credit("mine", "for a test", {"LE": (1, 0, 0)})
     assert credit_of(credit) is credit
 

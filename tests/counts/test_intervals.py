@@ -1,4 +1,4 @@
-"""The jackknife over units: as by leaving out one unit at a time, never a point, honest at the edges."""
+"""The jackknife over units equals leaving out one unit at a time; intervals are never points."""
 
 from __future__ import annotations
 
@@ -52,29 +52,29 @@ def random_measure(scorer: str, units: int, seed: int) -> Measure:
     return measure(scorer, matrix.reshape(units, -1), cells)
 
 
-def left_out(one: Measure, score: str) -> tuple[np.ndarray, np.ndarray]:
-    """Every score without each unit (units × cells), and which units hold each cell, unit by unit."""
-    counts = one.counts
+def left_out(measured: Measure, score: str) -> tuple[np.ndarray, np.ndarray]:
+    """Every score without each unit (units × cells), and which units contribute to each cell."""
+    counts = measured.counts
     matrix = counts.matrix().reshape(counts.units, len(counts.cells), len(counts.columns)).astype(float)
     whole = matrix.sum(axis=0)
-    values = np.array([one.score((whole - row)[None])[score][0] for row in matrix])
-    held = np.array(
-        [np.broadcast_to(one.sizes(row[None])[score], (1, values.shape[1]))[0] > 0 for row in matrix]
+    values = np.array([measured.score((whole - row)[None])[score][0] for row in matrix])
+    present = np.array(
+        [np.broadcast_to(measured.sizes(row[None])[score], (1, values.shape[1]))[0] > 0 for row in matrix]
     )
-    return values, held
+    return values, present
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_standard_errors_are_those_of_leaving_out_one_unit_at_a_time(scorer: str, seed: int) -> None:
-    one = random_measure(scorer, 25, seed)
-    for score, found in jackknife(one).items():
-        values, held = left_out(one, score)
+    measured = random_measure(scorer, 25, seed)
+    for score, estimate in jackknife(measured).items():
+        values, present = left_out(measured, score)
         for cell in range(values.shape[1]):
-            part = values[held[:, cell], cell]
+            part = values[present[:, cell], cell]
             n = len(part)
-            assert found.units[cell] == n
-            assert found.error[cell] == pytest.approx(
+            assert estimate.units[cell] == n
+            assert estimate.error[cell] == pytest.approx(
                 np.sqrt((n - 1) / n * ((part - part.mean()) ** 2).sum())
             )
 
@@ -83,52 +83,52 @@ def test_standard_errors_are_those_of_leaving_out_one_unit_at_a_time(scorer: str
 def test_differences_are_jackknifed_together(scorer: str) -> None:
     tables = [random_measure(scorer, 25, seed) for seed in (4, 5, 6)]
     pairs = [(0, 1), (2, 0), (1, 1)]
-    runs = [[one] for one in tables]
-    for score, found in differences(runs, pairs).items():
-        parts = [left_out(one, score) for one in tables]
+    runs = [[measured] for measured in tables]
+    for score, estimate in differences(runs, pairs).items():
+        parts = [left_out(measured, score) for measured in tables]
         for at, (a, b) in enumerate(pairs):
-            assert found.value[at] == pytest.approx(tables[a].values()[score] - tables[b].values()[score])
-            for cell in range(found.value.shape[1]):
-                held = parts[a][1][:, cell] | parts[b][1][:, cell]
-                part = (parts[a][0] - parts[b][0])[held, cell]
+            assert estimate.value[at] == pytest.approx(tables[a].values()[score] - tables[b].values()[score])
+            for cell in range(estimate.value.shape[1]):
+                present = parts[a][1][:, cell] | parts[b][1][:, cell]
+                part = (parts[a][0] - parts[b][0])[present, cell]
                 n = len(part)
                 expected = np.sqrt((n - 1) / n * ((part - part.mean()) ** 2).sum())
-                assert found.units[at, cell] == n and found.error[at, cell] == pytest.approx(
+                assert estimate.units[at, cell] == n and estimate.error[at, cell] == pytest.approx(
                     expected, abs=1e-9
                 )
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = random_measure("exact", 40, 1), random_measure("exact", 40, 2)
-    whole = differences([[one], [other]], [(0, 1)])["f1"]
+    first, second = random_measure("exact", 40, 1), random_measure("exact", 40, 2)
+    whole = differences([[first], [second]], [(0, 1)])["f1"]
     monkeypatch.setattr("spanwise.intervals.BLOCK", 20)
-    parts = differences([[one], [other]], [(0, 1)])["f1"]
+    parts = differences([[first], [second]], [(0, 1)])["f1"]
     assert parts.error == pytest.approx(whole.error, rel=1e-12)
-    assert jackknife(one)["f1"].error == pytest.approx(left_out_error(one, "f1"))
+    assert jackknife(first)["f1"].error == pytest.approx(left_out_error(first, "f1"))
 
 
-def left_out_error(one: Measure, score: str) -> list[float]:
-    values, held = left_out(one, score)
-    parts = [values[held[:, cell], cell] for cell in range(values.shape[1])]
+def left_out_error(measured: Measure, score: str) -> list[float]:
+    values, present = left_out(measured, score)
+    parts = [values[present[:, cell], cell] for cell in range(values.shape[1])]
     return [float(np.sqrt((len(p) - 1) / len(p) * ((p - p.mean()) ** 2).sum())) for p in parts]
 
 
 def test_the_variance_over_runs_is_added_with_satterthwaites_degrees_of_freedom() -> None:
     runs = [[random_measure("exact", 30, 10 * k + r) for r in range(3)] for k in range(2)]
     data = differences(runs, [(0, 1)])["f1"]
-    held = np.any([left_out(run, "f1")[1] for system in runs for run in system], axis=0)
-    assert np.array_equal(data.units[0], held.sum(axis=0))
-    both = differences(runs, [(0, 1)], over_runs=True)["f1"]
+    present = np.any([left_out(run, "f1")[1] for system in runs for run in system], axis=0)
+    assert np.array_equal(data.units[0], present.sum(axis=0))
+    combined = differences(runs, [(0, 1)], over_runs=True)["f1"]
     values = [np.stack([run.values()["f1"] for run in system]) for system in runs]
-    of_runs = [one.var(axis=0, ddof=1) / 3 for one in values]
+    of_runs = [scores.var(axis=0, ddof=1) / 3 for scores in values]
     variance = data.error[0] ** 2 + of_runs[0] + of_runs[1]
     below = data.error[0] ** 4 / data.freedom[0] + of_runs[0] ** 2 / 2 + of_runs[1] ** 2 / 2
-    assert both.error[0] == pytest.approx(np.sqrt(variance))
-    assert both.freedom[0] == pytest.approx(variance**2 / below)
-    t = both.value[0] / both.error[0]
-    assert both.p()[0] == pytest.approx(2 * stats.t.sf(np.abs(t), both.freedom[0]))
-    low, high = both.interval()[0].T
-    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, both.freedom[0]) * both.error[0])
+    assert combined.error[0] == pytest.approx(np.sqrt(variance))
+    assert combined.freedom[0] == pytest.approx(variance**2 / below)
+    t = combined.value[0] / combined.error[0]
+    assert combined.p()[0] == pytest.approx(2 * stats.t.sf(np.abs(t), combined.freedom[0]))
+    low, high = combined.interval()[0].T
+    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, combined.freedom[0]) * combined.error[0])
 
 
 def test_runs_that_share_a_seed_are_differenced_first() -> None:
@@ -143,27 +143,27 @@ def test_runs_that_share_a_seed_are_differenced_first() -> None:
 
 def test_the_interval_of_a_mean_over_runs_adds_their_spread() -> None:
     runs = [random_measure("exact", 30, seed) for seed in range(3)]
-    found = jackknife(*runs)["f1"]
+    estimate = jackknife(*runs)["f1"]
     values = np.stack([run.values()["f1"] for run in runs])
-    assert found.value == pytest.approx(values.mean(axis=0))
-    assert (found.error**2 > values.var(axis=0, ddof=1) / 3).all()
+    assert estimate.value == pytest.approx(values.mean(axis=0))
+    assert (estimate.error**2 > values.var(axis=0, ddof=1) / 3).all()
 
 
 def test_two_cells_of_one_measure_are_contrasted_unit_by_unit() -> None:
-    one = random_measure("gains", 40, 3)
-    values, held = left_out(one, "gain")
-    part = (values[:, 0] - values[:, 3])[held[:, 0]]
+    measured = random_measure("gains", 40, 3)
+    values, present = left_out(measured, "gain")
+    part = (values[:, 0] - values[:, 3])[present[:, 0]]
     n = len(part)
-    found = contrast(one, "gain", 0, 3)
-    assert found.error[0, 0] == pytest.approx(np.sqrt((n - 1) / n * ((part - part.mean()) ** 2).sum()))
+    estimate = contrast(measured, "gain", 0, 3)
+    assert estimate.error[0, 0] == pytest.approx(np.sqrt((n - 1) / n * ((part - part.mean()) ** 2).sum()))
 
 
 def test_logit_t_by_hand() -> None:
-    found = Jackknife(np.array([0.8]), np.array([50.0]), np.array([10]), np.array([0.04]), np.array([9.0]))
+    estimate = Jackknife(np.array([0.8]), np.array([50.0]), np.array([10]), np.array([0.04]), np.array([9.0]))
     reach = stats.t.ppf(0.975, 9) * 0.04 / (0.8 * 0.2)
     odds = np.log(4)
     expected = [1 / (1 + np.exp(-(odds - reach))), 1 / (1 + np.exp(-(odds + reach)))]
-    assert found.interval()[0].tolist() == pytest.approx(expected)
+    assert estimate.interval()[0].tolist() == pytest.approx(expected)
 
 
 def test_a_perfect_score_has_wilsons_interval_and_is_never_a_point() -> None:
@@ -178,8 +178,8 @@ def test_a_perfect_score_has_wilsons_interval_and_is_never_a_point() -> None:
 
 def test_one_unit_has_no_interval() -> None:
     alone = measure("exact", np.array([[3, 3, 2], [0, 0, 0]]), 1)
-    found = jackknife(alone)["f1"]
-    assert found.units.tolist() == [1] and np.isnan(found.interval()).all()
+    estimate = jackknife(alone)["f1"]
+    assert estimate.units.tolist() == [1] and np.isnan(estimate.interval()).all()
 
 
 @given(st.floats(0, 1), st.integers(1, 10_000), st.floats(0.5, 13))
@@ -188,7 +188,7 @@ def test_wilsons_interval_lies_within_0_and_1_around_the_share(share: float, siz
     assert 0 <= low <= share + 1e-12 and share - 1e-12 <= high <= 1 and low < high
 
 
-def test_wilson_is_statsmodels_where_t_is_normal() -> None:
+def test_wilsons_interval_equals_that_of_statsmodels_if_t_is_normal() -> None:
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     z = float(stats.norm.ppf(0.975))
     for right, size in ((0, 7), (7, 7), (3, 40), (399, 400)):
@@ -196,7 +196,7 @@ def test_wilson_is_statsmodels_where_t_is_normal() -> None:
         assert wilson(right / size, size, z).tolist() == pytest.approx(expected)
 
 
-def test_a_macro_average_is_worth_k_squared_by_the_sum_of_inverses() -> None:
+def test_the_effective_size_of_a_macro_average_is_k_squared_over_the_sum_of_inverses() -> None:
     totals = np.array([[4.0, 6.0, 3.0], [20.0, 20.0, 10.0], [0.0, 0.0, 0.0]])
     assert average_sizes(totals)["f1"][0] == pytest.approx(4 / (1 / 5 + 1 / 20))
     assert average_sizes(totals)["recall"].tolist() == pytest.approx([4 / (1 / 4 + 1 / 20), 24**2 / (4 + 20)])
@@ -206,19 +206,19 @@ def test_a_macro_average_is_worth_k_squared_by_the_sum_of_inverses() -> None:
 @given(st.integers(0, 10_000))
 def test_fractions_are_the_scores(seed: int) -> None:
     for scorer in ("exact", "recall", "credited with overall", "gains"):
-        one = random_measure(scorer, 6, seed).cell_by_cell
-        totals = one.counts.total.astype(float)
-        for score in one.tested:
-            form = fraction(one, score)
+        measured = random_measure(scorer, 6, seed).cell_by_cell
+        totals = measured.counts.total.astype(float)
+        for score in measured.tested:
+            form = fraction(measured, score)
             with np.errstate(invalid="ignore", divide="ignore"):
                 value = (totals @ form.above) / (totals @ form.below)
                 if form.less is not None:
                     value = value - (totals @ form.less[0]) / (totals @ form.less[1])
-            assert value.reshape(-1) == pytest.approx(one.values()[score], nan_ok=True)
+            assert value.reshape(-1) == pytest.approx(measured.values()[score], nan_ok=True)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
-def test_students_t_is_scipys(confidence: float) -> None:
+def test_students_t_equals_that_of_scipy(confidence: float) -> None:
     freedom = np.array([*range(1, 130), 1000, 1e6, 2.5, 17.3, 80.4])
     assert t_quantile(freedom, confidence) == pytest.approx(
         stats.t.ppf((1 + confidence) / 2, freedom), rel=1e-7
@@ -232,12 +232,12 @@ def test_students_t_is_scipys(confidence: float) -> None:
     assert np.isnan(t_quantile(0)) and np.isnan(t_p(np.nan, 3))
 
 
-def test_satterthwaite_of_two_samples_is_welchs() -> None:
+def test_satterthwaite_of_two_samples_equals_welch() -> None:
     generator = np.random.default_rng(0)
-    one, other = generator.normal(0, 1, 7), generator.normal(0, 3, 11)
-    variance, freedom = satterthwaite([(one.var(ddof=1) / 7, 6), (other.var(ddof=1) / 11, 10)])
-    expected = stats.ttest_ind(one, other, equal_var=False)
+    first, second = generator.normal(0, 1, 7), generator.normal(0, 3, 11)
+    variance, freedom = satterthwaite([(first.var(ddof=1) / 7, 6), (second.var(ddof=1) / 11, 10)])
+    expected = stats.ttest_ind(first, second, equal_var=False)
     assert float(freedom) == pytest.approx(expected.df)
-    assert float(t_p((one.mean() - other.mean()) / np.sqrt(variance), freedom)) == pytest.approx(
+    assert float(t_p((first.mean() - second.mean()) / np.sqrt(variance), freedom)) == pytest.approx(
         expected.pvalue
     )

@@ -1,4 +1,4 @@
-"""Statistics equal SciPy's and statsmodels', and the exact ones equal full enumeration."""
+"""Statistics equal those of SciPy and statsmodels, and exact ones equal full enumeration."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def table(rows: int, columns: int, seed: int, ties: bool) -> Floats:
 
 @lawful
 @given(st.lists(st.tuples(scores, scores), min_size=3, max_size=30))
-def test_spearman_statistic_is_scipys(pairs: list[tuple[float, float]]) -> None:
+def test_spearman_statistic_equals_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
     x, y = zip(*pairs, strict=True)
-    found = statistics.spearman(x, y)
+    test = statistics.spearman(x, y)
     if len(set(x)) == 1 or len(set(y)) == 1:
-        assert np.isnan(found.statistic) and np.isnan(found.p)
+        assert np.isnan(test.statistic) and np.isnan(test.p)
         return
     expected = stats.spearmanr(x, y)
-    assert found.statistic == pytest.approx(expected.statistic, abs=1e-12)
+    assert test.statistic == pytest.approx(expected.statistic, abs=1e-12)
     if len(pairs) > 9:
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+        assert test.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 @lawful
@@ -48,22 +48,22 @@ def test_spearman_p_up_to_nine_values_is_the_share_of_all_orders(pairs: list[tup
     if len(set(x)) == 1 or len(set(y)) == 1:
         return
     seen = abs(stats.spearmanr(x, y).statistic)
-    one, other = (stats.zscore(stats.rankdata(side)) for side in (x, y))
-    every = np.abs(np.array(list(permutations(other))) @ one) / len(one)
+    ranks, other_ranks = (stats.zscore(stats.rankdata(side)) for side in (x, y))
+    every = np.abs(np.array(list(permutations(other_ranks))) @ ranks) / len(ranks)
     expected = np.mean(every >= seen - 1e-9)
     assert statistics.spearman(x, y).p == pytest.approx(expected, abs=1e-12)
 
 
 def test_spearman_on_nine_values_is_still_exact() -> None:
-    found = statistics.spearman(range(9), range(9))
-    assert (found.method, found.p) == ("exact", 2 / 362880)
+    test = statistics.spearman(range(9), range(9))
+    assert (test.method, test.p) == ("exact", 2 / 362880)
     assert statistics.spearman(range(10), range(10)).method == "t distribution"
 
 
 def test_spearman_on_four_buckets_says_that_it_cannot_reach_its_level() -> None:
-    found = statistics.spearman(range(4), [0.9, 0.8, 0.7, 0.1])
-    assert found.p == pytest.approx(2 / 24)
-    assert found.note == "cannot reach p < 0.05: on 4 values p is at least 0.0833"
+    test = statistics.spearman(range(4), [0.9, 0.8, 0.7, 0.1])
+    assert test.p == pytest.approx(2 / 24)
+    assert test.note == "cannot reach p < 0.05: on 4 values p is at least 0.0833"
     assert statistics.spearman(range(5), [0.9, 0.8, 0.7, 0.1, 0.05]).note == ""
 
 
@@ -83,13 +83,13 @@ def test_paired_tests_need_equally_many_values() -> None:
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("rows, columns", [(2, 3), (3, 4), (9, 4), (12, 6), (40, 5)])
-def test_friedman_is_scipys(rows: int, columns: int, ties: bool) -> None:
+def test_friedman_equals_that_of_scipy(rows: int, columns: int, ties: bool) -> None:
     for seed in range(5):
         blocks = table(rows, columns, seed, ties)
         expected = stats.friedmanchisquare(*blocks.T)
-        found = statistics.friedman(blocks, exact=False)
-        assert found.statistic == pytest.approx(expected.statistic, abs=1e-9)
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+        test = statistics.friedman(blocks, exact=False)
+        assert test.statistic == pytest.approx(expected.statistic, abs=1e-9)
+        assert test.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 @pytest.mark.parametrize("rows, columns, ties", [(2, 3, False), (4, 3, True), (3, 4, False)])
@@ -106,16 +106,16 @@ def test_friedman_of_a_small_design_counts_all_orders_within_blocks(
             (np.sum(ways, axis=0) ** 2).sum()
             for ways in product(*(list(permutations(row)) for row in ranked))
         ]
-        found = statistics.friedman(blocks)
-        assert found.method == "exact" and found.p == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
+        test = statistics.friedman(blocks)
+        assert test.method == "exact" and test.p == pytest.approx(np.mean(np.array(every) >= seen - 1e-9))
 
 
-def test_levels_and_fishers_combination_are_what_they_say() -> None:
+def test_levels_and_fishers_combination_follow_their_definitions() -> None:
     p = [0.001, 0.04, np.nan, 0.02, 0.3]
-    held = statistics.levels(p)
+    thresholds = statistics.levels(p)
     corrected = statistics.holm(p)
-    assert held[[0, 3, 1, 4]].tolist() == pytest.approx([0.05 / 4, 0.05 / 3, 0.05 / 2, 0.05])
-    assert np.isnan(held[2]) and (corrected[0] < 0.05) == (p[0] < held[0])
+    assert thresholds[[0, 3, 1, 4]].tolist() == pytest.approx([0.05 / 4, 0.05 / 3, 0.05 / 2, 0.05])
+    assert np.isnan(thresholds[2]) and (corrected[0] < 0.05) == (p[0] < thresholds[0])
     assert statistics.fisher([0.1, 0.2, np.nan, 0.03]) == pytest.approx(
         stats.combine_pvalues([0.1, 0.2, 0.03]).pvalue
     )
@@ -123,9 +123,9 @@ def test_levels_and_fishers_combination_are_what_they_say() -> None:
 
 
 def test_friedman_on_two_blocks_says_that_it_cannot_reach_its_level() -> None:
-    found = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]], exact=False)
-    assert found.p == pytest.approx(found.least)
-    assert found.note == "cannot reach p < 0.05: on 2 blocks of 4 buckets p is at least 0.112"
+    test = statistics.friedman([[1, 2, 3, 4], [1, 2, 3, 4]], exact=False)
+    assert test.p == pytest.approx(test.least)
+    assert test.note == "cannot reach p < 0.05: on 2 blocks of 4 buckets p is at least 0.112"
     assert statistics.friedman([[1, 2, 3, 4]] * 2).least == pytest.approx(1 / 24)
     assert statistics.friedman([[1, 2, 3, 4]] * 3).note == ""
 
@@ -139,7 +139,7 @@ def test_friedman_is_undefined_without_blocks_with_two_buckets_or_with_constant_
         statistics.friedman([[1, 2, np.nan]])
 
 
-def test_friedman_takes_whole_blocks_of_one_size_and_names_the_others() -> None:
+def test_friedman_uses_complete_blocks_of_one_size_and_names_the_others() -> None:
     blocks: list[tuple[str, list[float]]] = [
         ("a", [1, 2, 3]), ("b", [1, 2]), ("c", [1, np.nan, 3]), ("d", [3, 2, 1]),
     ]  # fmt: skip
@@ -148,7 +148,7 @@ def test_friedman_takes_whole_blocks_of_one_size_and_names_the_others() -> None:
     assert left == ["b", "c"]
 
 
-def test_of_two_sizes_as_common_the_larger_is_taken() -> None:
+def test_of_two_equally_common_sizes_the_larger_is_used() -> None:
     assert statistics.complete_blocks([("a", [1, 2]), ("b", [1, 2, 3])])[1] == ["a"]
 
 
@@ -156,36 +156,36 @@ def test_of_two_sizes_as_common_the_larger_is_taken() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 4, 6, 10, 25])
-def test_wilcoxon_without_ties_is_scipys_exact_test(size: int) -> None:
+def test_wilcoxon_without_ties_equals_the_exact_test_of_scipy(size: int) -> None:
     for seed in range(5):
         x, y = np.random.default_rng(seed).random((2, size))
         expected = stats.wilcoxon(x, y, method="exact")
-        found = statistics.wilcoxon(x, y)
-        assert found.method == "exact"
-        assert found.statistic == pytest.approx(expected.statistic)
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+        test = statistics.wilcoxon(x, y)
+        assert test.method == "exact"
+        assert test.statistic == pytest.approx(expected.statistic)
+        assert test.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_wilcoxon_beyond_25_pairs_is_scipys_normal_approximation(ties: bool) -> None:
+def test_wilcoxon_beyond_25_pairs_equals_the_normal_approximation_of_scipy(ties: bool) -> None:
     for seed in range(5):
         x, y = table(2, 60, seed, ties)
         kept = np.round(x - y, 12)
         expected = stats.wilcoxon(kept[kept != 0], correction=False, method="approx")
-        found = statistics.wilcoxon(x, y)
-        assert found.method == "normal"
-        assert found.statistic == pytest.approx(expected.statistic)
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
+        test = statistics.wilcoxon(x, y)
+        assert test.method == "normal"
+        assert test.statistic == pytest.approx(expected.statistic)
+        assert test.p == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 @lawful
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
 def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences: list[int]) -> None:
     kept = [d for d in differences if d]
-    found = statistics.wilcoxon(differences, [0] * len(differences))
-    assert found.size == len(kept)
+    test = statistics.wilcoxon(differences, [0] * len(differences))
+    assert test.size == len(kept)
     if not kept:
-        assert np.isnan(found.p) and found.note == "no pair differs"
+        assert np.isnan(test.p) and test.note == "no pair differs"
         return
     ranked = stats.rankdata(np.abs(kept))
     sums = [
@@ -194,8 +194,8 @@ def test_wilcoxon_with_ties_counts_all_ways_to_sign_the_ranks(differences: list[
     ]
     seen = sum(r for r, d in zip(ranked, kept, strict=True) if d > 0)
     tails = np.mean([s <= seen + 1e-9 for s in sums]), np.mean([s >= seen - 1e-9 for s in sums])
-    assert found.p == pytest.approx(min(1.0, 2 * min(tails)), abs=1e-12)
-    assert found.statistic == pytest.approx(min(seen, ranked.sum() - seen))
+    assert test.p == pytest.approx(min(1.0, 2 * min(tails)), abs=1e-12)
+    assert test.statistic == pytest.approx(min(seen, ranked.sum() - seen))
 
 
 def test_wilcoxon_on_five_pairs_says_that_it_cannot_reach_its_level() -> None:
@@ -204,7 +204,7 @@ def test_wilcoxon_on_five_pairs_says_that_it_cannot_reach_its_level() -> None:
     assert statistics.wilcoxon([], []).note == "no pairs"
 
 
-def test_sign_test_is_scipys_binomial_test() -> None:
+def test_sign_test_equals_the_binomial_test_of_scipy() -> None:
     for wins, losses in [(6, 0), (7, 2), (3, 3)]:
         assert statistics.sign_test(wins, losses).p == pytest.approx(
             stats.binomtest(wins, wins + losses).pvalue
@@ -215,7 +215,7 @@ def test_sign_test_is_scipys_binomial_test() -> None:
 
 
 @pytest.mark.parametrize("ours, theirs", [("holm", "holm"), ("bh", "fdr_bh")])
-def test_corrections_are_statsmodels(ours: str, theirs: str) -> None:
+def test_corrections_equal_those_of_statsmodels(ours: str, theirs: str) -> None:
     for size in (1, 2, 7, 50):
         for ties in (False, True):
             p_values = table(1, size, size, ties)[0]
@@ -230,16 +230,16 @@ def test_an_undefined_p_value_stays_undefined_and_does_not_enlarge_the_family() 
 
 
 @pytest.mark.parametrize("ours", ["holm", "bh"])
-def test_a_family_is_corrected_whatever_the_order_of_its_values_in_memory(ours: str) -> None:
+def test_corrections_do_not_depend_on_the_memory_layout_of_the_values(ours: str) -> None:
     p = np.random.default_rng(3).uniform(size=(6, 9))
     chosen = p[:, np.arange(9) > 0]
-    assert not chosen.flags.c_contiguous  # what NumPy gives for columns chosen by a mask
+    assert not chosen.flags.c_contiguous  # as NumPy returns columns selected by a mask
     expected = statistics.correct(chosen.ravel().tolist(), ours).reshape(chosen.shape)
     for values in (chosen, np.ascontiguousarray(chosen), np.asfortranarray(chosen), chosen.tolist()):
         assert statistics.correct(values, ours).tolist() == expected.tolist()
 
 
-def test_an_unknown_correction_offers_the_known_ones() -> None:
+def test_an_unknown_correction_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ChoiceError, match=r"no correction is called 'bonferoni'.*\nThere are: bh, holm"):
         statistics.correct([0.1], "bonferoni")
 
@@ -254,5 +254,5 @@ chances = st.floats(0, 1, allow_subnormal=False) | st.sampled_from([0.01, 0.05, 
 
 @lawful
 @given(st.lists(chances, min_size=1, max_size=40))
-def test_the_false_discovery_rate_is_that_of_scipy_to_the_bit(p_values: list[float]) -> None:
+def test_the_false_discovery_rate_equals_that_of_scipy_to_the_bit(p_values: list[float]) -> None:
     assert statistics.bh(p_values).tolist() == stats.false_discovery_control(p_values).tolist()

@@ -1,4 +1,4 @@
-"""Swaps of units: exact where they can be counted, the same for the same seed, one family for all pairs."""
+"""Swaps of units: enumerated if there are few, reproducible by seed, one family for all pairs."""
 
 from __future__ import annotations
 
@@ -37,53 +37,53 @@ def fractions(tables: list[Counts]) -> list[Floats]:
     """Numerators and denominators of precision, recall and F1 per unit."""
     return [
         np.stack([2 * c, c, c, g + p, p, g], axis=1).astype(float)
-        for g, p, c in (one.matrix().T for one in tables)
+        for g, p, c in (table.matrix().T for table in tables)
     ]
 
 
-def enumerated(one: Counts, other: Counts) -> float:
-    """The share of all swaps whose difference of F1 is at least as large as the one seen."""
-    seen = abs(f1(one.total[0]) - f1(other.total[0]))
+def enumerated(counts: Counts, other_counts: Counts) -> float:
+    """The share of all swaps whose difference in F1 is at least as large as the observed one."""
+    seen = abs(f1(counts.total[0]) - f1(other_counts.total[0]))
     reached = []
-    for swap in product([0, 1], repeat=one.units):
+    for swap in product([0, 1], repeat=counts.units):
         chosen = np.array(swap)[:, None]
-        first = (one.matrix() * (1 - chosen) + other.matrix() * chosen).sum(axis=0)
-        second = one.total[0] + other.total[0] - first
+        first = (counts.matrix() * (1 - chosen) + other_counts.matrix() * chosen).sum(axis=0)
+        second = counts.total[0] + other_counts.total[0] - first
         reached.append(abs(f1(first) - f1(second)) >= seen - 1e-12)
     return float(np.mean(reached))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_few_differing_units_are_swapped_in_all_ways(seed: int) -> None:
-    one, other = random_tables(9, 2, seed)
-    found = randomised([one, other], PAIR, f1, Resampling(9, 50))
-    assert found.p[0] == pytest.approx(enumerated(one, other)) and found.shuffles[0] == 0
+def test_all_swaps_are_enumerated_if_few_units_differ(seed: int) -> None:
+    first, second = random_tables(9, 2, seed)
+    test = randomised([first, second], PAIR, f1, Resampling(9, 50))
+    assert test.p[0] == pytest.approx(enumerated(first, second)) and test.shuffles[0] == 0
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["bits", "binomials"])
-def test_shuffles_near_full_enumeration(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shuffles_approximate_full_enumeration(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swaps, "EXACT_UNITS", 0)
     if many:
         monkeypatch.setattr(swaps, "MATRIX_UNITS", 0)
-    one, other = random_tables(10, 2, 1)
-    found = randomised([one, other], PAIR, f1, Resampling(10, 20_000))
-    assert found.shuffles[0] >= 20_000
-    assert found.p[0] == pytest.approx(enumerated(one, other), abs=0.012)
+    first, second = random_tables(10, 2, 1)
+    test = randomised([first, second], PAIR, f1, Resampling(10, 20_000))
+    assert test.shuffles[0] >= 20_000
+    assert test.p[0] == pytest.approx(enumerated(first, second), abs=0.012)
 
 
 def test_equal_systems_have_p_one_and_undefined_ones_none() -> None:
-    one, other = random_tables(30, 2, 3)
+    first, second = random_tables(30, 2, 3)
     nothing = table(np.zeros((30, 3)))
     with np.errstate(invalid="ignore"):
-        found = randomised([one, one, nothing, other], [(0, 1), (0, 2), (0, 3)], f1, Resampling(30, 100))
-    assert found.p[0] == 1.0 and np.isnan(found.p[1]) and 0 < found.p[2] < 1
+        test = randomised([first, first, nothing, second], [(0, 1), (0, 2), (0, 3)], f1, Resampling(30, 100))
+    assert test.p[0] == 1.0 and np.isnan(test.p[1]) and 0 < test.p[2] < 1
 
 
 def test_shuffles_double_only_while_a_p_value_is_undecided() -> None:
     clear = random_tables(200, 2, 4)
     worse = table(clear[0].matrix() * np.array([1, 1, 0]))
-    found = randomised([clear[0], worse], PAIR, f1, Resampling(200, 1000))
-    assert found.shuffles[0] == 1000 and not found.undecided[0] and found.p[0] == pytest.approx(1 / 1001)
+    test = randomised([clear[0], worse], PAIR, f1, Resampling(200, 1000))
+    assert test.shuffles[0] == 1000 and not test.undecided[0] and test.p[0] == pytest.approx(1 / 1001)
     p = {}
     for seed in range(60):  # some of these lie close to the level
         tables = random_tables(40, 2, 100 + seed)
@@ -95,7 +95,7 @@ def test_shuffles_double_only_while_a_p_value_is_undecided() -> None:
         assert shuffles in (0, 100_000) or abs(value - 0.05) > 3 * error
 
 
-def test_the_same_seed_gives_the_same_p_values_and_another_one_others() -> None:
+def test_the_same_seed_gives_the_same_p_values_and_another_seed_gives_others() -> None:
     tables = random_tables(60, 3, 5)
     pairs = list(combinations(range(3), 2))
     first, again, other = (
@@ -113,11 +113,11 @@ def brute_step_down(tables: list[Counts], pairs: list[tuple[int, int]]) -> Float
         return totals[:3] / totals[3:]
 
     def differences(swap: Floats) -> Floats:
-        found = []
+        values = []
         for a, b in pairs:
             moved = swap @ (parts[b] - parts[a])
-            found.append(scores(parts[a].sum(axis=0) + moved) - scores(parts[b].sum(axis=0) - moved))
-        return np.concatenate(found)
+            values.append(scores(parts[a].sum(axis=0) + moved) - scores(parts[b].sum(axis=0) - moved))
+        return np.concatenate(values)
 
     every = np.array([differences(np.array(swap)) for swap in product([0, 1], repeat=units)])
     seen = differences(np.zeros(units))
@@ -126,24 +126,24 @@ def brute_step_down(tables: list[Counts], pairs: list[tuple[int, int]]) -> Float
     order = np.argsort(-t)
     corrected = np.empty(len(t))
     highest = 0.0
-    for place, at in enumerate(order):
-        rest = order[place:]
+    for rank, at in enumerate(order):
+        rest = order[rank:]
         highest = max(highest, float((shuffled[:, rest].max(axis=1) >= t[at] - 1e-9).mean()))
         corrected[at] = highest
     return corrected.reshape(len(pairs), 3)
 
 
 @pytest.mark.parametrize("block", [40_000_000, 2_000], ids=["at once", "in blocks"])
-def test_step_down_maxt_nears_its_definition(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_down_maxt_approximates_its_definition(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swaps, "BLOCK_SCORES", block)
     tables = random_tables(10, 3, 8)
     pairs = list(combinations(range(3), 2))
     matrices = fractions(tables)
     hypotheses = Hypotheses(3, np.arange(3))
-    totals = [one.sum(axis=0) for one in matrices]
-    found = stepped_down(Swapping.of_matrices(matrices), totals, pairs, hypotheses, Resampling(10, 20_000))
-    assert found.p_corrected == pytest.approx(brute_step_down(tables, pairs), abs=0.02)
-    assert (found.p <= found.p_corrected).all()
+    totals = [matrix.sum(axis=0) for matrix in matrices]
+    test = stepped_down(Swapping.of_matrices(matrices), totals, pairs, hypotheses, Resampling(10, 20_000))
+    assert test.p_corrected == pytest.approx(brute_step_down(tables, pairs), abs=0.02)
+    assert (test.p <= test.p_corrected).all()
 
 
 def test_blocks_of_shuffles_change_no_p_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +152,12 @@ def test_blocks_of_shuffles_change_no_p_value(monkeypatch: pytest.MonkeyPatch) -
     matrices = fractions(tables)
     call = (
         Swapping.of_matrices(matrices),
-        [one.sum(axis=0) for one in matrices],
+        [matrix.sum(axis=0) for matrix in matrices],
         pairs,
         Hypotheses(3, np.arange(3)),
     )
     whole = stepped_down(*call, Resampling(50, 304))
-    # Random bits are drawn in whole bytes for each row, so that blocks of rows give the same ones.
+    # Random bits are drawn in whole bytes per row, so that blocks of rows get the same bits.
     monkeypatch.setattr(swaps, "BLOCK_SCORES", 1000)
     parts = stepped_down(*call, Resampling(50, 304))
     assert np.array_equal(whole.p_corrected, parts.p_corrected) and np.array_equal(whole.p, parts.p)
@@ -166,7 +166,7 @@ def test_blocks_of_shuffles_change_no_p_value(monkeypatch: pytest.MonkeyPatch) -
 def test_a_score_that_never_changes_or_is_undefined_in_a_swap_leaves_the_family() -> None:
     generator = np.random.default_rng(1)
     numbers = generator.integers(0, 3, (40, 2)).astype(float)
-    # Ratios: one that varies, one that is equal for both, one whose denominator may vanish.
+    # Ratios: one that varies, one that is equal for both, one whose denominator may become zero.
     first = np.stack(
         [numbers[:, 0], np.ones(40), np.eye(40)[0], np.full(40, 3.0), np.ones(40), np.eye(40)[0]], 1
     )
@@ -177,17 +177,17 @@ def test_a_score_that_never_changes_or_is_undefined_in_a_swap_leaves_the_family(
     matrices = [first, second]
     second[2, 5] = 1.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = stepped_down(
+        test = stepped_down(
             Swapping.of_matrices(matrices),
-            [one.sum(axis=0) for one in matrices],
+            [matrix.sum(axis=0) for matrix in matrices],
             PAIR,
             Hypotheses(3, np.arange(3)),
             Resampling(40, 200),
         )
-    assert not np.isnan(found.p[0, 0]) and np.isnan(found.p[0, 1:]).all()
+    assert not np.isnan(test.p[0, 0]) and np.isnan(test.p[0, 1:]).all()
 
 
-def test_gains_are_differences_of_fractions_and_macro_their_mean() -> None:
+def test_gains_are_differences_of_fractions_and_macro_averages_their_mean() -> None:
     hypotheses = Hypotheses(3, np.array([0]), np.array([[1, 2]]), (np.array([0, 1, 2]),))
     totals = np.array([[1.0, 2.0, 0.0, 4.0, 4.0, 0.0]])
     assert hypotheses.scores(totals)[:, [0, 2]].tolist() == [[0.25, 0.375]]
@@ -195,18 +195,18 @@ def test_gains_are_differences_of_fractions_and_macro_their_mean() -> None:
 
 
 def test_groups_of_consecutive_units_add_up() -> None:
-    (one,) = random_tables(103, 1, 2)
+    (counts,) = random_tables(103, 1, 2)
     for groups in (1, 7, 103):
-        parts = grouped(one, groups)
-        assert len(parts) == groups and parts.sum(axis=0).tolist() == one.total[0].tolist()
-    assert np.array_equal(grouped(one, 103), one.matrix())
+        parts = grouped(counts, groups)
+        assert len(parts) == groups and parts.sum(axis=0).tolist() == counts.total[0].tolist()
+    assert np.array_equal(grouped(counts, 103), counts.matrix())
 
 
 # ---- sign flips -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("two_sided", [False, True])
-def test_sign_flips_come_near_the_share_of_all_signs(two_sided: bool) -> None:
+def test_sign_flips_approximate_the_share_of_all_signs(two_sided: bool) -> None:
     rows = np.array(
         [[1, 1, 1, 1, 1, 1, 1, 1], [2, 0, 0, 1, 0, 3, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]], np.float64
     )
@@ -216,13 +216,13 @@ def test_sign_flips_come_near_the_share_of_all_signs(two_sided: bool) -> None:
     highest = np.abs(every).max(axis=1) if two_sided else every.max(axis=1)
     flips = Flips(8, 20_000, two_sided=two_sided)
     statistics = flips.statistics(rows)
-    exact = [float((highest >= one - 1e-9).mean()) for one in statistics]
+    exact = [float((highest >= statistic - 1e-9).mean()) for statistic in statistics]
     assert flips.p_values(statistics, flips.maxima([rows])) == pytest.approx(exact, abs=0.01)
-    assert exact[0] == (2 if two_sided else 1) / 256  # what the ties alone are
+    assert exact[0] == (2 if two_sided else 1) / 256  # only ties reach it
     assert flips.p_values(statistics, flips.maxima([rows]))[0] == pytest.approx(exact[0], rel=0.4)
 
 
-def test_the_highest_statistic_does_not_depend_on_the_blocks_it_is_found_in() -> None:
+def test_the_highest_statistic_does_not_depend_on_the_division_into_blocks() -> None:
     rows = np.random.default_rng(3).standard_normal((40, 1500))
     rows[20:] = rows[:20]  # as likely to be the highest
     flips = Flips(1500, 700, seed=5, two_sided=True)
@@ -245,7 +245,7 @@ def test_sums_over_flips_are_exact_and_use_the_signs_of_the_highest_statistic(la
     assert flips.maxima([counts.T.astype(np.float64)]) == pytest.approx(statistics.max(axis=1), abs=1e-9)
 
 
-def test_what_no_flip_reaches_has_the_smallest_p_that_flips_can_give() -> None:
+def test_a_statistic_that_no_flip_reaches_has_the_smallest_possible_p() -> None:
     flips = Flips(60, 100)
     rows = np.ones((1, 60))
     assert flips.p_values(flips.statistics(rows), flips.maxima([rows])).tolist() == [1 / 101]

@@ -1,4 +1,4 @@
-"""One `engine` fixture: whatever is tested with it gives the same result wherever blocks run."""
+"""The `engine` fixture: a test that uses it checks that results do not depend on where blocks run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparking import session
 from spanwise.demo import Demo, generate
 from spanwise.engines.spark import SparkEngine
 
-# How `evaluate` is called under each engine; another engine joins the tests by an entry here.
+# The keywords of `evaluate` for each engine; add an entry here to test another engine.
 ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
     "memory": dict,
     "blocks": lambda: {"memory": "1GB"},
@@ -23,7 +23,7 @@ ENGINES: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Sixty sentences of the demo."""
+    """A demo corpus of sixty sentences."""
     return generate(tmp_path_factory.mktemp("demo"), sentences=60)
 
 
@@ -36,7 +36,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
 
 @pytest.fixture
 def cut_records(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """From when it is called on, all records are read in parts of about so many tokens."""
+    """A function that makes records be read in parts of about so many tokens from then on."""
 
     def begin(tokens: int) -> None:
         small_parts(monkeypatch, tokens=tokens)

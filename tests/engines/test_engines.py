@@ -1,4 +1,4 @@
-"""The same evaluation wherever its blocks run: in memory, in blocks, in several processes."""
+"""Evaluations give the same result in memory, in blocks and in several processes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_engine_gives_the_same_description(
     demo: Any, engine: Engine, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     small_parts(monkeypatch, training=90)
-    for train in (None, [demo.train, next(iter(demo.systems.values()))]):  # which contradicts gold
+    for train in (None, [demo.train, next(iter(demo.systems.values()))]):  # the system contradicts gold
         expected = spanwise.describe(demo.gold, train=train, **options).to_json()
         assert spanwise.describe(demo.gold, train=train, **options, **engine()).to_json() == expected
 
@@ -66,16 +66,18 @@ def test_every_engine_gives_the_same_slices(demo: Demo, engine: Engine, options:
 
 @pytest.fixture(scope="module")
 def scored(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Gold, and predictions with a score for every span or, in a column, for every token."""
+    """Gold, and predictions with a score for every span or (in a column) for every token."""
     folder = tmp_path_factory.mktemp("scored")
     paths = {"gold": folder / "gold.jsonl"}
     spanwise.write(spanwise.read(demo.gold), paths["gold"])
     draw = random.Random(3)
     for name, path in demo.systems.items():
-        one = spanwise.read(path)
-        scores = [draw.choice([0.25, 0.5, 0.75, 0.9]) for _ in range(len(one.mentions))]
+        annotation = spanwise.read(path)
+        scores = [draw.choice([0.25, 0.5, 0.75, 0.9]) for _ in range(len(annotation.mentions))]
         paths[name] = folder / f"{name}.jsonl"
-        spanwise.write(replace(one, mentions=replace(one.mentions, score=floats(scores))), paths[name])
+        spanwise.write(
+            replace(annotation, mentions=replace(annotation.mentions, score=floats(scores))), paths[name]
+        )
         lines = path.read_text(encoding="utf-8").splitlines()
         columns = [
             f"{line} {draw.random():.2f}" if " " in line and "DOC" not in line else line for line in lines
@@ -124,34 +126,34 @@ def test_every_engine_gives_the_same_suspects(
     options: dict[str, Any],
 ) -> None:
     small_parts(monkeypatch, training=90)
-    one, two, three = (scored[name] for name in demo.systems)
-    voters: dict[str, Any] = {"runs": [one, two, three], "two": two, "three": three}
-    for systems in ({}, {"two": two}, {"two": two, "three": three}, voters):
-        asked = partial(
-            spanwise.suspects, scored["gold"], systems, train=demo.train, dev=[demo.gold, one], **options
+    first, second, third = (scored[name] for name in demo.systems)
+    voters: dict[str, Any] = {"runs": [first, second, third], "two": second, "three": third}
+    for systems in ({}, {"two": second}, {"two": second, "three": third}, voters):
+        suspects = partial(
+            spanwise.suspects, scored["gold"], systems, train=demo.train, dev=[demo.gold, first], **options
         )
-        assert asked(**engine()).to_json() == asked().to_json()
+        assert suspects(**engine()).to_json() == suspects().to_json()
 
 
-def test_every_engine_finds_suspects_by_votes_alone_where_a_text_is_missing(
+def test_every_engine_finds_suspects_by_votes_alone_if_a_text_is_missing(
     demo: Demo, scored: dict[str, Path], engine: Engine, tmp_path: Path
 ) -> None:
     spans = tmp_path / "train.spans"
     spanwise.write(spanwise.read(demo.train), spans)
     systems = {name: scored[name] for name in demo.systems}
-    asked = partial(spanwise.suspects, scored["gold"], systems, train=spans)
-    assert asked(**engine()).to_json() == asked().to_json()
-    assert "variation needs text; suspects rest only on votes" in asked().notes
+    find = partial(spanwise.suspects, scored["gold"], systems, train=spans)
+    assert find(**engine()).to_json() == find().to_json()
+    assert "variation needs text; suspects rest only on votes" in find().notes
 
 
 def test_the_first_mention_without_a_score_is_named_wherever_blocks_run(
     demo: Demo, scored: dict[str, Path], engine: Engine, tmp_path: Path
 ) -> None:
-    one = spanwise.read(scored["memoriser"])
-    score = np.array(one.mentions.score)
+    predicted = spanwise.read(scored["memoriser"])
+    score = np.array(predicted.mentions.score)
     score[len(score) // 2 :: 3] = np.nan
     some = tmp_path / "some.jsonl"
-    spanwise.write(replace(one, mentions=replace(one.mentions, score=floats(score))), some)
+    spanwise.write(replace(predicted, mentions=replace(predicted.mentions, score=floats(score))), some)
     messages = []
     for options in ({}, engine()):
         with pytest.raises(InputError, match=r"has no score \(\d+ of \d+ mentions\)") as caught:
@@ -168,36 +170,36 @@ def test_every_format_gives_the_same_bytes(demo: Demo, engine: Engine, tmp_path:
         spanwise.write(spanwise.read(path), paths[name])
     gold = paths.pop("gold")
     expected = spanwise.evaluate(gold, paths, train=demo.train, resamples=0).to_json()
-    found = spanwise.evaluate(gold, paths, train=demo.train, resamples=0, **engine())
-    assert found.to_json() == expected
+    result = spanwise.evaluate(gold, paths, train=demo.train, resamples=0, **engine())
+    assert result.to_json() == expected
     slices = partial(spanwise.find_slices, gold, paths, train=demo.train, least=5, flips=19)
     assert slices(**engine()).to_json() == slices().to_json()
 
 
-def test_progress_tells_every_step_to_its_end(demo: Demo, engine: Engine) -> None:
-    told: list[tuple[str, int, int]] = []
+def test_progress_reports_every_step_until_it_is_done(demo: Demo, engine: Engine) -> None:
+    reports: list[tuple[str, int, int]] = []
 
-    def tell(step: str, done: int, total: int) -> None:
-        told.append((step, done, total))
+    def report(step: str, done: int, total: int) -> None:
+        reports.append((step, done, total))
 
-    spanwise.evaluate(demo.gold, demo.systems, resamples=0, progress=tell, **engine())
-    assert list(dict.fromkeys(step for step, _, _ in told)) == ["read", "look", "count"]
+    spanwise.evaluate(demo.gold, demo.systems, resamples=0, progress=report, **engine())
+    assert list(dict.fromkeys(step for step, _, _ in reports)) == ["read", "look", "count"]
     for step in ("read", "look", "count"):
-        done = [number for name, number, _ in told if name == step]
-        total = {number for name, _, number in told if name == step}
+        done = [number for name, number, _ in reports if name == step]
+        total = {number for name, _, number in reports if name == step}
         assert done == sorted(done) and len(total) == 1 and done[-1] == total.pop()
 
 
 class Pickling:
-    """An engine that hands everything over as another machine would get it."""
+    """An engine that pickles everything, as if blocks ran on another machine."""
 
     elsewhere = True
 
     def map(self, function: Any, blocks: Iterable[Any], shared: Any) -> Iterator[Any]:
         sent = pickle.dumps(shared)
         for block in blocks:
-            there, known = pickle.loads(pickle.dumps(block)), pickle.loads(sent)
-            yield pickle.loads(pickle.dumps(function(there, known)))
+            received, received_shared = pickle.loads(pickle.dumps(block)), pickle.loads(sent)
+            yield pickle.loads(pickle.dumps(function(received, received_shared)))
 
 
 @pytest.mark.parametrize("options", [{}, {"memory": "1GB"}])
@@ -205,10 +207,10 @@ def test_functions_blocks_and_shared_facts_can_be_sent_elsewhere(
     demo: Demo, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     small_parts(monkeypatch, tokens=60)
-    given: dict[str, Any] = {"train": demo.train, "resamples": 20, "attributes": "all"}
-    expected = spanwise.evaluate(demo.gold, demo.systems, **given).to_json()
-    found = spanwise.evaluate(demo.gold, demo.systems, engine=Pickling(), **given, **options)
-    assert found.to_json() == expected
+    keywords: dict[str, Any] = {"train": demo.train, "resamples": 20, "attributes": "all"}
+    expected = spanwise.evaluate(demo.gold, demo.systems, **keywords).to_json()
+    result = spanwise.evaluate(demo.gold, demo.systems, engine=Pickling(), **keywords, **options)
+    assert result.to_json() == expected
 
 
 def square(number: int, shared: int) -> int:

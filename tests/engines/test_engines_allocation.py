@@ -1,4 +1,4 @@
-"""Telling the C library to keep or to give back memory changes no result, and is no condition for one."""
+"""Asking the C library to keep or release memory is optional and changes no result."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import pytest
 from spanwise.engines import keep_freed_memory, release_freed_memory
 
 
-def test_the_library_is_told_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, int]] = []
+def test_the_library_is_asked_to_keep_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, int]] = []
 
     class Library:
         def mallopt(self, what: int, value: int) -> int:
-            told.append((what, value))
+            calls.append((what, value))
             return 1
 
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
     keep_freed_memory()
-    assert [what for what, _ in told] == [-3, -1, -8]
+    assert [what for what, _ in calls] == [-3, -1, -8]
 
 
 @pytest.mark.parametrize("error", [AttributeError, OSError, TypeError])
-def test_a_system_without_that_library_is_left_as_it_is(
+def test_a_system_without_that_library_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def fail(name: object) -> None:
@@ -37,7 +37,7 @@ def test_a_system_without_that_library_is_left_as_it_is(
     release_freed_memory()
 
 
-def test_memory_is_used_again_and_given_out_as_before() -> None:
+def test_memory_is_reused_and_allocated_as_before() -> None:
     program = (
         "from spanwise.engines import keep_freed_memory\nkeep_freed_memory()\n"
         "import numpy as np\nprint(sum(int((np.ones(1 << 20) + 1)[-1]) for _ in range(20)))"
@@ -47,7 +47,7 @@ def test_memory_is_used_again_and_given_out_as_before() -> None:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks the GNU C library")
-def test_memory_that_was_kept_can_be_given_back() -> None:
+def test_memory_that_was_kept_can_be_released() -> None:
     program = (
         "from spanwise.engines import keep_freed_memory, release_freed_memory\nkeep_freed_memory()\n"
         "import numpy as np\n"

@@ -1,4 +1,4 @@
-"""Calls that run at the same time give what they give one after the other."""
+"""Calls that run at the same time give the same results as calls that run one after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_results_come_in_the_order_of_the_calls(monkeypatch: pytest.MonkeyPatch,
     assert engines.together([]) == []
 
 
-def test_two_calls_are_under_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_calls_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "cores", lambda: 2)
     meeting = threading.Barrier(2, timeout=10)
     assert sorted(engines.at_once(meeting.wait, meeting.wait)) == [0, 1]
@@ -40,7 +40,9 @@ def test_the_error_of_the_first_call_that_fails_is_raised(
     assert threading.active_count() == before
 
 
-def test_of_two_errors_at_a_time_the_first_call_s_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_simultaneous_errors_the_one_of_the_first_call_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(engines, "cores", lambda: 2)
     meeting = threading.Barrier(2, timeout=10)
 
@@ -52,5 +54,5 @@ def test_of_two_errors_at_a_time_the_first_call_s_is_raised(monkeypatch: pytest.
         engines.at_once(lambda: fail("first"), lambda: fail("second"))
 
 
-def test_at_least_one_processor_is_there() -> None:
+def test_there_is_at_least_one_processor() -> None:
     assert engines.cores() >= 1

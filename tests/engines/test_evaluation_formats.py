@@ -1,4 +1,4 @@
-"""Every format that comes in parts gives the bytes of files that are read whole, and the same errors."""
+"""Every format that can be read in parts gives the same bytes, and errors, as when it is read whole."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
 from spanwise.formats.writing import write
 from spanwise.schemes import encode
 
-STREAMED = [known for known in FORMATS if known.survey is not None and known.name != "arrow"]
-IN_LINES = [known for known in STREAMED if known.write_folder is None and known.name != "inception"]
-LAYERED = [known for known in STREAMED if known.name in ("flair", "label-studio")]
+STREAMED = [format for format in FORMATS if format.survey is not None and format.name != "arrow"]
+IN_LINES = [format for format in STREAMED if format.write_folder is None and format.name != "inception"]
+LAYERED = [format for format in STREAMED if format.name in ("flair", "label-studio")]
 
 
 @pytest.fixture
 def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called on, files are looked at and read in parts of a few sentences."""
+    """A function that makes files be surveyed and read in parts of a few sentences from then on."""
 
     def begin() -> None:
         cut_records(25)
@@ -40,17 +40,17 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
     return begin
 
 
-def written(source: Path, known: Format, folder: Path, *, changed: str = "") -> Path:
-    """A file of the demo in another format: as it is written, with other line ends, or packed."""
-    suffix = known.suffixes[0] if known.suffixes else f".{known.name}"
-    path = folder / f"{source.stem}{'' if known.write_folder else suffix}"
-    if known.name == "flair":
+def written(source: Path, format: Format, folder: Path, *, changed: str = "") -> Path:
+    """A demo file in another format: as it is written, with other line endings, or compressed."""
+    suffix = format.suffixes[0] if format.suffixes else f".{format.name}"
+    path = folder / f"{source.stem}{'' if format.write_folder else suffix}"
+    if format.name == "flair":
         write_flair(path, spanwise.read(source))
-    elif known.name == "inception":
+    elif format.name == "inception":
         path = path.with_suffix(".zip")
         write_project(path, spanwise.read(source))
     else:
-        write(spanwise.read(source), path, format=known.name)
+        write(spanwise.read(source), path, format=format.name)
     if changed == "crlf":
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     if changed == "packed":
@@ -61,8 +61,11 @@ def written(source: Path, known: Format, folder: Path, *, changed: str = "") -> 
 
 
 def write_flair(path: Path, gold: Annotation, predicted: Annotation | None = None) -> None:
-    """A file of tokens with gold and predicted tags, which nothing of ours writes."""
-    layers = [encode(one.mentions, one.corpus.lengths, "IOB2").lists() for one in (gold, predicted or gold)]
+    """Write a file of tokens with gold and predicted tags, which spanwise itself cannot write."""
+    layers = [
+        encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists()
+        for annotation in (gold, predicted or gold)
+    ]
     sentences = [
         "\n".join(map(" ".join, zip(gold.corpus.words(number), *tags, strict=True)))
         for number, tags in enumerate(zip(*layers, strict=True))
@@ -71,7 +74,7 @@ def write_flair(path: Path, gold: Annotation, predicted: Annotation | None = Non
 
 
 def write_project(path: Path, gold: Annotation) -> None:
-    """An archive with a file of WebAnno TSV for every document, one of them without sentences."""
+    """Write an archive with a WebAnno TSV file for every document, one of them without sentences."""
     webanno = FORMATS.find("webanno")
     assert webanno.write is not None
     [header, *sentences] = webanno.write(gold, None).split(b"\n\n#Text")
@@ -83,82 +86,86 @@ def write_project(path: Path, gold: Annotation) -> None:
                 archive.writestr(f"annotation/doc{number:02}b.txt/ann.tsv", header)
 
 
-@pytest.mark.parametrize("known", STREAMED, ids=lambda known: known.name)
+@pytest.mark.parametrize("format", STREAMED, ids=lambda format: format.name)
 @pytest.mark.parametrize(
     ("changed", "documents"), [("", None), ("", "none"), ("crlf", None), ("packed", None)]
 )
-def test_parts_of_every_format_give_the_bytes_of_the_whole(
+def test_every_format_gives_the_same_bytes_in_parts_as_whole(
     demo: Demo,
     tmp_path: Path,
     small_parts: Callable[[], None],
-    known: Format,
+    format: Format,
     changed: str,
     documents: str | None,
 ) -> None:
-    if known not in IN_LINES and changed:
+    if format not in IN_LINES and changed:
         pytest.skip("a folder or an archive is not packed, and has no lines")
     system, path = next(iter(demo.systems.items()))
     files = {
-        name: written(path, known, tmp_path, changed=changed)
+        name: written(path, format, tmp_path, changed=changed)
         for name, path in {"gold": demo.gold, system: path}.items()
     }
     systems = {system: files[system]}
-    options: dict[str, Any] = {"resamples": 10, "format": known.name, "documents": documents}
-    if known.name != "spans":  # which hold no text
+    options: dict[str, Any] = {"resamples": 10, "format": format.name, "documents": documents}
+    if format.name != "spans":  # span files contain no text
         options["train"] = files["gold"]
     whole = spanwise.evaluate(files["gold"], systems, **options).to_json()
     small_parts()
-    survey = surveyed(files["gold"], {"format": known.name}, Cutting(tokens=25))
+    survey = surveyed(files["gold"], {"format": format.name}, Cutting(tokens=25))
     assert survey is not None and survey.parts > 1
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", **options).to_json() == whole
 
 
-@pytest.mark.parametrize("known", STREAMED, ids=lambda known: known.name)
-def test_parts_of_every_format_hold_what_the_whole_holds(
-    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format
+@pytest.mark.parametrize("format", STREAMED, ids=lambda format: format.name)
+def test_the_parts_of_every_format_contain_the_same_as_the_whole(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], format: Format
 ) -> None:
-    path = written(demo.gold, known, tmp_path)
-    whole = spanwise.read(path, format=known.name)
+    path = written(demo.gold, format, tmp_path)
+    whole = spanwise.read(path, format=format.name)
     small_parts()
-    survey = surveyed(path, {"format": known.name}, Cutting(sentences=[1, 2, 5, 11]))
+    survey = surveyed(path, {"format": format.name}, Cutting(sentences=[1, 2, 5, 11]))
     assert survey is not None and survey.sentences == len(whole.corpus)
     parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
     numbers = range(len(whole.corpus))
-    assert [one.corpus.words(i) for one in parts for i in range(len(one.corpus))] == [
+    assert [part.corpus.words(i) for part in parts for i in range(len(part.corpus))] == [
         whole.corpus.words(i) for i in numbers
     ]
-    assert [one.corpus.place(i) for one in parts for i in range(len(one.corpus))] == [
+    assert [part.corpus.place(i) for part in parts for i in range(len(part.corpus))] == [
         whole.corpus.place(i) for i in numbers
     ]
-    assert [name for one in parts for name in one.mentions.names()] == whole.mentions.names()
+    assert [name for part in parts for name in part.mentions.names()] == whole.mentions.names()
     if whole.corpus.ids is not None:
-        assert [name for one in parts for name in one.corpus.ids or ()] == list(whole.corpus.ids)
+        assert [name for part in parts for name in part.corpus.ids or ()] == list(whole.corpus.ids)
 
 
-@pytest.mark.parametrize("known", LAYERED, ids=lambda known: known.name)
+@pytest.mark.parametrize("format", LAYERED, ids=lambda format: format.name)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_file_of_gold_and_predictions_comes_in_parts(
-    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, workers: int
+def test_a_file_of_gold_and_predictions_can_be_read_in_parts(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], format: Format, workers: int
 ) -> None:
     gold, predicted = spanwise.read(demo.gold), spanwise.read(next(iter(demo.systems.values())))
-    path = tmp_path / f"both.{known.name}"
-    if known.name == "flair":
+    path = tmp_path / f"both.{format.name}"
+    if format.name == "flair":
         write_flair(path, gold, predicted)
     else:
-        tasks = [json.loads(known.write(one, None)) for one in (gold, predicted) if known.write is not None]
+        tasks = [
+            json.loads(format.write(annotation, None))
+            for annotation in (gold, predicted)
+            if format.write is not None
+        ]
         for task, other in zip(*tasks, strict=True):
             task["predictions"] = other["annotations"]
         path.write_text(json.dumps(tasks[0]), encoding="utf-8")
-    whole = spanwise.evaluate(path, resamples=10, format=known.name).to_json()
+    whole = spanwise.evaluate(path, resamples=10, format=format.name).to_json()
     small_parts()
-    survey = surveyed(path, {"format": known.name}, Cutting(tokens=25, merged=True))
+    survey = surveyed(path, {"format": format.name}, Cutting(tokens=25, merged=True))
     assert survey is not None and survey.parts > 1
-    parts = spanwise.evaluate(path, resamples=10, format=known.name, memory="1GB", workers=workers)
+    parts = spanwise.evaluate(path, resamples=10, format=format.name, memory="1GB", workers=workers)
     assert parts.to_json() == whole
 
 
 @pytest.mark.parametrize("scheme", [None, "IOB2"])
-def test_records_in_one_list_come_in_parts(
+def test_records_in_one_list_can_be_read_in_parts(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None], scheme: str | None
 ) -> None:
     files = {}
@@ -176,47 +183,47 @@ def test_records_in_one_list_come_in_parts(
     assert spanwise.evaluate(files["gold"], systems, memory="1GB", workers=2, **options).to_json() == whole
 
 
-LISTED = [known for known in STREAMED if known.name in ("label-studio", "w2ner")]
+LISTED = [format for format in STREAMED if format.name in ("label-studio", "w2ner")]
 
 
-@pytest.mark.parametrize("known", LISTED, ids=lambda known: known.name)
+@pytest.mark.parametrize("format", LISTED, ids=lambda format: format.name)
 @pytest.mark.parametrize(
     ("old", "new"),
     [("]\n", ",]\n"), ("]\n", ""), ("PER", "\\ud800"), (",\n", "\n"), ("[", "{"), (":", ": [1}")],
 )
-def test_a_damaged_list_is_refused_as_a_whole(
-    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, old: str, new: str
+def test_a_damaged_list_is_refused_in_parts_as_whole(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], format: Format, old: str, new: str
 ) -> None:
-    path = written(demo.gold, known, tmp_path)
+    path = written(demo.gold, format, tmp_path)
     text = path.read_text(encoding="utf-8")
     last = text.rindex(old)
     path.write_text(text[:last] + new + text[last + len(old) :], encoding="utf-8")
     with pytest.raises(InputError) as whole:
-        spanwise.evaluate(path, {"mine": path}, format=known.name)
+        spanwise.evaluate(path, {"mine": path}, format=format.name)
     small_parts()
     with pytest.raises(InputError) as parts:
-        spanwise.evaluate(path, {"mine": path}, format=known.name, memory="1GB")
+        spanwise.evaluate(path, {"mine": path}, format=format.name, memory="1GB")
     assert str(parts.value) == str(whole.value)
 
 
-@pytest.mark.parametrize("known", IN_LINES, ids=lambda known: known.name)
+@pytest.mark.parametrize("format", IN_LINES, ids=lambda format: format.name)
 @pytest.mark.parametrize("line", ["one", "a\tb\tc", "\xff", '{"tokens": 3}'])
-def test_a_broken_line_of_every_format_is_named_as_of_the_whole(
-    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], known: Format, line: str
+def test_a_broken_line_of_every_format_is_reported_in_parts_as_whole(
+    demo: Demo, tmp_path: Path, small_parts: Callable[[], None], format: Format, line: str
 ) -> None:
-    path = written(demo.gold, known, tmp_path)
+    path = written(demo.gold, format, tmp_path)
     lines = path.read_bytes().split(b"\n")
     lines[-4:-4] = [line.encode("latin-1")]
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(InputError) as whole:
-        spanwise.evaluate(path, {"mine": path}, format=known.name)
+        spanwise.evaluate(path, {"mine": path}, format=format.name)
     small_parts()
     with pytest.raises(InputError) as parts:
-        spanwise.evaluate(path, {"mine": path}, format=known.name, memory="1GB")
+        spanwise.evaluate(path, {"mine": path}, format=format.name, memory="1GB")
     assert str(parts.value) == str(whole.value)
 
 
-# Lines of CoNLL-U and of HIPE as they occur, and in every order: words, ranges, empty nodes, marks, blanks.
+# Typical lines of CoNLL-U and HIPE, to be drawn in any order: words, ranges, empty nodes, comments, blanks.
 CONLLU_LINES = [
     *(f"{number}\t{word}\t_\t_\t_\t_\t_\t_\t_\t{misc}" for number, word, misc in [
         (1, "Rome", "NER=B-LOC"), (2, "du", "SpaceAfter=No|NER=I-LOC"), (3, "#1", "_"), (4, "é", "NER=O"),
@@ -283,10 +290,10 @@ def hipe_by_hand(lines: list[str]) -> list[Sentence]:
     return sentences
 
 
-def said(one: Annotation) -> list[Sentence]:
-    """What an annotation says of its sentences."""
-    corpus, owner = one.corpus, one.corpus.document_of_sentence
-    tags = encode(one.mentions, corpus.lengths, "IOB2").lists()
+def sentences_of(annotation: Annotation) -> list[Sentence]:
+    """The sentences of an annotation."""
+    corpus, owner = annotation.corpus, annotation.corpus.document_of_sentence
+    tags = encode(annotation.mentions, corpus.lengths, "IOB2").lists()
     names = None if owner is None else [(corpus.document_ids or ())[which] for which in owner.tolist()]
     return [
         (
@@ -313,20 +320,22 @@ def test_lines_of_any_kind_are_read_as_by_hand_and_in_parts(
     path.write_bytes(data.draw(st.sampled_from(["\n", "\r\n"])).join([*lines, ""]).encode())
     expected = conllu_by_hand(lines) if in_conllu else hipe_by_hand(lines)
     named = any(document is not None for *_, document, _ in expected)
-    expected = [(*one[:3], (one[3] or "") if named else None, one[4]) for one in expected]
-    # Tags are those of mentions: what conlleval's reading makes of them is tested elsewhere.
+    expected = [(*row[:3], (row[3] or "") if named else None, row[4]) for row in expected]
+    # Tags are not compared here: how conlleval's rules read them is tested elsewhere.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.formats._surveying.LINES", data.draw(st.sampled_from([20, 100, 10_000])))
-        whole = said(spanwise.read(path, format=format, scheme="IOB2"))
-        assert [one[0] for one in whole] == [one[0] for one in expected]
-        assert [one[2:] for one in whole] == [one[2:] for one in expected]
+        whole = sentences_of(spanwise.read(path, format=format, scheme="IOB2"))
+        assert [row[0] for row in whole] == [row[0] for row in expected]
+        assert [row[2:] for row in whole] == [row[2:] for row in expected]
         cuts = sorted(data.draw(st.sets(st.integers(1, max(len(whole) - 1, 1)))))
         survey = surveyed(path, {"format": format, "scheme": "IOB2"}, Cutting(sentences=cuts))
         assert survey is not None
         parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
-    assert sum(len(one.mentions) for one in parts) == sum(
+    assert sum(len(part.mentions) for part in parts) == sum(
         tag.startswith("B") for _, tags, *_ in whole for tag in tags
     )
-    ids = [] if all(not one[2] for one in whole) else [one[2] for one in whole]
-    assert [one[:2] + one[3:] for part in parts for one in said(part)] == [one[:2] + one[3:] for one in whole]
+    ids = [] if all(not row[2] for row in whole) else [row[2] for row in whole]
+    assert [row[:2] + row[3:] for part in parts for row in sentences_of(part)] == [
+        row[:2] + row[3:] for row in whole
+    ]
     assert not ids or [name for part in parts for name in part.corpus.ids or ()] == ids

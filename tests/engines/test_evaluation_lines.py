@@ -1,4 +1,4 @@
-"""JSON lines that are read in parts give the bytes of files that are read whole."""
+"""JSON lines read in parts give the same bytes as files read whole."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from spanwise.formats.parts import Cutting, surveyed
 from spanwise.schemes import encode
 
 
-def record(one: Annotation, number: int, kind: str) -> dict[str, Any]:
-    """A sentence in one of the ways to write it."""
-    words = one.corpus.words(number)
-    spans = [(start, end, label) for sentence, start, end, label in one.mentions.rows() if sentence == number]
+def record(annotation: Annotation, number: int, kind: str) -> dict[str, Any]:
+    """A sentence in one of the supported layouts."""
+    words = annotation.corpus.words(number)
+    spans = [
+        (start, end, label)
+        for sentence, start, end, label in annotation.mentions.rows()
+        if sentence == number
+    ]
     if kind == "text":
         at = [0, *accumulate(len(word) + 1 for word in words)]
         return {
@@ -30,14 +34,17 @@ def record(one: Annotation, number: int, kind: str) -> dict[str, Any]:
             "spans": [[at[start], at[end] - 1, label] for start, end, label in spans],
         }
     if kind == "tags":
-        return {"tokens": words, "tags": encode(one.mentions, one.corpus.lengths, "BIOES").lists()[number]}
+        return {
+            "tokens": words,
+            "tags": encode(annotation.mentions, annotation.corpus.lengths, "BIOES").lists()[number],
+        }
     named = {"doc_id": number // 7, "id": f"s{number}"} if kind == "documents" else {}
     return {"tokens": words, "spans": [list(span) for span in spans], **named}
 
 
 def written(source: Any, path: Path, kind: str, end: str = "\n") -> Path:
-    one = spanwise.read(source)
-    rows = [json.dumps(record(one, number, kind)) for number in range(len(one.corpus))]
+    annotation = spanwise.read(source)
+    rows = [json.dumps(record(annotation, number, kind)) for number in range(len(annotation.corpus))]
     text = "".join(row + end + (end if number % 5 == 0 else "") for number, row in enumerate(rows))
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
@@ -45,7 +52,7 @@ def written(source: Any, path: Path, kind: str, end: str = "\n") -> Path:
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
 @pytest.mark.parametrize("kind", ["tags", "spans", "text", "documents", "crlf"])
-def test_parts_give_the_bytes_of_the_whole(
+def test_json_lines_give_the_same_bytes_in_parts_as_whole(
     demo: Demo,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -72,7 +79,7 @@ def test_parts_give_the_bytes_of_the_whole(
     "line",
     ['{"tokens": ["a"], "tags": ["PER"]}', '{"tokens": ["a", "b"], "tags": ["O"]}', "no JSON"],
 )
-def test_what_is_wrong_is_said_as_of_the_whole(
+def test_a_wrong_json_line_is_reported_in_parts_as_whole(
     tmp_path: Path, cut_records: Callable[[int], None], line: str
 ) -> None:
     path = tmp_path / "gold.jsonl"

@@ -1,4 +1,4 @@
-"""Span files that are read in parts give the bytes of files that are read whole."""
+"""Span files read in parts give the same bytes as files read whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spanwise.formats.writing import write
 
 @pytest.fixture
 def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called on, all records are read in parts of a few sentences."""
+    """A function that makes records be read in parts of a few sentences from then on."""
 
     def begin() -> None:
         cut_records(20)
@@ -28,7 +28,7 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("suffix", ["spans", "spans.gz"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_span_files_in_parts_give_the_bytes_of_the_whole(
+def test_span_files_give_the_same_bytes_in_parts_as_whole(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None], end: str, suffix: str
 ) -> None:
     files = {}
@@ -43,7 +43,7 @@ def test_span_files_in_parts_give_the_bytes_of_the_whole(
     assert survey is not None and survey.parts > 1
     whole = spanwise.read(files["gold"])
     parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
-    lines = [[] if one.corpus.source.lines is None else one.corpus.source.lines.tolist() for one in parts]
+    lines = [[] if part.corpus.source.lines is None else part.corpus.source.lines.tolist() for part in parts]
     assert whole.corpus.source.lines is not None
     assert [line for some in lines for line in some] == whole.corpus.source.lines.tolist()
     assert sum(len(part.mentions) for part in parts) == len(whole.mentions)
@@ -55,7 +55,7 @@ def test_span_files_in_parts_give_the_bytes_of_the_whole(
 @pytest.mark.parametrize(
     "line", ["PER\t3", "PER\t3\tx\t3", "PER\t2\t1", "\t1\t2", "PER\t1\t1\t1\nPER\t1\t1\t1"]
 )
-def test_a_wrong_row_of_spans_is_named_as_of_the_whole(
+def test_a_wrong_row_of_spans_is_reported_in_parts_as_whole(
     tmp_path: Path, small_parts: Callable[[], None], line: str
 ) -> None:
     path = tmp_path / "gold.spans"

@@ -1,4 +1,4 @@
-"""Streamed and parallel evaluation: the same bytes as in memory, for any size of parts and any workers."""
+"""Streamed and parallel evaluation gives the same bytes as in memory, for any part size and workers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_corpus(
     end: str = "\n",
     noise: int | None = None,
 ) -> None:
-    """A random corpus; with `noise` the same tokens with other tags."""
+    """Write a random corpus; `noise` gives the same tokens other tags."""
     tokens, tags = random.Random(seed), random.Random(seed if noise is None else noise)
     lines: list[str] = []
     for number in range(sentences):
@@ -58,7 +58,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def documents(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, **options: Any) -> Any:
-    """The document in memory, and streamed in parts of at least so many tokens."""
+    """The document computed in memory, and streamed in parts of at least so many tokens."""
     small_parts(monkeypatch, tokens=tokens)
     workers = options.pop("workers", 1)
     systems = {"one": files["one"], "two": files["two"]}
@@ -103,7 +103,7 @@ def test_the_number_of_workers_changes_no_byte(
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("options", [{}, {"attributes": "all", "lowercase": True}, {"comments": "#"}])
-def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes(
+def test_files_that_do_not_fit_in_memory_are_read_again_and_give_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, workers: int, options: dict[str, Any]
 ) -> None:
     monkeypatch.setattr("spanwise.evaluation._blocks.KEPT_SHARE", 1 << 60)
@@ -113,7 +113,7 @@ def test_files_for_which_there_is_no_room_are_read_again_and_give_the_same_bytes
 
 @pytest.mark.parametrize("tokens", [1, 13, 100])
 @pytest.mark.parametrize("options", [{}, {"attributes": "all", "lowercase": True}])
-def test_training_data_in_parts_of_any_size_give_the_same_bytes(
+def test_training_data_in_parts_of_any_size_gives_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tokens: int, options: dict[str, Any]
 ) -> None:
     small_parts(monkeypatch, training=tokens)
@@ -124,7 +124,7 @@ def test_training_data_in_parts_of_any_size_give_the_same_bytes(
     assert parts == whole
 
 
-def test_training_data_that_cannot_be_streamed_give_the_same_bytes(
+def test_training_data_that_cannot_be_streamed_gives_the_same_bytes(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = files["train"].with_name("train.jsonl")
@@ -134,7 +134,7 @@ def test_training_data_that_cannot_be_streamed_give_the_same_bytes(
     assert parts == whole
 
 
-def test_token_sequences_are_put_together_while_parts_go_on(
+def test_token_sequences_are_merged_while_parts_are_still_read(
     files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("spanwise.attributes.toughness"), "_WAITING", 5)
@@ -177,14 +177,14 @@ def test_merged_files_are_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert spanwise.evaluate(merged, resamples=20, memory="1GB").to_json() == whole.to_json()
 
 
-def test_a_merged_file_is_not_asked_for_a_column_by_name(tmp_path: Path) -> None:
+def test_a_merged_file_has_no_columns_by_name(tmp_path: Path) -> None:
     path = tmp_path / "both.txt"
     path.write_text("word gold said\nRome B-LOC O\n")
     with pytest.raises(ChoiceError, match="names one column, but a merged file has two"):
         spanwise.evaluate(path, memory="1MB", tag_column="gold")
 
 
-def test_a_column_that_is_numeric_in_one_part_alone_is_of_categories(
+def test_a_column_that_is_numeric_in_only_one_part_is_categorical(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gold = tmp_path / "gold.conll"
@@ -201,7 +201,9 @@ def test_only_the_gold_file_needs_a_column_of_its_own(
     wide = tmp_path / "wide.txt"
     lines = files["gold"].read_text().split("\n")
     tokens = [line.split() for line in lines]
-    wide.write_text("\n".join(f"{one[0]} news {one[-1]}" if len(one) > 1 else "" for one in tokens))
+    wide.write_text(
+        "\n".join(f"{fields[0]} news {fields[-1]}" if len(fields) > 1 else "" for fields in tokens)
+    )
     chosen = {"attributes": ["domain=column:1"], "columns": {"1": 1}}
     whole, parts = documents({**files, "gold": wide}, monkeypatch, 60, **chosen)
     assert parts == whole
@@ -230,17 +232,17 @@ def test_a_wrong_tag_is_named_by_its_line_as_in_memory(
     lines[line:line] = ["word PER"]
     lines[-3:-3] = ["word LOC", "word X"]
     files["gold"].write_text("\n".join(lines))
-    said = []
+    messages = []
     for memory in (None, "1GB"):
         with pytest.raises(InputError) as caught:
             spanwise.evaluate(files["gold"], {"one": files["one"]}, memory=memory, **options)
-        said.append(str(caught.value))
-    assert said[0].startswith(f"{files['gold']}:{line + 1}: 'PER' is not a tag")
-    assert said[0].endswith("2 more tokens with such tags.")
-    assert said[1] == said[0]
+        messages.append(str(caught.value))
+    assert messages[0].startswith(f"{files['gold']}:{line + 1}: 'PER' is not a tag")
+    assert messages[0].endswith("2 more tokens with such tags.")
+    assert messages[1] == messages[0]
 
 
-def test_another_number_of_sentences_is_refused(files: dict[str, Path]) -> None:
+def test_a_different_number_of_sentences_is_refused(files: dict[str, Path]) -> None:
     files["one"].write_text(files["one"].read_text() + "more O\n")
     with pytest.raises(InputError, match="there are 81 sentences, but 80 in the gold file"):
         spanwise.evaluate(files["gold"], {"one": files["one"]}, memory="1GB")
@@ -253,7 +255,7 @@ def test_mentions_are_not_kept(files: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(("text", "size"), [("1GB", 1 << 30), ("512 mb", 512 << 20), (1 << 20, 1 << 20)])
-def test_sizes_of_memory_are_read(text: str | int, size: int) -> None:
+def test_memory_sizes_are_parsed(text: str | int, size: int) -> None:
     assert parse_memory(text) == size
 
 
@@ -271,7 +273,7 @@ def test_wrong_choices_are_refused(files: dict[str, Path], options: dict[str, An
     assert message in str(caught.value)
 
 
-def test_sequences_that_are_confusable_over_two_parts_are_seen_or_unseen_as_in_memory(
+def test_sequences_confusable_across_two_parts_are_seen_or_unseen_as_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gold, train = tmp_path / "gold.conll", tmp_path / "train.conll"
@@ -291,14 +293,14 @@ def test_several_merged_files_cannot_be_streamed(tmp_path: Path) -> None:
         spanwise.evaluate([tmp_path / "one.txt", tmp_path / "two.txt"], memory="1GB")
 
 
-def test_lists_and_standard_input_are_read_whole_and_cut_all_the_same(
+def test_lists_and_standard_input_are_read_whole_and_then_cut_into_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small_parts(monkeypatch, tokens=1)
-    gold, said = [["B-X", "O"], ["O", "B-Y"], ["B-Y"]], [["B-X", "O"], ["O", "O"], ["B-X"]]
+    gold, predicted = [["B-X", "O"], ["O", "B-Y"], ["B-Y"]], [["B-X", "O"], ["O", "O"], ["B-X"]]
     options: dict[str, Any] = {"resamples": 20}
-    whole = spanwise.evaluate(gold, {"a": said}, **options).to_json()
-    assert spanwise.evaluate(gold, {"a": said}, memory="1GB", **options).to_json() == whole
+    whole = spanwise.evaluate(gold, {"a": predicted}, **options).to_json()
+    assert spanwise.evaluate(gold, {"a": predicted}, memory="1GB", **options).to_json() == whole
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a B-X\n\nb O\n")))
     assert spanwise.evaluate("-", {"a": "-"}, memory="1GB", format="conll")["a"].exact.overall.f1 == 1
 

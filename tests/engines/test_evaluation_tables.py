@@ -1,4 +1,4 @@
-"""Tables on disk that are read in parts give the bytes of files that are read whole."""
+"""Tables on disk read in parts give the same bytes as tables read whole."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture
 def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From when it is called on, all records are read in parts of a few sentences."""
+    """A function that makes records be read in parts of a few sentences from then on."""
 
     def begin() -> None:
         cut_records(250)
@@ -37,17 +37,17 @@ def small_parts(cut_records: Callable[[int], None], monkeypatch: pytest.MonkeyPa
 
 
 def columns_of(source: Any, kind: str) -> dict[str, list[Any]]:
-    """The sentences of a file as the columns of a table, in one of the ways to write them."""
-    one = spanwise.read(source)
-    corpus = one.corpus
+    """The sentences of a file as the columns of a table, in one of the supported layouts."""
+    annotation = spanwise.read(source)
+    corpus = annotation.corpus
     words = [corpus.words(number) for number in range(len(corpus))]
-    tags = encode(one.mentions, corpus.lengths, "BIOES" if kind == "bioes" else "IOB2").lists()
+    tags = encode(annotation.mentions, corpus.lengths, "BIOES" if kind == "bioes" else "IOB2").lists()
     spans: list[list[dict[str, Any]]] = [[] for _ in words]
-    for sentence, start, end, label in one.mentions.rows():
+    for sentence, start, end, label in annotation.mentions.rows():
         spans[sentence].append({"start": start, "end": end, "label": label})
     if kind == "numbers":
-        known = ["O", *sorted({tag for some in tags for tag in some} - {"O"})]
-        return {"tokens": words, "ner_tags": [[known.index(tag) for tag in some] for some in tags]}
+        tag_names = ["O", *sorted({tag for some in tags for tag in some} - {"O"})]
+        return {"tokens": words, "ner_tags": [[tag_names.index(tag) for tag in some] for some in tags]}
     if kind == "rows":
         flat = [(f"s{at}", at // 9, word, tag) for at, some in enumerate(words)
                 for word, tag in zip(some, tags[at], strict=True)]  # fmt: skip
@@ -60,13 +60,13 @@ def columns_of(source: Any, kind: str) -> dict[str, list[Any]]:
         }
         return {"tokens": words, "spans": spans, **named}
     if kind == "text":
-        places = [[0, *accumulate(len(word) + 1 for word in some)] for some in words]
+        starts = [[0, *accumulate(len(word) + 1 for word in some)] for some in words]
         moved = [
             [
                 {"start": at[span["start"]], "end": at[span["end"]] - 1, "label": span["label"]}
                 for span in some
             ]
-            for at, some in zip(places, spans, strict=True)
+            for at, some in zip(starts, spans, strict=True)
         ]
         return {"text": [" ".join(some) for some in words], "spans": moved}
     return {"tokens": words, "tags": tags}
@@ -85,7 +85,7 @@ def write_table(columns: dict[str, list[Any]], path: Path, *, group: int = 23) -
 def same_in_parts(
     gold: Path, systems: dict[str, Path], small_parts: Callable[[], None], **options: Any
 ) -> None:
-    """Whole and in parts a result has the same bytes."""
+    """Check that a result has the same bytes whether files are read whole or in parts."""
     options = {"resamples": 10, **options}
     whole = spanwise.evaluate(gold, systems, **options).to_json()
     small_parts()
@@ -105,7 +105,7 @@ def same_in_parts(
         ("text", "parquet"),
     ],
 )
-def test_tables_in_parts_give_the_bytes_of_the_whole(
+def test_tables_give_the_same_bytes_in_parts_as_whole(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None], kind: str, suffix: str
 ) -> None:
     named = {"gold": demo.gold, "mine": demo.systems["swapper"], "train": demo.train}
@@ -120,8 +120,12 @@ def test_numbers_of_tags_mean_the_same_in_every_part(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     gold = write_table(columns_of(demo.gold, "numbers"), tmp_path / "gold.parquet")
-    one = spanwise.read(demo.gold)
-    tags = {tag for some in encode(one.mentions, one.corpus.lengths, "IOB2").lists() for tag in some}
+    gold_annotation = spanwise.read(demo.gold)
+    tags = {
+        tag
+        for some in encode(gold_annotation.mentions, gold_annotation.corpus.lengths, "IOB2").lists()
+        for tag in some
+    }
     same_in_parts(gold, {"mine": gold}, small_parts, labels=["O", *sorted(tags - {"O"})])
 
 
@@ -134,7 +138,7 @@ def test_numbers_of_tags_mean_the_same_in_every_part(
         ("spans", [{"start": 0, "end": 1, "label": None}]),
     ],
 )
-def test_a_wrong_row_of_a_table_is_named_as_of_the_whole(
+def test_a_wrong_row_of_a_table_is_reported_in_parts_as_whole(
     tmp_path: Path, small_parts: Callable[[], None], column: str, row: list[Any]
 ) -> None:
     good: list[Any] = ["B-PER", "O"] if column == "tags" else [{"start": 0, "end": 1, "label": "PER"}]
@@ -165,14 +169,16 @@ def test_a_damaged_table_is_refused_in_parts_as_whole(
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 @pytest.mark.parametrize("sizes", [[7], [60], [100], [1, 22, 24, 13], [30, 30]])
-def test_batches_are_the_rows_asked_for(tmp_path: Path, suffix: str, sizes: list[int]) -> None:
+def test_batches_contain_the_requested_rows(tmp_path: Path, suffix: str, sizes: list[int]) -> None:
     path = write_table({"number": list(range(60))}, tmp_path / f"some.{suffix}")
-    found = [batch_of(one, str(path))[1]["number"] for one in stored_batches(str(path), Limits(), 9, sizes)]
-    assert [number for some in found for number in some] == list(range(60))
-    assert [len(some) for some in found[: len(sizes)]] == [min(size, 60) for size in sizes]
+    batches = [
+        batch_of(batch, str(path))[1]["number"] for batch in stored_batches(str(path), Limits(), 9, sizes)
+    ]
+    assert [number for some in batches for number in some] == list(range(60))
+    assert [len(some) for some in batches[: len(sizes)]] == [min(size, 60) for size in sizes]
 
 
-def test_one_group_of_rows_is_cut_in_several_processes_too(
+def test_several_processes_can_cut_one_group_of_rows(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     gold, mine = (
@@ -186,8 +192,10 @@ def test_one_group_of_rows_is_cut_in_several_processes_too(
 def test_names_of_classes_are_those_of_the_whole(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
-    one = spanwise.read(demo.gold)
-    tags = {tag for some in encode(one.mentions, one.corpus.lengths, "IOB2").lists() for tag in some}
+    annotation = spanwise.read(demo.gold)
+    tags = {
+        tag for some in encode(annotation.mentions, annotation.corpus.lengths, "IOB2").lists() for tag in some
+    }
     feature = {"feature": {"names": ["O", *sorted(tags - {"O"})], "_type": "ClassLabel"}, "_type": "List"}
     about = {b"huggingface": json.dumps({"info": {"features": {"ner_tags": feature}}}).encode()}
     table = arrow.table(columns_of(demo.gold, "numbers")).replace_schema_metadata(about)
@@ -197,23 +205,23 @@ def test_names_of_classes_are_those_of_the_whole(
 
 
 def decoding() -> list[str]:
-    """The processes below this one that decode tables."""
-    found = []
+    """The child processes that are decoding tables."""
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended
             parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
             if parent == str(os.getpid()) and b"_arrow_child" in (folder / "cmdline").read_bytes():
-                found.append(folder.name)
-    return found
+                processes.append(folder.name)
+    return processes
 
 
 @pytest.fixture
 def large(tmp_path: Path) -> str:
-    """A table of far more than a pipe holds."""
+    """A table much larger than a pipe's buffer."""
     return str(write_table({"number": list(range(300_000))}, tmp_path / "large.parquet", group=1 << 20))
 
 
-def test_whoever_stops_reading_ends_the_process_that_decodes(large: str) -> None:
+def test_stopping_to_read_ends_the_decoding_process(large: str) -> None:
     batches = stored_batches(large, Limits(), 100_000)
     next(batches)
     assert len(decoding()) == 1
@@ -233,9 +241,7 @@ def test_a_forked_copy_of_a_half_read_table_ends_without_ending_ours(large: str)
     assert not decoding()
 
 
-def test_a_process_that_is_ended_while_it_decodes_is_reported(
-    large: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_killed_while_decoding_is_reported(large: str, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
     begin = subprocess.Popen
 
@@ -252,9 +258,11 @@ def test_a_process_that_is_ended_while_it_decodes_is_reported(
     assert started[0].returncode == -9
 
 
-def test_a_look_takes_rows_by_their_bytes(tmp_path: Path) -> None:
+def test_a_survey_reads_rows_by_their_size_in_bytes(tmp_path: Path) -> None:
     path = write_table({"text": ["x" * 100_000] * 200}, tmp_path / "long.parquet", group=1 << 20)
-    sizes = [len(batch_of(one, str(path))[1]["text"]) for one in stored_batches(str(path), Limits(), 1 << 13)]
+    sizes = [
+        len(batch_of(batch, str(path))[1]["text"]) for batch in stored_batches(str(path), Limits(), 1 << 13)
+    ]
     assert sum(sizes) == 200 and max(sizes) < 200
 
 

@@ -1,4 +1,4 @@
-"""Two files, two systems or two kinds of resamples at a time change no byte of a result."""
+"""Processing files, systems or kinds of resamples at the same time changes no byte of a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spanwise.demo import generate
 
 
 def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **options: Any) -> bytes:
-    """The result of three systems as it is written, computed by so many threads."""
+    """The written result of three systems, computed by so many threads."""
     monkeypatch.setattr(engines, "cores", lambda: cores)
     monkeypatch.setattr("spanwise.evaluation._choices.TWO_READERS", 0 if cores > 1 else 1 << 60)
     monkeypatch.setattr("spanwise.evaluation._counting.LONG", 0 if cores > 1 else 1 << 60)
@@ -28,7 +28,7 @@ def written(folder: Path, monkeypatch: pytest.MonkeyPatch, *, cores: int, **opti
 
 
 def capitals(mention: Any) -> int:
-    """An attribute of one's own."""
+    """A user-defined attribute."""
     return sum(token[0].isupper() for token in mention.tokens)
 
 
@@ -38,25 +38,25 @@ def capitals(mention: Any) -> int:
 def test_results_are_the_same_bytes_for_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    one = written(tmp_path, monkeypatch, cores=1, **options)
-    assert one == written(tmp_path, monkeypatch, cores=2, **options)
-    assert one == written(tmp_path, monkeypatch, cores=8, **options)
+    expected = written(tmp_path, monkeypatch, cores=1, **options)
+    assert expected == written(tmp_path, monkeypatch, cores=2, **options)
+    assert expected == written(tmp_path, monkeypatch, cores=8, **options)
 
 
-def test_somebodys_own_function_is_never_called_twice_at_a_time(
+def test_a_user_function_is_never_called_from_two_threads_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    requested: list[int] = []
     real = engines.together
 
     def watched(calls: Any, *, threads: int = 2) -> list[Any]:
-        asked.append(threads)
+        requested.append(threads)
         return real(calls, threads=threads)
 
     monkeypatch.setattr("spanwise.evaluation._counting.together", watched)
     written(tmp_path, monkeypatch, cores=2)
     written(tmp_path, monkeypatch, cores=2, attributes=[own(capitals)])
-    assert asked == [2, 1]
+    assert requested == [2, 1]
 
 
 HASHED = """
@@ -83,11 +83,11 @@ print(*(hashlib.sha256(one.encode()).hexdigest() for one in found))
 
 
 def test_results_are_the_same_bytes_for_any_number_of_threads_of_the_algebra_library(tmp_path: Path) -> None:
-    found = set()
+    hashes = set()
     for threads in ("1", "2"):
         names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
         environment = {**os.environ, **dict.fromkeys(names, threads)}
         command = [sys.executable, "-c", HASHED, str(tmp_path)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        found.add(done.stdout)
-    assert len(found) == 1
+        hashes.add(done.stdout)
+    assert len(hashes) == 1

@@ -1,4 +1,4 @@
-"""Files in parts: rows that were kept are the rows that parsing a part again would give."""
+"""Files in parts: rows kept in memory are the same as those from parsing a part again."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def look(path: Path, *, keep: KeptRows | None = None, **options: Any) -> Survey:
     return survey_layers(path, options, merged=False, tokens=tokens, sentences=cuts, keep=keep)
 
 
-def contents(one: Parted) -> list[Any]:
-    """All that the parts of a file say."""
-    found = []
-    for piece in pieces(one):
-        part = read_piece(one, piece)["only"]
+def contents(survey: Parted) -> list[Any]:
+    """The contents of all parts of a file."""
+    result = []
+    for piece in pieces(survey):
+        part = read_piece(survey, piece)["only"]
         corpus = part.corpus
         sentences = range(len(corpus))
-        found.append(
+        result.append(
             (
                 [corpus.words(i) for i in sentences],
                 [corpus.place(i, int(corpus.lengths[i]) - 1) for i in sentences],
@@ -71,12 +71,12 @@ def contents(one: Parted) -> list[Any]:
                 part.reading.repairs,
             )
         )
-    return found
+    return result
 
 
 @pytest.fixture
 def small_chunks(cut_chunks: Callable[[int, int], None]) -> None:
-    """Chunks of some sentences each, so that parts and chunks are cut at different places."""
+    """Chunks of a few sentences each, so that parts and chunks have different boundaries."""
     cut_chunks(256, 1024)
 
 
@@ -100,7 +100,7 @@ def test_kept_rows_are_those_of_the_file(
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_a_packed_file_with_a_mark_is_kept_too(tmp_path: Path) -> None:
+def test_rows_of_a_compressed_file_with_a_byte_order_mark_are_kept_too(tmp_path: Path) -> None:
     path = tmp_path / "a.conll.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\n".join(lines_of(2)).encode(), mtime=0))
     assert contents(look(path, keep=KeptRows(MUCH))) == contents(look(path))
@@ -112,16 +112,16 @@ def test_a_source_that_was_read_whole_is_cut_like_one_that_is_streamed(
 ) -> None:
     path = write(tmp_path / "a.conll", lines_of(1))
     streamed = look(path, documents=documents)
-    held = Held.of({"only": read(path, documents=documents)}, tokens=40)
-    whole, parts = contents(held), contents(streamed)
+    cut = Held.of({"only": read(path, documents=documents)}, tokens=40)
+    whole, parts = contents(cut), contents(streamed)
     assert [part[:-1] for part in whole] == [part[:-1] for part in parts]
-    # Repairs of what was read whole are all counted with its first part.
+    # When a source is read whole, all its repairs are counted with the first part.
     assert sum(part[-1] for part in whole) == sum(part[-1] for part in parts)
 
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("changed", [False, True])
-def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
+def test_the_tokens_of_predictions_are_kept_only_if_they_differ_from_those_of_gold(
     tmp_path: Path, changed: bool
 ) -> None:
     other = lines_of(3, tags=4)
@@ -133,36 +133,36 @@ def test_the_tokens_of_predictions_are_kept_where_they_are_not_those_of_gold(
     sizes = []
     for like in (first.kept, None):
         keep = KeptRows(MUCH, like=like)
-        one = survey_layers(paths[1], {}, merged=False, sentences=cuts, keep=keep)
+        survey = survey_layers(paths[1], {}, merged=False, sentences=cuts, keep=keep)
         sizes.append(MUCH - keep.left)
         parsed = survey_layers(paths[1], {}, merged=False, sentences=cuts)
-        assert one.kept is keep
-        assert contents(one) == contents(parsed)
+        assert survey.kept is keep
+        assert contents(survey) == contents(parsed)
     assert sizes[0] < sizes[1]
 
 
-def test_rows_are_not_kept_where_there_is_no_room_or_comments_skip_lines(tmp_path: Path) -> None:
+def test_rows_are_not_kept_if_there_is_no_room_or_comments_skip_lines(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(5))
-    one = look(path, keep=KeptRows(1000))
-    assert one.kept is None
-    assert contents(one) == contents(look(path))
+    survey = look(path, keep=KeptRows(1000))
+    assert survey.kept is None
+    assert contents(survey) == contents(look(path))
     path = write(tmp_path / "b.conll", lines_of(5, comments=True))
-    one = look(path, keep=KeptRows(MUCH), comments="#")
-    assert one.kept is None and one.comments > 0
-    assert contents(one) == contents(look(path, comments="#"))
+    survey = look(path, keep=KeptRows(MUCH), comments="#")
+    assert survey.kept is None and survey.comments > 0
+    assert contents(survey) == contents(look(path, comments="#"))
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_what_lies_behind_forgotten_rows_can_still_be_read(tmp_path: Path) -> None:
+def test_rows_after_forgotten_ones_can_still_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.conll", lines_of(6))
-    one = look(path, keep=KeptRows(MUCH))
-    expected = contents(one)
-    found = []
-    assert one.kept is not None
-    for number, piece in enumerate(pieces(one)):
-        found.append(read_piece(one, piece)["only"].mentions.rows())
-        one.kept.forget(one.cuts[number + 1].token)
-    assert found == [part[5] for part in expected]
+    survey = look(path, keep=KeptRows(MUCH))
+    expected = contents(survey)
+    by_part = []
+    assert survey.kept is not None
+    for number, piece in enumerate(pieces(survey)):
+        by_part.append(read_piece(survey, piece)["only"].mentions.rows())
+        survey.kept.forget(survey.cuts[number + 1].token)
+    assert by_part == [part[5] for part in expected]
 
 
 @pytest.mark.parametrize(
@@ -180,5 +180,5 @@ def test_only_some_sources_can_be_streamed(
     tmp_path: Path, name: Any, reading: dict[str, Any], can: bool
 ) -> None:
     write(tmp_path / "a.conll", lines_of(7, 3))
-    known = streamed_format(tmp_path / name if name == "a.conll" else name, reading)
-    assert (known is not None) is can
+    format = streamed_format(tmp_path / name if name == "a.conll" else name, reading)
+    assert (format is not None) is can

@@ -1,4 +1,4 @@
-"""Runs and studies in parts: the same document as in memory, whichever way their blocks are run."""
+"""Runs and studies in parts give the same document as in memory, however their blocks are run."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_runs_give_the_same_bytes_wherever_their_blocks_run(folder: Path, engine
 
 def test_a_study_gives_the_same_bytes_wherever_its_blocks_run(folder: Path, engine: Engine) -> None:
     whole = spanwise.study(folder / "study.toml", workers=1, cache=False)
-    found = spanwise.study(folder / "study.toml", cache=False, **{"workers": 1, **engine()})
-    assert found.to_json() == whole.to_json()
+    result = spanwise.study(folder / "study.toml", cache=False, **{"workers": 1, **engine()})
+    assert result.to_json() == whole.to_json()
 
 
 def test_parts_of_runs_are_counted_on_spark(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,15 +109,15 @@ def test_files_of_other_cells_stay_closed_while_a_cell_is_counted(
     assert ("evaluation/_prepared.py", "ReadGold.of") not in calls
 
 
-def test_parts_are_taken_from_the_cache_of_memory(folder: Path, tmp_path: Path) -> None:
+def test_evaluations_in_parts_use_the_cache_of_evaluations_in_memory(folder: Path, tmp_path: Path) -> None:
     whole = spanwise.study(folder / "study.toml", workers=1, cache=tmp_path)
-    said: list[str] = []
-    found = spanwise.study(folder / "study.toml", memory="1GB", cache=tmp_path, progress=said.append)
-    assert found.to_json() == whole.to_json()
-    assert any("taken from the cache" in line for line in said)
+    messages: list[str] = []
+    result = spanwise.study(folder / "study.toml", memory="1GB", cache=tmp_path, progress=messages.append)
+    assert result.to_json() == whole.to_json()
+    assert any("taken from the cache" in line for line in messages)
 
 
-def test_a_file_that_cannot_be_used_is_told_before_anything_is_counted(folder: Path, tmp_path: Path) -> None:
+def test_an_unusable_file_is_reported_before_anything_is_counted(folder: Path, tmp_path: Path) -> None:
     gold = folder / "north" / "test.txt"
     for run in ("1", "2"):
         (tmp_path / f"a.{run}.txt").write_text("one O\n" * int(run), encoding="utf-8")

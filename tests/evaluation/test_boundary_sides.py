@@ -1,4 +1,4 @@
-"""Boundary errors by the side on which they are wrong, and fair scores of buckets, against plain counts."""
+"""Boundary errors by the wrong side, and fair scores of buckets, compared with plain counts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mentions(draw: st.DrawFn) -> Rows:
 
 
 def scored(gold: Rows, predicted: Rows, buckets: Mapping[str, str] | None = None) -> SystemResult:
-    corpus = Corpus.of([[f"w{place}" for place in range(LENGTH)]] * 2)
+    corpus = Corpus.of([[f"w{number}" for number in range(LENGTH)]] * 2)
     sides = [spanwise.Annotation(corpus, Mentions.of(rows, labels=("A", "B"))) for rows in (gold, predicted)]
     return spanwise.evaluate(
         sides[0], {"mine": sides[1]}, resamples=0, attributes="entity_length", buckets=buckets
@@ -42,10 +42,10 @@ def scored(gold: Rows, predicted: Rows, buckets: Mapping[str, str] | None = None
 def test_sides_are_those_of_the_pairs(gold: Rows, predicted: Rows) -> None:
     first, second = (Mentions.of(rows, labels=("A", "B")) for rows in (gold, predicted))
     expected = {"left": 0, "right": 0, "both": 0}
-    for one, other, outcome, _ in match(first, second).events().rows():
+    for g, p, outcome, _ in match(first, second).events().rows():
         if outcome.startswith("BE"):
-            left = first.start[one] != second.start[other]
-            right = first.end[one] != second.end[other]
+            left = first.start[g] != second.start[p]
+            right = first.end[g] != second.end[p]
             expected["both" if left and right else "left" if left else "right"] += 1
     fair = scored(gold, predicted).fair
     assert {side: present(fair.overall.sides)[side] for side in expected} == expected
@@ -76,7 +76,7 @@ def test_sides_add_up_over_parts_of_a_corpus() -> None:
     assert parts["a"].fair == whole["a"].fair
 
 
-def test_the_screen_and_the_table_tell_the_sides() -> None:
+def test_the_screen_and_the_table_show_the_sides() -> None:
     gold, predicted = [["B-A", "I-A", "O"]], [["O", "B-A", "O"]]
     result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
     assert "boundaries wrong · left 1" in result.to_text()

@@ -1,4 +1,4 @@
-"""Evaluation from lists: numbers by hand, laws, and results that can be inspected."""
+"""Evaluation of lists: numbers computed by hand, laws, and results that can be inspected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pairs = st.lists(
 law = settings(deadline=None, derandomize=True, max_examples=60)
 
 
-Pairs: TypeAlias = list[tuple[list[str], list[str]]]  # gold and predicted tags of sentences
+Pairs: TypeAlias = list[tuple[list[str], list[str]]]  # gold and predicted tags of each sentence
 
 
 def evaluated(gold: list[list[str]], predicted: list[list[str]], **options: Any) -> spanwise.Result:
@@ -53,16 +53,16 @@ def overall(gold: list[list[str]], predicted: list[list[str]]) -> ExactScores:
 def test_scores_by_hand() -> None:
     gold = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O"]]
     predicted = [["B-PER", "I-PER", "O", "B-ORG"], ["O", "B-LOC"]]
-    found = evaluated(gold, predicted)["mine"]
-    assert found.exact.overall.gold == 3
-    assert found.exact.overall.predicted == 3
-    assert found.exact.overall.correct == 1
-    assert found.exact.overall.f1 == pytest.approx(1 / 3)
-    assert found.exact.overall.accuracy == pytest.approx(3 / 6)
-    assert found.fair.overall.LE == 1
-    assert found.fair.overall.FN == 1
-    assert found.fair.overall.FP == 1
-    assert found.exact.macro.f1 == pytest.approx(1 / 3), "PER 1, LOC 0, ORG 0"
+    scores = evaluated(gold, predicted)["mine"]
+    assert scores.exact.overall.gold == 3
+    assert scores.exact.overall.predicted == 3
+    assert scores.exact.overall.correct == 1
+    assert scores.exact.overall.f1 == pytest.approx(1 / 3)
+    assert scores.exact.overall.accuracy == pytest.approx(3 / 6)
+    assert scores.fair.overall.LE == 1
+    assert scores.fair.overall.FN == 1
+    assert scores.fair.overall.FP == 1
+    assert scores.exact.macro.f1 == pytest.approx(1 / 3), "PER 1, LOC 0, ORG 0"
 
 
 def test_empty_prediction_has_f1_zero_and_no_precision() -> None:
@@ -90,15 +90,15 @@ def test_spans_and_tags_give_the_same_scores() -> None:
 @law
 @given(pairs)
 def test_fair_laws_hold(sentences: Pairs) -> None:
-    found = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
-    exact, fair = found.exact.overall, found.fair.overall
+    scores = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
+    exact, fair = scores.exact.overall, scores.fair.overall
     events = sum(fair[name] for name in ("TP", "LE", "BE", "LBE", "FN", "FP"))
     assert max(exact.gold, exact.predicted) <= events <= exact.gold + exact.predicted
     assert exact.correct == fair.TP
     if exact.f1 is not None:
         assert present(fair.f1) >= exact.f1 - 1e-12
-    confusion = found.confusion
-    by_gold = {label: found.fair.labels[label] for label in confusion["labels"]}
+    confusion = scores.confusion
+    by_gold = {label: scores.fair.labels[label] for label in confusion["labels"]}
     for row, label in enumerate(confusion["labels"]):
         cell = by_gold[label]
         errors = cell["LE"] + cell["BE"] + cell["LBE"] + cell["FN"]
@@ -123,18 +123,18 @@ def test_both_foci_share_what_each_counts(sentences: Pairs) -> None:
 @given(pairs)
 def test_gold_against_itself_has_no_error_and_no_gain(sentences: Pairs) -> None:
     gold = [g for g, _ in sentences]
-    found = evaluated(gold, gold)["mine"]
-    assert found.exact.overall.correct == found.exact.overall.gold == found.exact.overall.predicted
-    assert all(cell["gain"] in (0, None) for cell in found.gains.values())
+    scores = evaluated(gold, gold)["mine"]
+    assert scores.exact.overall.correct == scores.exact.overall.gold == scores.exact.overall.predicted
+    assert all(cell["gain"] in (0, None) for cell in scores.gains.values())
 
 
 @law
 @given(pairs)
 def test_every_listed_event_is_counted(sentences: Pairs) -> None:
-    found = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
-    events = found.events()
+    scores = evaluated([g for g, _ in sentences], [p for _, p in sentences])["mine"]
+    events = scores.events()
     for name in ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"):
-        assert sum(event["outcome"] == name for event in events) == found.fair.overall[name]
+        assert sum(event["outcome"] == name for event in events) == scores.fair.overall[name]
 
 
 def test_accuracy_is_undefined_where_mentions_overlap() -> None:
@@ -158,9 +158,9 @@ def test_accuracy_counts_equal_tags_after_decoding_and_encoding(sentences: Pairs
 
     equal = total = 0
     for number, tokens in enumerate(gold):
-        one = encoded(result["mine"].gold, number, len(tokens))
-        other = encoded(result["mine"].predicted, number, len(tokens))
-        equal += sum(a == b for a, b in zip(one, other, strict=True))
+        gold_tags = encoded(result["mine"].gold, number, len(tokens))
+        predicted_tags = encoded(result["mine"].predicted, number, len(tokens))
+        equal += sum(a == b for a, b in zip(gold_tags, predicted_tags, strict=True))
         total += len(tokens)
     assert result["mine"].exact.overall.accuracy == pytest.approx(equal / total)
 
@@ -179,24 +179,24 @@ def test_inputs_are_never_changed() -> None:
     assert predicted == [["I-PER", "O"]]
 
 
-def test_intervals_hold_the_score_and_stand_beside_every_score() -> None:
+def test_every_score_has_an_interval_that_contains_it() -> None:
     gold = [["B-PER", "O", "B-LOC"]] * 40
     predicted = [["B-PER", "O", "O"]] * 20 + [["B-PER", "O", "B-LOC"]] * 20
-    found = spanwise.evaluate(gold, {"a": predicted}, resamples=200)["a"]
-    for cell in (found.exact.overall, found.exact.macro, found.exact.labels["LOC"], found.fair.overall):
+    scores = spanwise.evaluate(gold, {"a": predicted}, resamples=200)["a"]
+    for cell in (scores.exact.overall, scores.exact.macro, scores.exact.labels["LOC"], scores.fair.overall):
         low, high = present(cell.interval["f1"])
         assert present(low) <= present(cell.f1) <= present(high)
-    gain = found.gains["FN"]
+    gain = scores.gains["FN"]
     low, high = present(gain.interval["gain"])
     assert present(low) <= present(gain.gain) <= present(high)
 
 
-def test_a_document_holds_json_numbers_only() -> None:
+def test_a_document_contains_only_json_numbers() -> None:
     document = json.loads(spanwise.evaluate([["O"]], {"a": [["O"]]}).to_json())
     assert document["systems"]["a"]["exact"]["overall"]["f1"] is None
 
 
-def test_documents_are_resampled_where_they_are_marked() -> None:
+def test_documents_are_resampled_if_they_are_marked() -> None:
     corpus = spanwise.Corpus.of([["a"], ["b"], ["c"]], documents=[2, 1])
     mentions = spanwise.Mentions.of([(0, 0, 1, "X"), (2, 0, 1, "X")])
     annotation = spanwise.Annotation(corpus, mentions)
@@ -208,7 +208,7 @@ def test_documents_are_resampled_where_they_are_marked() -> None:
     assert by_sentence.settings.units == 3
 
 
-def test_documents_cannot_be_resampled_where_there_are_none() -> None:
+def test_documents_cannot_be_resampled_if_there_are_none() -> None:
     with pytest.raises(InputError, match="marks no documents"):
         evaluated([["O"]], [["O"]], unit="document")
 
@@ -231,7 +231,7 @@ def test_documents_cannot_be_resampled_where_there_are_none() -> None:
         ),
     ],
 )
-def test_wrong_choices_are_answered_by_a_sentence(options: Plain, message: str) -> None:
+def test_wrong_choices_are_explained_in_a_sentence(options: Plain, message: str) -> None:
     with pytest.raises(ChoiceError) as caught:
         evaluated([["B-PER"]], [["B-PER"]], **options)
     assert message in str(caught.value)
@@ -259,7 +259,7 @@ def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
         spanwise.evaluate(paths[0], paths)
 
 
-def test_results_can_be_looked_into() -> None:
+def test_results_can_be_inspected() -> None:
     result = evaluated([["B-PER", "O"]], [["O", "B-PER"]])
     assert list(result) == ["mine"]
     assert "mine: F1 0.00" in repr(result)
@@ -301,13 +301,13 @@ def test_counts_per_unit_survive_the_document(tmp_path: Path) -> None:
     result.to_json(tmp_path / "run.json")
     again = loaded(tmp_path / "run.json", spanwise.Result)
     before, after = (
-        unpacked(present(one.units).systems["mine"], place="run.json") for one in (result, again)
+        unpacked(present(document.units).systems["mine"], place="run.json") for document in (result, again)
     )
-    for one, other in zip(before, after, strict=True):
-        assert one.name == other.name
-        assert np.array_equal(one.counts.matrix(), other.counts.matrix())
+    for first, second in zip(before, after, strict=True):
+        assert first.name == second.name
+        assert np.array_equal(first.counts.matrix(), second.counts.matrix())
     whole = present(result.units).systems["mine"][0]
-    plain = np.asarray(before[0].counts.rows, dtype="<i4").tobytes()  # as documents had it before 0.2
+    plain = np.asarray(before[0].counts.rows, dtype="<i4").tobytes()  # the encoding before version 0.2
     older = replace(whole, rows=base64.b64encode(zlib.compress(plain, 6)).decode("ascii"))
     assert np.array_equal(unpacked([older], place="run.json")[0].counts.rows, before[0].counts.rows)
     damaged = replace(whole, rows="…")
@@ -316,7 +316,7 @@ def test_counts_per_unit_survive_the_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', '{"spanwise": "9", "schema": 99}'])
-def test_files_that_are_no_result_documents_are_refused(tmp_path: Path, content: str) -> None:
+def test_files_that_are_not_result_documents_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "run.json"
     path.write_text(content)
     with pytest.raises(InputError, match=r"run\.json"):

@@ -1,4 +1,4 @@
-"""Real corpora and real system outputs: the same F1 as seqeval, seqscore and the published figures."""
+"""Real corpora and system outputs have the same F1 as in seqeval, seqscore and the published figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ evaluate = partial(spanwise.evaluate, resamples=0, attributes="none", examples="
 
 
 def tags_of(path: Path, column: int = -1) -> list[list[str]]:
-    """The tags of a file, read in the plainest way: a line a token, a blank line a sentence."""
+    """The tags of a file, read in the simplest way: one line per token, a blank line after each sentence."""
     sentences: list[list[str]] = [[]]
     for line in path.read_bytes().decode("utf-8").replace("\r\n", "\n").split("\n"):
         cells = line.split("\t") if "\t" in line else line.split(" ")
@@ -44,13 +44,13 @@ def seqeval_scores(gold: list[list[str]], predicted: list[list[str]]) -> dict[st
     return report
 
 
-def assert_equal_to_seqeval(found: SystemResult, gold: list[list[str]], predicted: list[list[str]]) -> None:
+def assert_equal_to_seqeval(scores: SystemResult, gold: list[list[str]], predicted: list[list[str]]) -> None:
     report = seqeval_scores(gold, predicted)
-    rows = {"micro avg": found.exact.overall, **found.exact.labels}
+    rows = {"micro avg": scores.exact.overall, **scores.exact.labels}
     for name, cell in rows.items():
         theirs = report[name]
         for ours, key in (("precision", "precision"), ("recall", "recall"), ("f1", "f1-score")):
-            # Where seqeval prints 0 for 0/0 ours is undefined.
+            # seqeval prints 0 for 0/0, which is undefined here.
             assert (cell[ours] or 0.0) == pytest.approx(theirs[key], abs=1e-12), (name, ours)
         assert cell["gold"] == theirs["support"]
 
@@ -59,16 +59,16 @@ def assert_equal_to_seqeval(found: SystemResult, gold: list[list[str]], predicte
 def test_masakhaner_agrees_with_seqeval(data: Path, language: str, system: str, run: int) -> None:
     gold = data / "masakhaner" / language / "test.txt"
     predicted = data / "masakhaner" / language / "predictions" / f"{system}.{run}.txt"
-    found = evaluate(gold, {"it": predicted})["it"]
-    assert_equal_to_seqeval(found, tags_of(gold), tags_of(predicted))
+    scores = evaluate(gold, {"it": predicted})["it"]
+    assert_equal_to_seqeval(scores, tags_of(gold), tags_of(predicted))
 
 
 @pytest.mark.parametrize(("system", "points"), [("flair", 45.96), ("elmo", 45.33)])
 def test_wnut16_has_the_published_f1(data: Path, system: str, points: float) -> None:
     path = data / "wnut16" / f"{system}.txt"
-    found = evaluate(path)[system]
-    assert round(100 * present(found.exact.overall.f1), 2) == points
-    assert_equal_to_seqeval(found, tags_of(path, -2), tags_of(path, -1))
+    scores = evaluate(path)[system]
+    assert round(100 * present(scores.exact.overall.f1), 2) == points
+    assert_equal_to_seqeval(scores, tags_of(path, -2), tags_of(path, -1))
 
 
 @pytest.mark.parametrize("system", WNUT17)
@@ -89,7 +89,7 @@ def test_rewritten_tokens_are_counted(data: Path) -> None:
     assert report is not None and (report.changed_tokens, report.changed_sentences) == (1283, 827)
 
 
-def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
+def test_hausa_is_aligned_and_no_mention_is_lost(data: Path) -> None:
     folder = data / "masakhaner" / "hau"
     result = evaluate(folder / "test.txt", {"it": folder / "predictions" / "mbert.1.txt"}, align="diff")
     entry = next(entry for entry in result.inputs if entry.role == "predicted")
@@ -99,16 +99,16 @@ def test_hausa_is_aligned_and_nothing_vanishes(data: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ewe", "kin", "pcm", "hau"])
-def test_gold_files_against_themselves_are_right(data: Path, name: str) -> None:
+def test_gold_files_against_themselves_score_1(data: Path, name: str) -> None:
     gold = data / "masakhaner" / name / "test.txt"
-    found = evaluate(gold, {"gold": gold})["gold"]
-    assert found.exact.overall.f1 == found.fair.overall.f1 == found.exact.overall.accuracy == 1
+    scores = evaluate(gold, {"gold": gold})["gold"]
+    assert scores.exact.overall.f1 == scores.fair.overall.f1 == scores.exact.overall.accuracy == 1
 
 
 def test_spanish_files_agree_with_seqeval(data: Path) -> None:
     path = data / "conll2002-es" / "test.txt"
-    found = evaluate(path, {"gold": path})["gold"]
-    assert_equal_to_seqeval(found, tags_of(path), tags_of(path))
+    scores = evaluate(path, {"gold": path})["gold"]
+    assert_equal_to_seqeval(scores, tags_of(path), tags_of(path))
 
 
 @pytest.mark.parametrize("system", ["afroxlmr", "mbert", "mdeberta", "rembert"])

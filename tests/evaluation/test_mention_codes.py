@@ -1,4 +1,4 @@
-"""The codes of mentions in documents: any filter that is counted from them has the counts of `evaluate`."""
+"""Counts of any filter from the mention codes of a document equal the counts of `evaluate`."""
 
 from __future__ import annotations
 
@@ -35,22 +35,26 @@ def coded(document: Evaluation) -> CodedMentions:
 
 
 def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
-    """Gold, predicted and correct of the mentions that have this label and lie in these buckets."""
+    """The numbers of gold, predicted and correct mentions with this label in these buckets."""
 
     def inside(columns: Mapping[str, Column]) -> Bools:
-        held = np.ones(len(columns["unit"]), dtype=bool)
+        mask = np.ones(len(columns["unit"]), dtype=bool)
         for name, value in where.items():
             if name == "label":
-                wanted = codes.labels.index(value) if value in codes.labels else -1
-                held &= columns["label"] == wanted
+                label = codes.labels.index(value) if value in codes.labels else -1
+                mask &= columns["label"] == label
             else:
-                held &= columns[f"bucket {name}"] == codes.buckets[name].index(value)
-        return held
+                mask &= columns[f"bucket {name}"] == codes.buckets[name].index(value)
+        return mask
 
-    one, gold = codes.systems[system], inside(codes.gold)
-    paired, same = inside(one.paired), gold & (one.found == 1)
-    correct = same.sum() + (gold[one.found == 2] & paired).sum()
-    return int(gold.sum()), int(same.sum() + paired.sum() + inside(one.alone).sum()), int(correct)
+    columns_of_system, gold = codes.systems[system], inside(codes.gold)
+    paired, same = inside(columns_of_system.paired), gold & (columns_of_system.found == 1)
+    correct = same.sum() + (gold[columns_of_system.found == 2] & paired).sum()
+    return (
+        int(gold.sum()),
+        int(same.sum() + paired.sum() + inside(columns_of_system.alone).sum()),
+        int(correct),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +63,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo: Demo) -> None:
-    """A gold mention that was found by one in another bucket is right in neither."""
+    """A gold mention whose prediction is in another bucket is correct in neither bucket."""
     turn = cycle("xxyxy")
 
     def fickle(mention: object) -> str:
@@ -73,15 +77,15 @@ def test_every_pair_of_filters_counts_what_the_index_of_all_mentions_counts(demo
         ATTRIBUTES.remove("fickle")
     codes, index = coded(result), SliceIndex.of(mention_columns(result))
     values: dict[str, tuple[str, ...]] = {"label": codes.labels, **codes.buckets}
-    for one, two in product(values, values):
-        for first, second in product(values[one], values[two]):
-            if one == two or {first, second} & {"other", "unplaced"}:
+    for name_a, name_b in product(values, values):
+        for first, second in product(values[name_a], values[name_b]):
+            if name_a == name_b or {first, second} & {"other", "unplaced"}:
                 continue
-            expected = index.counted(parse(f'{one}="{first}" & {two}="{second}"'))
+            expected = index.counted(parse(f'{name_a}="{first}" & {name_b}="{second}"'))
             for system, cell in expected.items():
-                found = counted(codes, system, {one: first, two: second})
-                assert found == (cell.gold, cell.predicted, cell.correct), (one, first, two, second)
-    assert any((one.found == 2).any() for one in codes.systems.values())
+                counts = counted(codes, system, {name_a: first, name_b: second})
+                assert counts == (cell.gold, cell.predicted, cell.correct), (name_a, first, name_b, second)
+    assert any((columns.found == 2).any() for columns in codes.systems.values())
 
 
 def test_tough_subsets_are_those_of_the_scores(demo: Demo) -> None:
@@ -114,15 +118,15 @@ def test_a_filter_of_label_and_length_has_the_counts_of_evaluating_its_mentions(
     again = document_of(result.to_dict())
     assert isinstance(again, Evaluation)
     codes = coded(again)
-    spans = [set(one.rows()) for one in (result["one"].gold, result["one"].predicted)]
+    spans = [set(mentions.rows()) for mentions in (result["one"].gold, result["one"].predicted)]
     for label, (bucket, length) in product(codes.labels, {"XS": 1, "S": 2, "L": 3}.items()):
         if bucket not in codes.buckets["entity_length"]:
             continue
-        held, said = (
+        in_gold, in_predicted = (
             {row for row in rows if row[3] == label and row[2] - row[1] == length} for rows in spans
         )
-        found = counted(codes, "one", {"label": label, "entity_length": bucket})
-        assert found == (len(held), len(said), len(held & said))
+        counts = counted(codes, "one", {"label": label, "entity_length": bucket})
+        assert counts == (len(in_gold), len(in_predicted), len(in_gold & in_predicted))
 
 
 def test_blocks_of_sentences_are_the_units_of_codes(demo: Demo) -> None:
@@ -140,7 +144,7 @@ def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo
     ]
     merged = compare_documents(alone, names=["a.json", "b.json"], resamples=0)
     codes, together = coded(merged), spanwise.evaluate(demo.gold, demo.systems, resamples=0)
-    assert not codes.subsets and "entity_frequency" not in codes.buckets  # only one saw training data
+    assert not codes.subsets and "entity_frequency" not in codes.buckets  # only one has training data
     whole = coded(together)
     for name in names[:2]:
         for label, bucket in product(whole.labels, codes.buckets["entity_length"]):
@@ -148,20 +152,20 @@ def test_documents_over_the_same_gold_file_are_compared_with_their_mentions(demo
             assert counted(codes, name, where) == counted(whole, name, where)
 
 
-def test_too_many_mentions_are_said_and_not_kept(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_mentions_are_reported_and_not_kept(demo: Demo, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("_codes", "_counting"):
         monkeypatch.setattr(f"spanwise.evaluation.{module}.MOST_MENTIONS", 30)
     results = [
         spanwise.evaluate(demo.gold, demo.systems, resamples=0, memory=memory) for memory in (None, "1GB")
     ]
-    first, second = (present(one.mentions) for one in results)
+    first, second = (present(result.mentions) for result in results)
     assert first == second
-    overall = [one.exact.overall for one in results[0].systems.values()]
-    assert first.number == overall[0].gold + sum(one.predicted for one in overall)
+    overall = [system.exact.overall for system in results[0].systems.values()]
+    assert first.number == overall[0].gold + sum(scores.predicted for scores in overall)
     assert first.cap == 30 and not first.gold and unpacked_codes(first, place="here") is None
 
 
-def test_codes_hold_no_text_and_survive_redaction(demo: Demo) -> None:
+def test_codes_contain_no_text_and_survive_redaction(demo: Demo) -> None:
     plain, redacted = (
         spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, redact=redact)
         for redact in (False, True)
@@ -170,26 +174,26 @@ def test_codes_hold_no_text_and_survive_redaction(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"codes": "!"}, "here: its mentions cannot be read"),
         ({"codes": "eJwDAAAAAAE="}, "does not fit"),
         ({"name": "labels"}, "'label'"),
     ],
 )
-def test_damaged_columns_are_refused(demo: Demo, change: dict[str, str], said: str) -> None:
+def test_damaged_columns_are_refused(demo: Demo, change: dict[str, str], message: str) -> None:
     mentions = present(spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions)
-    gold = [replace(one, **change) if one.name == "label" else one for one in mentions.gold]
-    with pytest.raises(InputError, match=said):
+    gold = [replace(column, **change) if column.name == "label" else column for column in mentions.gold]
+    with pytest.raises(InputError, match=message):
         unpacked_codes(replace(mentions, gold=gold), place="here")
 
 
 def test_a_system_that_does_not_fit_gold_is_refused(demo: Demo) -> None:
     mentions = present(spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions)
-    found = PackedColumn(
+    column = PackedColumn(
         name="found", width=1, codes=base64.b64encode(zlib.compress(bytes([2] * 9))).decode()
     )
     name, columns = next(iter(mentions.systems.items()))
-    wrong = {name: [found, *(one for one in columns if one.name != "found")]}
+    wrong = {name: [column, *(other for other in columns if other.name != "found")]}
     with pytest.raises(InputError, match="does not fit the gold mentions"):
         unpacked_codes(replace(mentions, systems=wrong), place="here")

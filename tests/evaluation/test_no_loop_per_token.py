@@ -1,4 +1,4 @@
-"""No line of spanwise runs once per token: four times the text hardly runs more lines."""
+"""No line of spanwise runs once per token: four times as much text runs hardly more lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spanwise.demo import generate
 from spanwise.evaluation import Result
 
 HOME = str(Path(spanwise.__file__).parent)
-# Lines that run once for a new word, an ambiguous mention or a chunk of a file are far fewer than tokens.
+# Lines that run once per new word, ambiguous mention or chunk of a file run far less often than per token.
 MOST = 1 / 10
 
 Files: TypeAlias = tuple[Path, Path, Path, Path]  # gold, two systems, training data
@@ -24,8 +24,8 @@ Files: TypeAlias = tuple[Path, Path, Path, Path]  # gold, two systems, training 
 def corpora(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> list[tuple[Files, int]]:
-    """A corpus and one four times as large, with files of both sizes, and their numbers of tokens."""
-    made = []
+    """The files of a corpus and of one four times as large, each with its number of tokens."""
+    sizes = []
     for sentences in (500, 2000):
         folder = tmp_path_factory.mktemp("corpus")
         demo = generate(folder, sentences=sentences)
@@ -33,12 +33,12 @@ def corpora(
             _vary([demo.gold, *demo.systems.values()])
             _vary([demo.train])
         files = (demo.gold, demo.systems["shortsighted"], demo.systems["memoriser"], demo.train)
-        made.append((files, sum(_tokens(path) for path in files)))
-    return made
+        sizes.append((files, sum(_tokens(path) for path in files)))
+    return sizes
 
 
 def _vary(paths: list[Path]) -> None:
-    """Every tenth word that the first file has outside mentions becomes another one, in all files."""
+    """Replace every tenth word outside mentions of the first file by another one, in all files."""
     lines = paths[0].read_text(encoding="utf-8").split("\n")
     outside = [i for i, line in enumerate(lines) if line.endswith(" O") and not line.startswith("-")][::10]
     for path in paths:
@@ -65,7 +65,7 @@ def test_reading_and_evaluating_runs_no_line_once_per_token(
     corpora: list[tuple[Files, int]], unit: str
 ) -> None:
     (small, few), (large, many) = corpora
-    read_and_evaluate(small, unit)  # what is imported or kept at the first call is not counted
+    read_and_evaluate(small, unit)  # do not count imports and caching on the first call
     before = lines_run(lambda: read_and_evaluate(small, unit), within=HOME)
     after = lines_run(lambda: read_and_evaluate(large, unit), within=HOME)
     grown = {line: (after[line] - before[line]) / (many - few) for line in after}
@@ -74,7 +74,7 @@ def test_reading_and_evaluating_runs_no_line_once_per_token(
     assert sum(grown.values()) < 3 * MOST
 
 
-def test_the_count_of_lines_sees_a_loop_of_any_kind() -> None:
+def test_counting_lines_detects_loops_of_any_kind() -> None:
     words = ["a"] * 1000
 
     def plain() -> list[str]:

@@ -1,4 +1,4 @@
-"""The parts of a lead: they add up to it, and their intervals are the jackknife's over units."""
+"""The parts of a lead add up to it, and their intervals come from the jackknife over units."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def made(seed: int, sentences: int) -> Tags:
     return [[random.choice(["O", "O", "B-A", "B-B", "B-C"]) for _ in range(5)] for _ in range(sentences)]
 
 
-def parts(gold: Tags, one: Tags, other: Tags, *, resamples: int = 0) -> spanwise.Result:
+def parts(gold: Tags, first: Tags, second: Tags, *, resamples: int = 0) -> spanwise.Result:
     return spanwise.evaluate(
-        gold, {"one": one, "other": other}, resamples=resamples, pairs=[("one", "other")]
+        gold, {"one": first, "other": second}, resamples=resamples, pairs=[("one", "other")]
     )
 
 
@@ -31,20 +31,20 @@ def contributions(result: spanwise.Result) -> dict[str, float]:
 
 def test_intervals_are_those_of_leaving_out_each_unit() -> None:
     number = 14
-    gold, one, other = made(0, number), made(1, number), made(2, number)
-    for row in range(number):  # half of the tags are right
-        one[row][:3], other[row][1:4] = gold[row][:3], gold[row][1:4]
-    whole = parts(gold, one, other, resamples=20)
+    gold, first, second = made(0, number), made(1, number), made(2, number)
+    for row in range(number):  # half of the tags are correct
+        first[row][:3], second[row][1:4] = gold[row][:3], gold[row][1:4]
+    whole = parts(gold, first, second, resamples=20)
     difference = present(whole["one"].exact.overall.f1) - present(whole["other"].exact.overall.f1)
     for rows in whole.comparisons[0].lead.values():
         assert sum(part.contribution for part in rows) == pytest.approx(difference)
     without = []
     for left in range(number):
-        kept = [tags[:left] + tags[left + 1 :] for tags in (gold, one, other)]
+        kept = [tags[:left] + tags[left + 1 :] for tags in (gold, first, second)]
         without.append(contributions(parts(*kept)))
     for part in whole.comparisons[0].lead["labels"]:
         values = np.array([row.get(part.name, 0.0) for row in without])
         error = np.sqrt((number - 1) / number * ((values - values.mean()) ** 2).sum())
         reach = float(t_quantile(number - 1)) * error
-        wanted = (part.contribution - reach, part.contribution + reach)
-        assert part.interval == pytest.approx(wanted, abs=1e-12)
+        expected = (part.contribution - reach, part.contribution + reach)
+        assert part.interval == pytest.approx(expected, abs=1e-12)

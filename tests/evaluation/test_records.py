@@ -1,4 +1,4 @@
-"""Data as people have them in memory give the numbers that the same data give as files."""
+"""Data in memory, in the shapes people have it, gives the same numbers as the same data in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Span: TypeAlias = tuple[int, int, str]
 Record: TypeAlias = dict[str, object]
 Columns: TypeAlias = Mapping[str, Sequence[object]]
-Maker: TypeAlias = Callable[[Columns], object]  # of a frame
+Maker: TypeAlias = Callable[[Columns], object]  # makes a frame
 
 TOKENS = [["Ann", "Lee", "saw", "Rome"], ["Bob", "left"]]
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["B-PER", "O"]]
@@ -35,10 +35,10 @@ SAID: list[list[Span]] = [[(0, 7, "PER")], [(0, 3, "PER"), (4, 8, "LOC")]]
 
 
 def counts(*sources: object, **options: Any) -> dict[str, tuple[int, int, int]]:
-    """Gold, predicted and right mentions by system."""
-    found = spanwise.evaluate(*sources, resamples=0, attributes="none", **options)
-    sums = {name: found[name].exact.overall for name in found.systems}
-    return {name: (one.gold, one.predicted, one.correct) for name, one in sums.items()}
+    """The numbers of gold, predicted and correct mentions of each system."""
+    result = spanwise.evaluate(*sources, resamples=0, attributes="none", **options)
+    sums = {name: result[name].exact.overall for name in result.systems}
+    return {name: (scores.gold, scores.predicted, scores.correct) for name, scores in sums.items()}
 
 
 def tagged(tags: Sequence[Sequence[str] | Column]) -> list[Record]:
@@ -52,7 +52,7 @@ def texts(spans: Sequence[Sequence[object] | Column], key: str = "entities") -> 
 
 
 def grouped(spans: Sequence[Sequence[Span]]) -> list[list[Record]]:
-    """What a token classification pipeline gives with aggregation; its scores are NumPy's."""
+    """The output of a token classification pipeline with aggregation; its scores are NumPy numbers."""
     return [
         [
             {"entity_group": label, "score": np.float32(0.5), "word": text[start:end],
@@ -64,19 +64,19 @@ def grouped(spans: Sequence[Sequence[Span]]) -> list[list[Record]]:
 
 
 def pieces(spans: Sequence[Sequence[Span]]) -> list[list[Record]]:
-    """What it gives without: a piece of three characters or fewer at a time, the words between left out."""
+    """The output without aggregation: pieces of up to three characters, without words outside mentions."""
     result: list[list[Record]] = []
     for text, listed in zip(TEXTS, spans, strict=True):
-        found: list[Record] = []
+        rows: list[Record] = []
         for start, end, label in listed:
             for at in range(start, end, 3):
                 tag = ("B-" if at == start else "I-") + label
                 last = min(at + 3, end)
-                found.append(
+                rows.append(
                     {"entity": tag, "score": np.float32(0.5), "index": 1 + at // 3 + start,
                      "word": text[at:last], "start": at, "end": last}
                 )  # fmt: skip
-        result.append(found)
+        result.append(rows)
     return result
 
 
@@ -111,7 +111,7 @@ RIGHT = {"mine": (3, 3, 2)}
     ],
     ids=str,
 )
-def test_records_are_taken_as_they_are(gold: object, predicted: object) -> None:
+def test_records_are_accepted_as_they_are(gold: object, predicted: object) -> None:
     assert counts(gold, {"mine": predicted}) == RIGHT
 
 
@@ -125,7 +125,7 @@ def test_numbers_of_tags_are_named_by_labels() -> None:
     assert counts(tagged(GOLD), {"mine": tagged(numbers)}, labels=NAMES) == RIGHT
 
 
-def test_what_a_pipeline_gives_for_one_text_is_one_record() -> None:
+def test_the_output_of_a_pipeline_for_one_text_is_one_record() -> None:
     assert counts(texts(ENTITIES)[:1], grouped(SAID)[0]) == {"predicted": (2, 1, 1)}
 
 
@@ -133,7 +133,7 @@ def test_a_pipeline_that_finds_nothing_has_recall_zero() -> None:
     assert counts(texts(ENTITIES), {"mine": [[], []]}) == {"mine": (3, 0, 0)}
 
 
-def test_words_outside_mentions_that_a_pipeline_lists_are_no_mentions() -> None:
+def test_words_that_a_pipeline_lists_outside_mentions_are_not_mentions() -> None:
     listed: list[list[Record]] = [
         [{"entity": "O", "score": 0.9, "index": 1, "word": "Ann", "start": 0, "end": 3}],
         [{"entity": "B-PER", "score": 0.9, "index": 1, "word": "Bob", "start": 0, "end": 3}],
@@ -155,11 +155,11 @@ def test_records_give_the_annotation_of_a_file_of_them(
     records = [{"tokens": [f"w{at}" for at in range(len(row))], "tags": row} for row in tags]
     path = tmp_path_factory.mktemp("records") / "x.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    there, here = spanwise.read(path), spanwise.read(records)
-    assert here.mentions.rows() == there.mentions.rows()
-    assert here.corpus.sentences.tolist() == there.corpus.sentences.tolist()
-    assert here.reading.evidence == there.reading.evidence
-    assert here.reading.notes == there.reading.notes
+    from_file, from_records = spanwise.read(path), spanwise.read(records)
+    assert from_records.mentions.rows() == from_file.mentions.rows()
+    assert from_records.corpus.sentences.tolist() == from_file.corpus.sentences.tolist()
+    assert from_records.reading.evidence == from_file.reading.evidence
+    assert from_records.reading.notes == from_file.reading.notes
 
 
 def side_by_side() -> Columns:
@@ -199,8 +199,8 @@ FRAMES: dict[str, Maker] = {
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_columns_of_gold_and_predictions_are_found_or_named(make: Maker) -> None:
-    found = {"predicted": RIGHT["mine"]}
-    assert counts(make(side_by_side())) == found
+    expected = {"predicted": RIGHT["mine"]}
+    assert counts(make(side_by_side())) == expected
     renamed = {"tokens": TOKENS, "expert": GOLD, "bert": PREDICTED, "crf": GOLD}
     assert counts(make(renamed), {"mine": "bert"}, gold="expert") == RIGHT
     assert counts(make(renamed), ["bert", "crf"], gold="expert") == {"bert": (3, 3, 2), "crf": (3, 3, 3)}
@@ -215,23 +215,23 @@ def test_a_row_may_be_a_token(make: Maker) -> None:
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-def test_columns_may_hold_spans(make: Maker) -> None:
+def test_columns_may_contain_spans(make: Maker) -> None:
     def objects(listed: Sequence[Sequence[Span]]) -> list[list[Record]]:
-        return [[{"start": a, "end": b, "label": label} for a, b, label in one] for one in listed]
+        return [[{"start": a, "end": b, "label": label} for a, b, label in spans] for spans in listed]
 
     table: Columns = {"text": TEXTS, "entities": objects(ENTITIES), "predicted_entities": objects(SAID)}
     assert counts(make(table)) == {"predicted": RIGHT["mine"]}
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-def test_a_frame_is_gold_for_predictions_from_elsewhere(make: Maker) -> None:
+def test_a_frame_can_be_gold_for_predictions_from_elsewhere(make: Maker) -> None:
     gold, predicted = {"tokens": TOKENS, "tags": GOLD}, {"tokens": TOKENS, "tags": PREDICTED}
     assert counts(make(gold), {"mine": make(predicted)}) == RIGHT
     assert counts(make({"tokens": TOKENS, "expert": GOLD}), {"mine": make(predicted)}, gold="expert") == RIGHT
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-def test_a_column_that_is_not_there_is_named_with_those_that_are(make: Maker) -> None:
+def test_a_missing_column_of_gold_or_predictions_is_reported(make: Maker) -> None:
     with pytest.raises(ChoiceError, match=r"no column is called 'golden'\. Did you mean 'gold'\?"):
         counts(make(side_by_side()), {"mine": "predicted"}, gold="golden")
     with pytest.raises(ChoiceError, match="no predictions were given, and no column seems to hold any"):
@@ -244,7 +244,7 @@ def test_class_labels_of_a_dataset_name_the_numbers_of_both_sides() -> None:
     datasets = pytest.importorskip("datasets")
     labels = datasets.Sequence(datasets.ClassLabel(names=NAMES))
     numbers = [[[NAMES.index(tag) for tag in tags] for tags in side] for side in (GOLD, PREDICTED)]
-    made = datasets.Dataset.from_dict(
+    dataset = datasets.Dataset.from_dict(
         {"tokens": TOKENS, "ner_tags": numbers[0], "predictions": numbers[1]},
         features=datasets.Features(
             tokens=datasets.Sequence(datasets.Value("string")),
@@ -252,8 +252,8 @@ def test_class_labels_of_a_dataset_name_the_numbers_of_both_sides() -> None:
             predictions=datasets.Sequence(datasets.Value("int64")),
         ),
     )
-    assert counts(made) == {"predicted": RIGHT["mine"]}
-    assert counts(made.select([1])) == {"predicted": (1, 2, 1)}
+    assert counts(dataset) == {"predicted": RIGHT["mine"]}
+    assert counts(dataset.select([1])) == {"predicted": (1, 2, 1)}
 
 
 def test_scores_of_a_frame_are_kept() -> None:
@@ -263,39 +263,42 @@ def test_scores_of_a_frame_are_kept() -> None:
     assert score is not None and score.tolist() == [0.25]
 
 
-def example(gold: Sequence[Span], said: Sequence[Span], *, cut: bool) -> Example:
-    """An Example of spaCy; its predicted document marks sentences, its reference only if `cut`."""
+def example(gold: Sequence[Span], predicted_spans: Sequence[Span], *, cut: bool) -> Example:
+    """A spaCy `Example`; its predicted document marks sentences, its reference only if `cut`."""
     spacy = pytest.importorskip("spacy")
     from spacy.tokens import Doc, Span
     from spacy.training import Example
 
     vocab = spacy.blank("en").vocab
-    words = [word for one in TOKENS for word in one]
+    words = [word for sentence in TOKENS for word in sentence]
     starts: list[bool | int | None] = [True, False, False, False, True, False]
     reference = Doc(vocab, words, sent_starts=starts if cut else None)
     predicted = Doc(vocab, words, sent_starts=starts)
     reference.ents = [Span(reference, *span) for span in gold]
-    predicted.ents = [Span(predicted, *span) for span in said]
+    predicted.ents = [Span(predicted, *span) for span in predicted_spans]
     return Example(predicted, reference)
 
 
 @pytest.mark.parametrize(("cut", "sentences"), [(True, 2), (False, 1)])
-def test_examples_of_spacy_hold_gold_and_predictions(cut: bool, sentences: int) -> None:
-    gold, said = [(0, 2, "PER"), (3, 4, "LOC"), (4, 5, "PER")], [(0, 2, "PER"), (4, 5, "PER"), (5, 6, "LOC")]
-    one = example(gold, said, cut=cut)
-    result = spanwise.evaluate([one], resamples=0)
+def test_spacy_examples_contain_gold_and_predictions(cut: bool, sentences: int) -> None:
+    gold, predicted_spans = (
+        [(0, 2, "PER"), (3, 4, "LOC"), (4, 5, "PER")],
+        [(0, 2, "PER"), (4, 5, "PER"), (5, 6, "LOC")],
+    )
+    pair = example(gold, predicted_spans, cut=cut)
+    result = spanwise.evaluate([pair], resamples=0)
     overall = result["predicted"].exact.overall
     assert (overall.gold, overall.predicted, overall.correct) == (3, 3, 2)
     assert result.dataset.sentences == sentences
-    assert counts(one) == {"predicted": (3, 3, 2)}
+    assert counts(pair) == {"predicted": (3, 3, 2)}
 
 
 def test_a_predicted_entity_over_a_sentence_end_joins_the_sentences_of_both_sides() -> None:
-    one = example([(0, 2, "PER")], [(3, 5, "LOC")], cut=True)
-    assert spanwise.evaluate([one], resamples=0).dataset.sentences == 1
+    pair = example([(0, 2, "PER")], [(3, 5, "LOC")], cut=True)
+    assert spanwise.evaluate([pair], resamples=0).dataset.sentences == 1
 
 
-def test_other_verbs_take_records_too() -> None:
+def test_other_functions_accept_records_too() -> None:
     gold = tagged(GOLD)
     assert spanwise.describe(gold).dataset.mentions == 3
     assert spanwise.compare(gold, {"a": tagged(PREDICTED), "b": gold}, resamples=0).kind == "comparison"
@@ -306,7 +309,7 @@ def test_other_verbs_take_records_too() -> None:
     assert spanwise.evaluate(gold, gold, train=gold, resamples=0).dataset.tough is not None
 
 
-def test_a_file_of_records_may_hold_both_sides(tmp_path: Path) -> None:
+def test_a_file_of_records_may_contain_both_sides(tmp_path: Path) -> None:
     path = tmp_path / "both.jsonl"
     rows = [{**record, "predicted": tags} for record, tags in zip(tagged(GOLD), PREDICTED, strict=True)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -316,14 +319,14 @@ def test_a_file_of_records_may_hold_both_sides(tmp_path: Path) -> None:
         counts(path)
 
 
-def test_a_record_that_is_wrong_is_named_by_its_number() -> None:
+def test_a_wrong_record_is_named_by_its_number() -> None:
     wrong = [*tagged(GOLD)[:1], {"tokens": ["Bob"], "tags": ["B-PER", "O"]}]
     with pytest.raises(InputError, match=r"^<records>:2: the record has 2 tags, but 1 token\."):
         counts(tagged(GOLD), {"mine": wrong})
 
 
 def test_inputs_are_left_as_they_are() -> None:
-    gold, said = texts(ENTITIES), grouped(SAID)
-    before = repr((gold, said))
-    counts(gold, said)
-    assert repr((gold, said)) == before
+    gold, predicted = texts(ENTITIES), grouped(SAID)
+    before = repr((gold, predicted))
+    counts(gold, predicted)
+    assert repr((gold, predicted)) == before

@@ -1,4 +1,4 @@
-"""Settings: declared once, with the keywords, flags and signatures that follow."""
+"""Settings are declared once; keywords, flags and signatures follow from them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ PYTHON_ALONE = {
 
 def test_every_keyword_of_evaluate_is_declared() -> None:
     keywords = set(inspect.signature(spanwise.evaluate).parameters) - PYTHON_ALONE
-    assert keywords == {name for name, one in SETTINGS.items() if one.group != "read" and one.keyword}
+    assert keywords == {
+        name for name, setting in SETTINGS.items() if setting.group != "read" and setting.keyword
+    }
 
 
 def test_a_flag_has_the_default_of_its_keyword() -> None:
@@ -67,7 +69,7 @@ def test_a_setting_that_shapes_numbers_shows_in_the_signature(name: str) -> None
 
 
 def test_every_signed_setting_is_among_those_tried() -> None:
-    assert {name for name, one in SETTINGS.items() if one.signed is not None} <= set(CHANGED)
+    assert {name for name, setting in SETTINGS.items() if setting.signed is not None} <= set(CHANGED)
 
 
 def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
@@ -80,16 +82,18 @@ def test_another_matcher_leaves_exact_and_relaxed_scores_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, one) for name, values in OPTIONS.items() for one in values]
+    ("name", "value"), [(name, setting) for name, values in OPTIONS.items() for setting in values]
 )
-def test_what_an_upload_may_ask_for_is_what_evaluate_takes(name: str, value: str) -> None:
-    asked: dict[str, Any] = {name: value}
-    assert spanwise.evaluate(GOLD, PREDICTED, resamples=0, **asked)["two"].exact.overall.f1 == 1
+def test_evaluate_accepts_what_an_upload_may_choose(name: str, value: str) -> None:
+    options: dict[str, Any] = {name: value}
+    assert spanwise.evaluate(GOLD, PREDICTED, resamples=0, **options)["two"].exact.overall.f1 == 1
 
 
-def test_a_setting_without_a_default_of_its_flag_is_usually_what_reading_does() -> None:
+def test_a_reading_flag_without_a_default_documents_the_default_of_read() -> None:
     keywords = inspect.signature(spanwise.read).parameters
     usual = {
-        name: one.usual for name, one in SETTINGS.items() if one.group == "read" and one.usual is not None
+        name: setting.usual
+        for name, setting in SETTINGS.items()
+        if setting.group == "read" and setting.usual is not None
     }
     assert usual == {name: keywords[name].default for name in usual}

@@ -1,4 +1,4 @@
-"""The walk of the design page: the same steps, in the same order, for one block, for parts and for runs."""
+"""The steps on the design page are taken in the same order for one block, for parts and for runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spanwise.cli.main import main
 
 DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
 
-# By file of the walk, the functions of which one is entered at that step.
+# For each file on the page, the functions one of which is called at that step.
 STEPS = {
     "cli/main.py": ("main",),
     "cli/evaluating.py": ("evaluate_files",),
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path / "north"
 
 
-def test_the_design_page_draws_these_steps() -> None:
+def test_the_design_page_shows_these_steps() -> None:
     rows = re.findall(r"^\| (\d+) \| `([^`]+)` \|", DESIGN.read_text(encoding="utf-8"), re.MULTILINE)
     assert [file for _, file in rows] == list(STEPS)
     assert [int(number) for number, _ in rows] == list(range(1, len(STEPS) + 1))
@@ -54,9 +54,9 @@ def test_an_evaluation_takes_these_steps_in_their_order(folder: Path, tmp_path: 
         arguments = [str(folder / "test.txt"), f"small={folder}/predictions/small.{run}.txt", *options]
         train = ["--train", str(folder / "train.txt")]
         assert main(["evaluate", *arguments, *train, "--resamples", "20", "--quiet", "--html", page]) == 0
-    order = {call: place for place, call in enumerate(calls)}
+    order = {call: number for number, call in enumerate(calls)}
     steps = []
     for file, names in STEPS.items():
-        here, functions = IN_PARTS.get(file, (file, names)) if how.endswith("parts") else (file, names)
-        steps.append(min(order[here, name] for name in functions if (here, name) in order))
+        module, functions = IN_PARTS.get(file, (file, names)) if how.endswith("parts") else (file, names)
+        steps.append(min(order[module, name] for name in functions if (module, name) in order))
     assert steps == sorted(steps)

@@ -1,4 +1,4 @@
-"""CoNLL files are read as their lines say: columns, separators, documents, comments, places."""
+"""Reading CoNLL files: columns, separators, documents, comments and line numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sentences(annotation: Annotation) -> list[list[str]]:
     return [annotation.corpus.words(i) for i in range(len(annotation.corpus))]
 
 
-def test_a_token_a_line_and_a_blank_line_behind_each_sentence(file: Write) -> None:
+def test_one_line_per_token_and_a_blank_line_after_each_sentence(file: Write) -> None:
     read = formats.read(file("New B-LOC\nYork I-LOC\n\nis O\n"))
     assert sentences(read) == [["New", "York"], ["is"]]
     assert read.mentions.rows() == [(0, 0, 2, "LOC")]
@@ -59,19 +59,19 @@ def test_a_token_a_line_and_a_blank_line_behind_each_sentence(file: Write) -> No
         "a O\r\nb B-X\n\r\nc O",
     ],
 )
-def test_line_ends_blanks_and_blank_lines_do_not_matter(file: Write, text: str) -> None:
+def test_line_endings_spaces_and_blank_lines_do_not_matter(file: Write, text: str) -> None:
     read = formats.read(file(text))
     assert sentences(read) == [["a", "b"], ["c"]]
     assert read.mentions.rows() == [(0, 1, 2, "X")]
 
 
-def test_quotes_and_other_separators_of_python_are_ordinary_characters(file: Write) -> None:
+def test_quotes_and_unicode_line_separators_are_ordinary_characters(file: Write) -> None:
     words = ['"', "'s", "a\xa0b", "x\u2028y", "\u2029", "v\x0bt", "f\x0cf", "\x1c", "\x85"]
     read = formats.read(file("".join(f"{word} O\n" for word in words)))
     assert sentences(read) == [words]
 
 
-def test_with_tabs_a_token_may_hold_spaces_or_be_empty(file: Write) -> None:
+def test_with_tabs_a_token_may_contain_spaces_or_be_empty(file: Write) -> None:
     read = formats.read(file("New York\tB-LOC\n\tO\n . \tO\n"))
     assert sentences(read) == [["New York", "", " . "]]
     assert "separated by tabs" in read.reading.evidence
@@ -106,7 +106,7 @@ def test_columns_are_chosen_by_name(file: Write) -> None:
         formats.read(first, format="conll", token_column="TOKENS", tag_column="NE")
 
 
-def test_a_column_that_is_not_there_is_said(file: Write) -> None:
+def test_a_missing_column_is_reported(file: Write) -> None:
     path = file("a O\n")
     with pytest.raises(InputError, match=r"f.conll:1: there is no column 5: the columns are 0 to 1"):
         formats.read(path, tag_column=5)
@@ -114,13 +114,13 @@ def test_a_column_that_is_not_there_is_said(file: Write) -> None:
         formats.read(path, tag_column=0)
 
 
-def test_no_extra_columns_may_also_be_written_as_none(file: Write) -> None:
+def test_none_means_no_extra_columns(file: Write) -> None:
     path = file("a B-X\nb O\n")
     assert not formats.validate(path, columns=None, fields=None).problems
     assert formats.read(path, columns=None, fields=None).mentions.rows() == [(0, 0, 1, "X")]
 
 
-def test_docstart_lines_mark_documents_and_are_no_tokens(file: Write) -> None:
+def test_docstart_lines_mark_documents_and_are_not_tokens(file: Write) -> None:
     text = "a O\n\n-DOCSTART- O\n\nb O\n\nc O\n-DOCSTART-\n-DOCSTART- -X- -X- O\nd O\n\n-DOCSTART- O\n"
     read = formats.read(file(text))
     assert sentences(read) == [["a"], ["b"], ["c"], ["d"]]
@@ -142,11 +142,11 @@ def test_comment_lines_are_left_out_on_request_and_counted(file: Write) -> None:
         formats.read(path, comments="")
 
 
-def test_every_token_knows_its_line(file: Write) -> None:
+def test_every_token_has_its_line_number(file: Write) -> None:
     path = file("\n-DOCSTART- O\n\na O\nb O\n\n\nc O\n")
     read = formats.read(path)
-    places = [read.corpus.place(s, t) for s, t in [(0, 0), (0, 1), (1, 0)]]
-    assert places == [f"{path}:4", f"{path}:5", f"{path}:8"]
+    positions = [read.corpus.place(s, t) for s, t in [(0, 0), (0, 1), (1, 0)]]
+    assert positions == [f"{path}:4", f"{path}:5", f"{path}:8"]
 
 
 def test_a_no_break_space_belongs_to_the_label_and_is_noted(file: Write) -> None:
@@ -157,7 +157,9 @@ def test_a_no_break_space_belongs_to_the_label_and_is_noted(file: Write) -> None
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_packed_files_are_read_by_their_content(file: Write, pack: Callable[[bytes], bytes]) -> None:
+def test_compressed_files_are_recognised_by_their_content(
+    file: Write, pack: Callable[[bytes], bytes]
+) -> None:
     packed = pack(b"a B-X\n" * 50_000)
     path = file(packed, "any.name")
     read = formats.read(path)
@@ -171,12 +173,12 @@ def test_zstd_files_are_read(file: Write) -> None:
     assert len(formats.read(file(packed, "f.conll.zst")).corpus.tokens) == 1000
 
 
-def test_the_hash_is_that_of_the_file(file: Write) -> None:
+def test_the_hash_is_computed_from_the_file(file: Write) -> None:
     path = file("a O\n" * 100_000)
     assert formats.read(path).reading.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_standard_input_is_a_file_called_minus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_written_as_a_minus(monkeypatch: pytest.MonkeyPatch) -> None:
     import io
     import sys
 
@@ -200,7 +202,7 @@ def test_other_encodings_are_read_when_named(file: Write) -> None:
         formats.read(path, encoding="utf-32")
 
 
-def test_a_merged_file_holds_two_annotations_of_one_corpus(file: Write) -> None:
+def test_a_merged_file_contains_two_annotations_of_one_corpus(file: Write) -> None:
     layers = formats.read_layers(file("New NNP B-LOC O\nYork NNP I-LOC I-LOC\n"))
     assert layers["gold"].mentions.rows() == [(0, 0, 2, "LOC")]
     assert layers["predicted"].mentions.rows() == [(0, 1, 2, "LOC")]
@@ -213,7 +215,7 @@ def test_a_merged_file_holds_two_annotations_of_one_corpus(file: Write) -> None:
         formats.read_layers(file("1|t|Ann left\n"), format="pubtator")
 
 
-def test_predictions_take_the_scheme_that_is_preferred(file: Write) -> None:
+def test_predictions_use_the_preferred_scheme(file: Write) -> None:
     path = file("a I-X\n")
     assert formats.read(path).reading.scheme == "IOB1"
     assert formats.read(path, prefer="IO").reading.scheme == "IO"

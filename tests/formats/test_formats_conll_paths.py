@@ -1,4 +1,4 @@
-"""The fast and the plain way to read lines of columns give the same rows, whatever the bytes."""
+"""The fast and the plain way to read column files give the same rows, whatever the bytes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _decoded(rows: Rows, interners: tuple[Interner, ...]) -> tuple[object, ...]:
 
 
 def _both(data: bytes, layout: Layout, *, open: bool = False) -> bool:
-    """Compare the two ways; True where the fast one could be taken."""
+    """Compare the two ways; return whether the fast one could be used."""
     fast, plain = _interners(), _interners()
     quick = parse_fast(data, layout, fast, open=open, line=5)
     if quick is None:
@@ -98,7 +98,7 @@ def _regular(generator: random.Random, separator: bytes, width: int, newline: by
 
 @pytest.mark.parametrize("separator", ["blank", "tab"])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
-def test_regular_lines_take_the_fast_way_and_agree(separator: str, newline: bytes) -> None:
+def test_regular_lines_are_read_the_fast_way_with_the_same_result(separator: str, newline: bytes) -> None:
     generator = random.Random(f"{separator}{newline!r}")
     taken = 0
     for _ in range(300):
@@ -109,7 +109,7 @@ def test_regular_lines_take_the_fast_way_and_agree(separator: str, newline: byte
 
 
 @pytest.mark.parametrize("separator", ["blank", "tab"])
-def test_random_bytes_are_read_alike_or_left_to_the_plain_way(separator: str) -> None:
+def test_random_bytes_are_read_identically_or_left_to_the_plain_way(separator: str) -> None:
     generator = random.Random(separator)
     pieces = [
         *WORDS,
@@ -133,7 +133,7 @@ def test_random_bytes_are_read_alike_or_left_to_the_plain_way(separator: str) ->
         try:
             taken += _both(data, layout, open=generator.random() < 0.5)
         except InputError:
-            # The plain way refused the width of a line: then the fast one must not have taken it.
+            # The plain way refused the width of a line, so the fast one must not have accepted it.
             assert parse_fast(data, layout, _interners(), open=False, line=5) is None
     assert taken > 20
 
@@ -141,7 +141,7 @@ def test_random_bytes_are_read_alike_or_left_to_the_plain_way(separator: str) ->
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.text(alphabet="aé\xa0\u2028\x0b \t\r\nO#-", min_size=1, max_size=40))
 @example("a O\n\u2028 O\n")
-def test_any_text_is_read_alike(text: str) -> None:
+def test_any_text_is_read_identically(text: str) -> None:
     data = text.encode()
     for separator in ("blank", "tab"):
         try:
@@ -170,15 +170,15 @@ def test_chunks_may_be_cut_at_every_byte(
         assert [cut.corpus.words(i) for i in range(len(cut.corpus))] == [
             whole.corpus.words(i) for i in range(len(whole.corpus))
         ]
-        for one, other in (
+        for in_chunks, in_whole in (
             (cut.corpus.source.lines, whole.corpus.source.lines),
             (cut.corpus.documents, whole.corpus.documents),
         ):
-            assert present(one).tolist() == present(other).tolist()
+            assert present(in_chunks).tolist() == present(in_whole).tolist()
         assert cut.reading.sha256 == whole.reading.sha256
 
 
-def test_an_irregular_chunk_alone_takes_the_plain_way(
+def test_only_an_irregular_chunk_is_read_the_plain_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut_chunks: Callable[[int, int], None]
 ) -> None:
     cut_chunks(1000, 1000)
@@ -192,7 +192,7 @@ def test_an_irregular_chunk_alone_takes_the_plain_way(
     assert plain.call_count == 1
 
 
-def test_no_python_line_runs_once_a_token_on_the_fast_way(tmp_path: Path) -> None:
+def test_no_python_line_runs_once_per_token_on_the_fast_way(tmp_path: Path) -> None:
     def lines(tokens: int) -> int:
         path = tmp_path / f"{tokens}.conll"
         path.write_text(
@@ -204,7 +204,7 @@ def test_no_python_line_runs_once_a_token_on_the_fast_way(tmp_path: Path) -> Non
     assert lines(40_000) < lines(4_000) + 4_000
 
 
-def test_words_of_every_length_are_told_apart() -> None:
+def test_words_of_every_length_are_distinguished() -> None:
     generator = random.Random(7)
     words = [bytes(generator.choices(b"ab", k=generator.randrange(1, 40))) for _ in range(5000)]
     words += [b"h" * 200, b"h" * 201, b"h" * 200]
@@ -216,7 +216,7 @@ def test_words_of_every_length_are_told_apart() -> None:
     assert sorted(set(words)) == sorted(string.encode() for string in interner.strings)
 
 
-def test_words_that_share_a_hash_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_that_share_a_hash_are_still_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_interning, "byte_hashes", lambda _, __, size: np.zeros(len(size), np.uint64))
     words = [b"first-long-word", b"other-long-word", b"first-long-word", b"a-third-one-of-them", b"short"]
     interner = Interner()
@@ -240,7 +240,7 @@ def test_a_word_at_the_very_end_of_the_buffer_is_loaded_whole() -> None:
     assert interner.strings == ["i"]
 
 
-def test_the_head_of_a_file_is_what_recognising_sees(tmp_path: Path) -> None:
+def test_formats_are_recognised_from_the_head_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_bytes(b"a O\n" * 100_000)
     assert len(formats.File(path).head) == 1 << 16

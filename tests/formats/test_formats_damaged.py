@@ -1,4 +1,4 @@
-"""Damaged files of every format are answered with an error of ours, never with a traceback."""
+"""Damaged files of every format are refused with an error of ours, never with a traceback."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ SAMPLES = {
 
 
 def damaged(draw: random.Random, text: str) -> str:
-    """The text cut off, with a character changed, lines shuffled, or other numbers."""
-    place = draw.randrange(len(text))
+    """The text truncated, or with a character, the order of lines or some numbers changed."""
+    position = draw.randrange(len(text))
     lines = text.split("\n")
     kind = draw.randrange(5)
     if kind == 0:
-        return text[:place] or " "
+        return text[:position] or " "
     if kind == 1:
         return (
-            text[:place]
+            text[:position]
             + draw.choice(["\t", "\n", '"', "[", "{", "-", "9", "\\", "|", "😀"])
-            + text[place + 1 :]
+            + text[position + 1 :]
         )
     if kind == 2:
         draw.shuffle(lines)
         return "\n".join(lines)
     if kind == 3:
-        return text[:place] + text[place + draw.randint(1, 30) :] or " "
+        return text[:position] + text[position + draw.randint(1, 30) :] or " "
     other = ["-1", "0", "5", "99999", "1" + "0" * 20]
-    return re.sub(r"\d+", lambda found: draw.choice(other) if draw.random() < 0.3 else found.group(), text)
+    return re.sub(r"\d+", lambda match: draw.choice(other) if draw.random() < 0.3 else match.group(), text)
 
 
 def bent(draw: random.Random, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A JSON list cut between its items holds what the whole holds, and nothing else passes for a list."""
+"""A JSON list cut between its items contains the same as the whole, and nothing else passes for a list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LISTS = st.builds(
 
 
 def pieced(text: str, size: int, *, mark: bool = False) -> tuple[list[object], list[object]]:
-    """The items of a text that is looked at in pieces, and those read again from the bytes of each."""
+    """The items of a text that is surveyed in pieces, and the items read again from their bytes."""
     data = b"\xef\xbb\xbf" * mark + text.encode("utf-8", "surrogatepass")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.formats._json_surveys.CHUNK", size)
@@ -35,13 +35,13 @@ def pieced(text: str, size: int, *, mark: bool = False) -> tuple[list[object], l
     begins = [begin for piece in pieces for begin in piece.begins.tolist()]
     ends = [*begins[1:], pieces[-1].end] if pieces else []
     again = [items_of(data[begin:end]) for begin, end in zip(begins, ends, strict=True)]
-    assert all(len(one) == 1 for one in again)
-    return items, [one[0] for one in again]
+    assert all(len(parsed) == 1 for parsed in again)
+    return items, [parsed[0] for parsed in again]
 
 
 @given(LISTS, st.integers(3, 40), st.sampled_from(["", " ", "\r\n\t "]), st.booleans())
 @example('["\\\\", "\\"", "\\\\\\",", "[{\\"]"]', 3, "", False)
-def test_a_list_in_pieces_is_the_list(text: str, size: int, space: str, mark: bool) -> None:
+def test_a_list_in_pieces_equals_the_whole_list(text: str, size: int, space: str, mark: bool) -> None:
     listed = json.loads(text)
     items, again = pieced(space + text + space, size, mark=mark)
     assert items == listed
@@ -61,7 +61,7 @@ def test_a_list_in_pieces_is_the_list(text: str, size: int, space: str, mark: bo
 @example("", 1, None)
 @example('["\\ud800"]', 3, None)
 def test_what_is_not_one_list_is_refused(text: str, size: int, data: st.DataObject | None) -> None:
-    if data is not None:  # some characters left out, and others put in
+    if data is not None:  # remove some characters and insert others
         begin = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(begin, min(begin + 4, len(text))))
         text = text[:begin] + data.draw(ODD) + text[end:]
@@ -85,11 +85,11 @@ def test_bytes_that_json_refuses_are_refused(data: bytes) -> None:
 
 
 @given(st.lists(ITEMS, max_size=5))
-def test_commas_are_found_between_items_alone(items: list[object]) -> None:
+def test_only_commas_between_items_are_found(items: list[object]) -> None:
     written = [json.dumps(item, ensure_ascii=False).encode() for item in items]
-    places, at = [], 0
-    for one in written[:-1]:
-        at += len(one)
-        places.append(at)
+    positions, at = [], 0
+    for item_bytes in written[:-1]:
+        at += len(item_bytes)
+        positions.append(at)
         at += 1
-    assert commas_between(b",".join(written)).tolist() == places
+    assert commas_between(b",".join(written)).tolist() == positions

@@ -1,4 +1,4 @@
-"""JSON lines of every convention are read, checked and written."""
+"""JSON lines of every convention can be read, checked and written."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ NESTED = [(0, 0, 8, "LOC"), (0, 4, 8, "X")]
 
 
 def test_tokens_with_tags(read: Read) -> None:
-    found = read({"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"]}, {"tokens": [], "tags": []})
-    assert found.mentions.rows() == [(0, 0, 2, "LOC")]
-    assert found.corpus.lengths.tolist() == [2, 0]
-    assert found.reading.evidence.startswith("tokens with tags; IOB2")
+    annotation = read({"tokens": ["New", "York"], "tags": ["B-LOC", "I-LOC"]}, {"tokens": [], "tags": []})
+    assert annotation.mentions.rows() == [(0, 0, 2, "LOC")]
+    assert annotation.corpus.lengths.tolist() == [2, 0]
+    assert annotation.reading.evidence.startswith("tokens with tags; IOB2")
 
 
-def test_numbers_of_tags_need_their_labels(read: Read) -> None:
+def test_tag_numbers_need_their_labels(read: Read) -> None:
     record = {"id": "7", "tokens": ["New", "York"], "ner_tags": [1, 2]}
-    found = read(record, labels=["O", "B-LOC", "I-LOC"])
-    assert found.mentions.rows() == [(0, 0, 2, "LOC")]
-    assert found.corpus.ids == ("7",)
+    annotation = read(record, labels=["O", "B-LOC", "I-LOC"])
+    assert annotation.mentions.rows() == [(0, 0, 2, "LOC")]
+    assert annotation.corpus.ids == ("7",)
     with pytest.raises(InputError, match=r"f.jsonl:1: the tag 1 is a number.\nSay what the numbers mean"):
         read(record)
     with pytest.raises(InputError, match="the tag 2 is outside the 2 labels that were given"):
@@ -51,12 +51,12 @@ def test_numbers_of_tags_need_their_labels(read: Read) -> None:
 
 
 def test_tokens_with_spans_may_nest(read: Read) -> None:
-    found = read(
+    annotation = read(
         {"tokens": ["New", "York", "City"], "spans": [[0, 3, "LOC"], {"start": 0, "end": 2, "label": "X"}]},
         {"tokens": ["a"], "spans": []},
     )
-    assert found.mentions.rows() == [(0, 0, 3, "LOC"), (0, 0, 2, "X")]
-    assert found.corpus.unit == "token"
+    assert annotation.mentions.rows() == [(0, 0, 3, "LOC"), (0, 0, 2, "X")]
+    assert annotation.corpus.unit == "token"
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_tokens_with_spans_may_nest(read: Read) -> None:
         },
     ],
 )
-def test_text_with_spans_of_characters(read: Read, record: object) -> None:
-    found = read(record)
-    assert found.mentions.rows() == NESTED
-    assert found.corpus.unit == "character"
-    assert found.corpus.texts == ("New York.",)
-    assert found.corpus.words(0) == ["New", "York", "."]
-    assert present(found.corpus.token_start).tolist() == [0, 4, 8]
-    assert present(found.corpus.token_end).tolist() == [3, 8, 9]
+def test_text_with_character_spans(read: Read, record: object) -> None:
+    annotation = read(record)
+    assert annotation.mentions.rows() == NESTED
+    assert annotation.corpus.unit == "character"
+    assert annotation.corpus.texts == ("New York.",)
+    assert annotation.corpus.words(0) == ["New", "York", "."]
+    assert present(annotation.corpus.token_start).tolist() == [0, 4, 8]
+    assert present(annotation.corpus.token_end).tolist() == [3, 8, 9]
 
 
 def test_tokens_that_come_with_a_text_are_its_tokens(read: Read) -> None:
@@ -98,20 +98,22 @@ def test_tokens_that_come_with_a_text_are_its_tokens(read: Read) -> None:
         {"text": "New York", "start": 0, "end": 8, "id": 0},
         {"text": " ", "start": 8, "end": 9, "id": 1},
     ]
-    found = read({"text": "New York ", "tokens": tokens, "spans": [{"start": 0, "end": 8, "label": "LOC"}]})
-    assert found.corpus.words(0) == ["New York"]
+    annotation = read(
+        {"text": "New York ", "tokens": tokens, "spans": [{"start": 0, "end": 8, "label": "LOC"}]}
+    )
+    assert annotation.corpus.words(0) == ["New York"]
     with pytest.raises(InputError, match="a token ends after the text, which has 3 characters"):
         read({"text": "New", "tokens": tokens, "spans": []})
 
 
 def test_spans_alone_are_a_corpus_without_text(read: Read) -> None:
-    found = read({"spans": [[0, 2, "X"]]}, {"spans": []})
-    assert found.corpus.without_text
-    assert len(found.corpus) == 2
-    assert found.mentions.rows() == [(0, 0, 2, "X")]
+    annotation = read({"spans": [[0, 2, "X"]]}, {"spans": []})
+    assert annotation.corpus.without_text
+    assert len(annotation.corpus) == 2
+    assert annotation.mentions.rows() == [(0, 0, 2, "X")]
 
 
-def test_documents_are_neighbours_with_one_value(read: Read) -> None:
+def test_documents_are_adjacent_records_with_the_same_value(read: Read) -> None:
     records = [
         {"tokens": ["a"], "tags": ["O"], "doc_id": n, "meta": {"source": s}}
         for n, s in [(1, "p"), (1, "q"), (2, "q")]
@@ -137,15 +139,15 @@ def test_a_list_of_objects_is_read_too(tmp_path: Path) -> None:
         formats.read(path)
 
 
-def test_every_sentence_and_token_has_the_line_of_its_record(read: Read) -> None:
-    found = read({"tokens": ["a", "b"], "tags": ["O", "O"]}, {"tokens": ["c", "d"], "tags": ["O", "O"]})
-    assert found.corpus.place(1, 1).endswith("f.jsonl:2")
+def test_every_sentence_and_token_has_the_line_number_of_its_record(read: Read) -> None:
+    annotation = read({"tokens": ["a", "b"], "tags": ["O", "O"]}, {"tokens": ["c", "d"], "tags": ["O", "O"]})
+    assert annotation.corpus.place(1, 1).endswith("f.jsonl:2")
     with pytest.raises(InputError, match=r"f.jsonl:2: 'o' is not a tag"):
         read({"tokens": ["a"], "tags": ["O"]}, {"tokens": ["c", "d"], "tags": ["O", "o"]})
 
 
 @pytest.mark.parametrize(
-    ("record", "said"),
+    ("record", "message"),
     [
         ({"tokens": ["a"], "tags": ["O", "O"]}, "the record has 2 tags, but 1 token"),
         ({"tokens": ["a", 3], "tags": ["O", "O"]}, "the token 3 is not a string"),
@@ -170,14 +172,14 @@ def test_every_sentence_and_token_has_the_line_of_its_record(read: Read) -> None
         (["a", "b", "c"], "a JSON object is expected, not list"),
     ],
 )
-def test_a_wrong_record_is_said_with_its_line(read: Read, record: object, said: str) -> None:
-    with pytest.raises(InputError, match=rf"(?s)f.jsonl:1: .*{said}.*\n."):
+def test_a_wrong_record_is_reported_with_its_line(read: Read, record: object, message: str) -> None:
+    with pytest.raises(InputError, match=rf"(?s)f.jsonl:1: .*{message}.*\n."):
         read(record)
 
 
 def test_duplicates_are_dropped_on_request(read: Read) -> None:
-    found = read({"text": "abc", "spans": [[0, 1, "X"], [0, 1, "X"], [0, 1, "Y"]]}, duplicates="drop")
-    assert found.mentions.rows() == [(0, 0, 1, "X"), (0, 0, 1, "Y")]
+    annotation = read({"text": "abc", "spans": [[0, 1, "X"], [0, 1, "X"], [0, 1, "Y"]]}, duplicates="drop")
+    assert annotation.mentions.rows() == [(0, 0, 1, "X"), (0, 0, 1, "Y")]
 
 
 def test_records_of_two_kinds_do_not_mix(read: Read) -> None:
@@ -205,23 +207,23 @@ def test_records_of_two_kinds_do_not_mix(read: Read) -> None:
     ],
 )
 def test_what_is_written_is_read_back(read: Read, records: list[object], tmp_path: Path) -> None:
-    found = read(*records)
-    writing.write(found, tmp_path / "out.jsonl")
+    annotation = read(*records)
+    writing.write(annotation, tmp_path / "out.jsonl")
     back = formats.read(tmp_path / "out.jsonl")
-    assert back.mentions.rows() == found.mentions.rows()
-    assert back.corpus.texts == found.corpus.texts
-    assert back.corpus.ids == found.corpus.ids
+    assert back.mentions.rows() == annotation.mentions.rows()
+    assert back.corpus.texts == annotation.corpus.texts
+    assert back.corpus.ids == annotation.corpus.ids
     assert [back.corpus.words(i) for i in range(len(back.corpus))] == [
-        found.corpus.words(i) for i in range(len(found.corpus))
+        annotation.corpus.words(i) for i in range(len(annotation.corpus))
     ]
-    if found.mentions.parts is not None:
+    if annotation.mentions.parts is not None:
         assert back.mentions.parts is not None
-        assert back.mentions.parts.start.tolist() == found.mentions.parts.start.tolist()
+        assert back.mentions.parts.start.tolist() == annotation.mentions.parts.start.tolist()
 
 
 def test_with_a_scheme_tags_are_written(read: Read, tmp_path: Path) -> None:
-    found = read({"tokens": ["New", "York"], "spans": [[0, 2, "LOC"]]})
-    writing.write(found, tmp_path / "out.jsonl", scheme="BIOES")
+    annotation = read({"tokens": ["New", "York"], "spans": [[0, 2, "LOC"]]})
+    writing.write(annotation, tmp_path / "out.jsonl", scheme="BIOES")
     assert json.loads((tmp_path / "out.jsonl").read_text()) == {
         "tokens": ["New", "York"],
         "tags": ["B-LOC", "E-LOC"],

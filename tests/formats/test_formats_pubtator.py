@@ -1,4 +1,4 @@
-"""Articles of PubTator are read in columns as they are read line by line, as a whole and in parts."""
+"""Reading PubTator articles in columns gives the same result as line by line, whole and in parts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TEXTS = ["Ann left Rome", "", "é 𝄞", "a|t|b", "0\t1", "x"]
 LABELS = ["PER", "é x", "LOC\tMESH:1", "PER\t", ""]
 WRONG = ["12", "12\t0\t3", "12\tx\t3\tAnn\tPER", "13\t0\t1\tA\tPER", "12\t0\t999\tA\tPER", "12\t2\t1\tA\tPER"]
 
-Text = tuple[str, str, list[tuple[int, int, str]], int]  # its name, it, its mentions, and its line
+Text = tuple[str, str, list[tuple[int, int, str]], int]  # name, text, mentions, and line number
 
 
 @st.composite
 def articles(draw: st.DrawFn) -> list[str]:
-    """The lines of one article: mostly as they are written, or with more passages, relations or none."""
+    """The lines of one article: usually as in PubTator, sometimes with other passages or relations."""
     name = draw(st.sampled_from(["12", "13", "a b"]))
     title, abstract = draw(st.sampled_from(TEXTS)), draw(st.sampled_from(TEXTS))
     lines = [f"{name}|t|{title}", f"{name}|a|{abstract}"]
@@ -40,7 +40,7 @@ def articles(draw: st.DrawFn) -> list[str]:
 
 
 def by_lines(path: Path) -> list[Text]:
-    """The articles as they are read line by line, where no mention is repeated."""
+    """The articles, read line by line, with duplicate mentions dropped."""
     units, _, _ = articles_of(File(path))
     return [
         (
@@ -53,12 +53,14 @@ def by_lines(path: Path) -> list[Text]:
     ]
 
 
-def said(one: Annotation) -> list[tuple[str, str, list[tuple[int, int, str]]]]:
-    """What an annotation says of its articles."""
-    rows = one.mentions.rows()
+def contents(annotation: Annotation) -> list[tuple[str, str, list[tuple[int, int, str]]]]:
+    """The articles of an annotation."""
+    rows = annotation.mentions.rows()
     return [
         (name, text, [row[1:] for row in rows if row[0] == number])
-        for number, (name, text) in enumerate(zip(one.corpus.ids or (), one.corpus.texts or (), strict=True))
+        for number, (name, text) in enumerate(
+            zip(annotation.corpus.ids or (), annotation.corpus.texts or (), strict=True)
+        )
     ]
 
 
@@ -81,14 +83,14 @@ def test_columns_hold_what_lines_hold(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.formats._surveying.LINES", size)
         whole = spanwise.read(path, format="pubtator", duplicates="drop")
-        assert said(whole) == [one[:3] for one in expected]
+        assert contents(whole) == [article[:3] for article in expected]
         cuts = sorted(data.draw(st.sets(st.integers(1, max(len(expected) - 1, 1)))))
         reading = {"format": "pubtator", "duplicates": "drop"}
         survey = surveyed(path, reading, Cutting(sentences=cuts))
         assert survey is not None
         assert [cut.line for cut in survey.cuts[1:-1]] == [expected[c][3] for c in cuts if c < len(expected)]
         parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
-    assert [one for part in parts for one in said(part)] == [one[:3] for one in expected]
+    assert [article for part in parts for article in contents(part)] == [article[:3] for article in expected]
 
 
 @pytest.mark.parametrize("line", WRONG)

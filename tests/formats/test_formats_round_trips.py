@@ -1,4 +1,4 @@
-"""What a format writes it reads back as it was, and what it could not give back it refuses."""
+"""Every format reads back what it writes, and refuses to write what it could not read back."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def label(draw: random.Random) -> str:
 
 
 def tokens(draw: random.Random) -> Annotation:
-    """Up to four sentences with odd words among plain ones, some mentions nested or in pieces."""
+    """Up to four sentences with some unusual words, and with some mentions nested or discontinuous."""
     overlapping = draw.random() < 0.3
     units = []
     for number in range(draw.randint(1, 4)):
@@ -37,12 +37,12 @@ def tokens(draw: random.Random) -> Annotation:
             draw.choice(["a", "Ann"]) if draw.random() < 0.8 else draw.choice(WORDS) for _ in range(size)
         ]
         mentions: list[tuple[Pieces, str]] = []
-        place = 0
-        while place < size:
+        position = 0
+        while position < size:
             length = draw.randint(1, 3)
-            if draw.random() < 0.4 and place + length <= size:
-                mentions.append((((place, place + length),), label(draw)))
-            place += length
+            if draw.random() < 0.4 and position + length <= size:
+                mentions.append((((position, position + length),), label(draw)))
+            position += length
         if overlapping and size > 3:
             mentions += [(((0, size),), "ALL"), (((0, 1), (2, 3)), "PIECES")][: draw.randint(1, 2)]
         units.append(Unit(words, mentions, f"d{number // 2}"))
@@ -64,12 +64,12 @@ def texts(draw: random.Random) -> Annotation:
     return annotated(*units)
 
 
-def content(made: Annotation, name: str) -> tuple[list[object], list[tuple[int, Pieces, str]]]:
-    corpus, rows = made.corpus, made.mentions
+def content(annotation: Annotation, name: str) -> tuple[list[object], list[tuple[int, Pieces, str]]]:
+    corpus, rows = annotation.corpus, annotation.mentions
     body: list[object] = [corpus.words(i) for i in range(len(corpus))]
     if corpus.texts is not None:
         body = list(corpus.texts)
-    if name == "pubtator":  # has two lines for a text, and blanks for other line ends
+    if name == "pubtator":  # splits a text over two lines, and replaces other line ends by spaces
         body = [str(text).replace("\n", " ").rstrip(" ") for text in body]
     return body, sorted(zip(rows.sentence.tolist(), rows.pieces(), rows.names(), strict=True))
 
@@ -99,7 +99,7 @@ def test_random_annotations_read_back_as_they_were(
             write(first, path, format=name)
         except SpanwiseError:
             continue
-        if name == "arrow" and number % 12:  # the process that decodes a stranger's file takes half a second
+        if name == "arrow" and number % 12:  # the decoding process takes half a second to start
             again = FORMATS.find(name).read(
                 File.of_bytes(path, path.read_bytes()), Options(limits=Limits(values=2**62))
             )

@@ -1,4 +1,4 @@
-"""Span files are read at once as they would be line by line: the same mentions, the same errors."""
+"""Reading a span file at once gives the same mentions and errors as reading it line by line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EMPTY = ("NONE", "EMPTY")
 
 @dataclass
 class Read:
-    """What a reader that looks at one line after the other makes of a file."""
+    """A span file as read line by line."""
 
     lines: list[int]  # of the sentences
     mentions: Mentions
@@ -32,7 +32,7 @@ class Read:
 
 
 def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
-    """Span files as their documentation tells them."""
+    """Read a span file as its documentation describes."""
     data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     try:
         text = data.decode()
@@ -43,7 +43,7 @@ def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
             'Convert the file to UTF-8, or name its encoding, such as encoding="latin-1".'
         ) from None
     lines: list[int] = []
-    rows, pieces, places = [], [], []
+    rows, pieces, line_numbers = [], [], []
     inside = False
     for number, row in enumerate(text.split("\n"), start=1):
         fields = row.rstrip(" \t\r").split("\t")
@@ -54,23 +54,23 @@ def read_line_by_line(path: Path, *, duplicates: Duplicates) -> Read:
             lines.append(number)
         inside = True
         if fields[0] not in EMPTY:
-            start, end, found = spans._span(str(path), number, fields)
+            start, end, own_pieces = spans._span(str(path), number, fields)
             rows.append((len(lines) - 1, start, end, fields[0]))
-            pieces.append(found)
-            places.append(number)
+            pieces.append(own_pieces)
+            line_numbers.append(number)
     if not lines:
         raise InputError(
             f"{path}: the file has no spans.\nA sentence without spans is a row that begins with NONE."
         )
     plain = Mentions.of(rows)
-    parts = Parts.of(pieces) if any(len(found) > 1 for found in pieces) else None
+    parts = Parts.of(pieces) if any(len(own_pieces) > 1 for own_pieces in pieces) else None
     mentions = Mentions(plain.sentence, plain.start, plain.end, plain.label, plain.labels, parts)
-    mentions = mentions.sole(duplicates=duplicates, place=lambda which: f"{path}:{places[which]}")
-    return Read(lines, mentions, [list(found) for found in mentions.pieces()])
+    mentions = mentions.sole(duplicates=duplicates, place=lambda which: f"{path}:{line_numbers[which]}")
+    return Read(lines, mentions, [list(own_pieces) for own_pieces in mentions.pieces()])
 
 
 def assert_read_alike(path: Path, *, duplicates: Duplicates) -> None:
-    """The reader in use gives what the slow one gives, or says the same words."""
+    """Check that the actual reader gives the same result as the slow one, or the same error."""
     try:
         expected = read_line_by_line(path, duplicates=duplicates)
     except InputError as error:
@@ -78,13 +78,13 @@ def assert_read_alike(path: Path, *, duplicates: Duplicates) -> None:
             formats.read(path, format="spans", duplicates=duplicates)
         assert str(caught.value) == str(error)
         return
-    found = formats.read(path, format="spans", duplicates=duplicates)
-    assert found.corpus.source.lines is not None
-    assert found.corpus.source.lines.tolist() == expected.lines
-    assert found.mentions.rows() == expected.mentions.rows()
-    assert found.mentions.labels == expected.mentions.labels
-    assert (found.mentions.parts is None) == (expected.mentions.parts is None)
-    assert [list(pieces) for pieces in found.mentions.pieces()] == expected.pieces
+    annotation = formats.read(path, format="spans", duplicates=duplicates)
+    assert annotation.corpus.source.lines is not None
+    assert annotation.corpus.source.lines.tolist() == expected.lines
+    assert annotation.mentions.rows() == expected.mentions.rows()
+    assert annotation.mentions.labels == expected.mentions.labels
+    assert (annotation.mentions.parts is None) == (expected.mentions.parts is None)
+    assert [list(pieces) for pieces in annotation.mentions.pieces()] == expected.pieces
 
 
 LABELS = ["PER", "LOC", "NONE", "EMPTY", "NONE ", " PER", "x y", "Ä", "no\xa0break", "\x01", "\x0b", "'\"",
@@ -95,7 +95,7 @@ ENDS = ["\n"] * 6 + ["\r\n", "\r\r\n", " \n", "\t\n", "\n\n", "\n \n", "\n\t\r\n
 
 @st.composite
 def rows(draw: st.DrawFn, *, odd: bool) -> str:
-    """A line of a span file, nearly always one that can be read, or one with anything in it."""
+    """A line of a span file, almost always a valid one; if `odd`, one with anything in it."""
     first = draw(st.integers(1, 30))
     last = first + draw(st.integers(0, 12))
     columns = [draw(st.sampled_from(LABELS[:5] if not odd else LABELS)), str(first), str(last)]
@@ -104,7 +104,7 @@ def rows(draw: st.DrawFn, *, odd: bool) -> str:
     if odd and draw(st.integers(0, 3)) == 0:
         columns[draw(st.integers(1, 2))] = draw(st.sampled_from(NUMBERS))
     if spelling == 1:
-        tokens = [token for place, token in enumerate(tokens) if place in (0, len(tokens) - 1) or place % 3]
+        tokens = [token for index, token in enumerate(tokens) if index in (0, len(tokens) - 1) or index % 3]
     elif spelling == 7:
         tokens[draw(st.integers(0, len(tokens) - 1))] = draw(st.sampled_from(NUMBERS))
     elif spelling == 8:
@@ -116,7 +116,7 @@ def rows(draw: st.DrawFn, *, odd: bool) -> str:
 
 @st.composite
 def files(draw: st.DrawFn) -> bytes:
-    """The bytes of a span file, with or without lines that are hard or impossible to read."""
+    """The bytes of a span file, with or without lines that are difficult or impossible to read."""
     odd = draw(st.booleans())
     lines = draw(st.lists(st.one_of(rows(odd=False), rows(odd=False), rows(odd=odd)), max_size=14))
     text = "".join(line + draw(st.sampled_from(ENDS)) for line in lines)
@@ -135,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(deadline=None, derandomize=True, max_examples=700)
 @given(data=files(), block=st.sampled_from([1, 40, 1 << 18]), duplicates=st.sampled_from(["error", "drop"]))
-def test_a_file_is_read_at_once_as_it_would_be_line_by_line(
+def test_a_file_read_at_once_equals_one_read_line_by_line(
     folder: Path, data: bytes, block: int, duplicates: Duplicates
 ) -> None:
     path = folder / "any.spans"
@@ -147,18 +147,18 @@ def test_a_file_is_read_at_once_as_it_would_be_line_by_line(
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(data=st.text(alphabet="PERNO 0123,\t\n\r.Ä\x0b", max_size=60).map(str.encode))
-def test_any_characters_are_read_or_refused_as_line_by_line(folder: Path, data: bytes) -> None:
+def test_any_characters_are_read_or_refused_as_when_read_line_by_line(folder: Path, data: bytes) -> None:
     path = folder / "any.spans"
     path.write_bytes(data)
     assert_read_alike(path, duplicates="drop")
 
 
-def test_real_span_files_are_read_as_line_by_line(data: Path) -> None:
+def test_real_span_files_are_read_as_when_read_line_by_line(data: Path) -> None:
     for name in ("gold", "predicted"):
         assert_read_alike(data / "ortmann-ner" / f"{name}.spans", duplicates="error")
 
 
-def test_many_labels_and_long_lists_are_read_as_line_by_line(tmp_path: Path) -> None:
+def test_many_labels_and_long_lists_are_read_as_when_read_line_by_line(tmp_path: Path) -> None:
     draw = random.Random(4)
     lines = []
     for _ in range(3000):
@@ -172,17 +172,17 @@ def test_many_labels_and_long_lists_are_read_as_line_by_line(tmp_path: Path) -> 
     assert_read_alike(path, duplicates="drop")
 
 
-def test_a_wrong_token_is_found_wherever_it_stands_in_a_list(tmp_path: Path) -> None:
+def test_a_wrong_token_is_found_anywhere_in_a_list(tmp_path: Path) -> None:
     right = [str(token) for token in range(95, 112)]
-    for place in range(len(right)):
+    for position in range(len(right)):
         for wrong in ("9", "94", "113", "103", "1O3"):
-            listed = [*right[:place], wrong, *right[place + 1 :]]
+            listed = [*right[:position], wrong, *right[position + 1 :]]
             path = tmp_path / "f.spans"
             path.write_text(f"X\t1\t2\t1, 2\nX\t95\t111\t{', '.join(listed)}\n")
             assert_read_alike(path, duplicates="error")
 
 
-def test_lines_that_writers_write_are_plain(tmp_path: Path) -> None:
+def test_lines_as_usually_written_are_plain(tmp_path: Path) -> None:
     data = b"PER\t3\t5\t3, 4, 5\nLOC\t10\t12\n\nNONE\t999\t999\t999\n"
     lines = SpanLines.of(data, empty=EMPTY)
     assert lines.plain.tolist() == [True] * 3

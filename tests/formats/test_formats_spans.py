@@ -1,4 +1,4 @@
-"""Span files, lists, and the writing of files."""
+"""Span files, lists, and writing files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_rows_count_tokens_from_one_and_include_both_ends(tmp_path: Path) -> Non
     assert read.corpus.place(3) == f"{path}:8"
 
 
-def test_tokens_with_gaps_are_mentions_in_pieces(tmp_path: Path) -> None:
+def test_tokens_with_gaps_are_discontinuous_mentions(tmp_path: Path) -> None:
     read = formats.read(write(tmp_path / "f.spans", "X\t1\t5\t1, 2, 5\nY\t1\t1\t1\n"))
     assert read.mentions.parts is not None
     assert read.mentions.parts.at.tolist() == [0, 2, 3]
@@ -54,7 +54,7 @@ def test_positions_may_be_large(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("far", [0, 2**40])
-def test_repetitions_are_found_wherever_they_stand(far: int) -> None:
+def test_duplicates_are_found_wherever_they_are(far: int) -> None:
     rows = [(0, 4, 5 + far, "X"), (0, 0, 1, "X"), (0, -1, -1, "X"), (0, 4, 5 + far, "X"), (0, -1, -1, "X")]
     rows += [(2**20, 4, 5 + far, "X"), (2**20, 4, 5 + far, "Y")]
     assert Mentions.of(rows).repeated.nonzero()[0].tolist() == [3]
@@ -70,7 +70,7 @@ def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("X\t1", "the row has 2 columns, but label, begin and end are needed"),
         ("X\ta\t2", "'a' and '2' should be the numbers of the first and the last token"),
@@ -82,9 +82,9 @@ def test_real_span_files_are_read_and_written_byte_for_byte(data: Path, tmp_path
         ("X\t1\t1\nX\t1\t1", "the mention X .0, 1. occurs twice in one sentence"),
     ],
 )
-def test_a_wrong_row_is_said_with_its_line(tmp_path: Path, row: str, said: str) -> None:
+def test_a_wrong_row_is_reported_with_its_line(tmp_path: Path, row: str, message: str) -> None:
     path = write(tmp_path / "f.spans", f"NONE\t9\t9\n\nPER\t1\t1\t1\n\n{row}\n")
-    with pytest.raises(InputError, match=rf"(?s)f.spans:[56]: .*{said}.*\n."):
+    with pytest.raises(InputError, match=rf"(?s)f.spans:[56]: .*{message}.*\n."):
         formats.read(path, format="spans")
 
 
@@ -93,12 +93,12 @@ def test_duplicate_rows_are_dropped_on_request(tmp_path: Path) -> None:
     assert formats.read(path, duplicates="drop").mentions.rows() == [(0, 0, 1, "X")]
 
 
-def test_an_empty_span_file_holds_no_span(tmp_path: Path) -> None:
+def test_an_empty_span_file_contains_no_spans(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the file has no spans.\nA sentence without spans"):
         formats.read(write(tmp_path / "f.spans", "\n\n"), format="spans")
 
 
-def test_characters_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) -> None:
+def test_character_spans_and_unplaced_mentions_cannot_be_span_rows(tmp_path: Path) -> None:
     text = formats.read(write(tmp_path / "t.jsonl", '{"text": "ab", "spans": [[0, 1, "X"]]}\n'))
     with pytest.raises(
         InputError, match=r"t.jsonl:1: the mention X \[0, 1\), 'a', begins or ends inside a token"
@@ -127,7 +127,7 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: formats.from_tags([["O"]], tokens=[["a", "b"]]), "sentence 1 has 1 tag, but 2 tokens"),
         (
@@ -145,8 +145,8 @@ def test_lists_of_tags_and_of_spans_are_annotations() -> None:
         (lambda: formats.from_tags([["O", "PER"]]), "<tags>: sentence 1, token 2: 'PER' is not a tag"),
     ],
 )
-def test_wrong_lists_are_said(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_wrong_lists_are_reported(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         call()
 
 
@@ -166,7 +166,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_pieces_are_written_one_after_the_other_and_packed_together(tmp_path: Path) -> None:
+def test_chunks_are_written_one_after_the_other_and_compressed_together(tmp_path: Path) -> None:
     for name in ("out.json", "out.json.gz"):
         formats.write_atomically(tmp_path / name, (piece for piece in ("ein", "s ", "zwö")))
         assert formats.read_text(tmp_path / name) == "eins zwö"
@@ -197,7 +197,7 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
         formats.read(tmp_path / "a.unknown", format="conl")
 
 
-def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> None:
+def test_text_is_written_as_tokens_if_its_mentions_allow(tmp_path: Path) -> None:
     lines = ['{"text": "a", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
     read = formats.read(write(tmp_path / "t.jsonl", "\n".join(lines)))
     writing.write(read, tmp_path / "out.conll")
@@ -215,7 +215,7 @@ def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("tokens", "label", "said"),
+    ("tokens", "label", "message"),
     [
         (["a\nb"], "X", r"the token 'a\\nb' would break a line of columns"),
         (["a\tb"], "X", "would break a line of columns"),
@@ -224,11 +224,11 @@ def test_text_is_written_by_tokens_where_its_mentions_allow(tmp_path: Path) -> N
         (["a"], " X", "the label ' X' would break a line of columns"),
     ],
 )
-def test_what_lines_cannot_say_is_not_written(
-    tmp_path: Path, tokens: list[str], label: str, said: str
+def test_what_lines_cannot_express_is_not_written(
+    tmp_path: Path, tokens: list[str], label: str, message: str
 ) -> None:
     read = formats.from_spans([[(0, 1, label)]], tokens=[tokens])
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         writing.write(read, tmp_path / "out.conll")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Formats that keep the text apart from its mentions are read, and written so that they read the same."""
+"""Stand-off formats are read, and written so that they read back the same."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def shown(annotation: Annotation) -> list[tuple[str, list[Any]]]:
     return result
 
 
-def same(one: Annotation, other: Annotation) -> None:
-    assert shown(one) == shown(other)
-    assert one.mentions.rows() == other.mentions.rows()
+def same(first: Annotation, second: Annotation) -> None:
+    assert shown(first) == shown(second)
+    assert first.mentions.rows() == second.mentions.rows()
 
 
 def error(source: Any, **options: Any) -> str:
@@ -46,7 +46,7 @@ def error(source: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-def test_brat_reads_mentions_in_pieces_and_says_what_it_left_out(tmp_path: Path) -> None:
+def test_brat_reads_discontinuous_mentions_and_reports_what_it_left_out(tmp_path: Path) -> None:
     path = brat(
         tmp_path,
         ann="T1\tPER 0 7\tAnn Lee\nT2\tLOC 11 14;24 28\tNew Rome\nR1\tIn Arg1:T1 Arg2:T2\n#1\tNote T1\tok\n",
@@ -99,11 +99,11 @@ def test_brat_writes_tokens_as_a_text(tmp_path: Path) -> None:
         ("T1\tPER 0 3\tAnn\nT2\tPER 0 3\tAnn\n", "the mention PER [0, 3) occurs twice in one sentence"),
     ],
 )
-def test_brat_names_the_place_of_an_error(tmp_path: Path, ann: str, words: str) -> None:
+def test_brat_reports_the_position_of_an_error(tmp_path: Path, ann: str, words: str) -> None:
     assert words in error(brat(tmp_path, ann=ann))
 
 
-def test_brat_says_when_its_text_is_missing_or_a_folder_is_empty(tmp_path: Path) -> None:
+def test_brat_reports_a_missing_text_and_an_empty_folder(tmp_path: Path) -> None:
     path = brat(tmp_path)
     path.with_suffix(".txt").unlink()
     assert "its text 'a.txt' is missing.\nKeep both in the same folder." in error(path)
@@ -112,7 +112,7 @@ def test_brat_says_when_its_text_is_missing_or_a_folder_is_empty(tmp_path: Path)
     assert "there is no .ann file in the folder" in error(empty, format="brat")
 
 
-def test_discontinuous_mentions_overlap_only_where_they_share_a_token(tmp_path: Path) -> None:
+def test_discontinuous_mentions_overlap_only_if_they_share_a_token(tmp_path: Path) -> None:
     gold = read(brat(tmp_path / "g", ann="T1\tLOC 0 3;24 28\tAnn Rome\n")).mentions
     apart = read(brat(tmp_path / "p", ann="T1\tLOC 11 14\tNew\n")).mentions
     inside = read(brat(tmp_path / "q", ann="T1\tLOC 24 28\tRome\n")).mentions
@@ -146,7 +146,7 @@ def test_pubtator_reads_articles_with_offsets_over_title_and_abstract(tmp_path: 
         ),
     ],
 )
-def test_pubtator_names_the_place_of_an_error(tmp_path: Path, text: str, words: str) -> None:
+def test_pubtator_reports_the_position_of_an_error(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "x.txt"
     path.write_text(text)
     assert words in error(path)
@@ -195,7 +195,7 @@ def test_label_studio_reads_the_short_export(tmp_path: Path) -> None:
         ("[", "export.json:1: this is not JSON"),
     ],
 )
-def test_label_studio_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+def test_label_studio_reports_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "export.json"
     path.write_text(content)
     assert words in error(path, format="label-studio")
@@ -234,13 +234,13 @@ def test_spert_spans_are_read(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_w2ner_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+def test_w2ner_reports_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
     assert words in error(path, format="w2ner")
 
 
-def test_xmi_reads_named_entities_with_offsets_of_java(tmp_path: Path) -> None:
+def test_xmi_reads_named_entities_with_java_offsets(tmp_path: Path) -> None:
     path = tmp_path / "doc.xmi"
     path.write_text(XMI, encoding="utf-8")
     annotation = read(path)
@@ -276,7 +276,7 @@ def test_xmi_expands_no_entities(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_xmi_names_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
+def test_xmi_reports_what_is_wrong(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "doc.xmi"
     path.write_text(content, encoding="utf-8")
     assert words in error(path, format="xmi")
@@ -295,7 +295,7 @@ def test_an_empty_list_of_texts_and_texts_without_tokens_are_refused(tmp_path: P
         write_brat(textless, tmp_path)
 
 
-def test_mentions_of_a_text_are_a_set_of_mentions(tmp_path: Path) -> None:
+def test_duplicate_mentions_of_a_text_are_refused(tmp_path: Path) -> None:
     assert isinstance(read(brat(tmp_path, ann="T1\tPER 0 3\tAnn\n")).mentions, Mentions)
 
 
@@ -311,7 +311,7 @@ def test_mentions_of_a_text_are_a_set_of_mentions(tmp_path: Path) -> None:
         ("pubtator", "a", "X\tY", "the label 'X\\tY' holds '\\t', which pubtator cannot hold"),
     ],
 )
-def test_what_a_format_could_not_give_back_is_not_written(
+def test_what_a_format_could_not_read_back_is_not_written(
     tmp_path: Path, name: str, token: str, label: str, words: str
 ) -> None:
     annotation = from_spans([[(0, 1, label)]], tokens=[[token]])
@@ -321,7 +321,7 @@ def test_what_a_format_could_not_give_back_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_formats_of_tokens_need_words_and_take_texts_by_their_tokens(tmp_path: Path) -> None:
+def test_token_formats_need_words_and_write_texts_as_tokens(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the sentences have no words to be written as hipe"):
         write(from_spans([[(0, 1, "X")]]), tmp_path / "x", format="hipe")
     text = read(brat(tmp_path, ann="T1\tPER 0 7\tAnn Lee\n"))

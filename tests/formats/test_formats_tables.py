@@ -95,13 +95,13 @@ def frames() -> list[Any]:
     return [pandas.DataFrame, polars.DataFrame]
 
 
-def test_frames_with_a_row_a_sentence_are_read() -> None:
+def test_frames_with_one_row_per_sentence_are_read() -> None:
     for frame in frames():
         assert read(frame({"tokens": TOKENS, "tags": TAGS})).mentions.rows() == ROWS
         assert read(frame({"words": TOKENS, "ner_tags": IDS}), labels=NAMES).mentions.rows() == ROWS
 
 
-def test_frames_with_a_row_a_token_are_read_and_made() -> None:
+def test_frames_with_one_row_per_token_are_read_and_made() -> None:
     annotation = from_tags(TAGS, tokens=TOKENS, documents=[1, 1])
     for frame in frames():
         again = read(frame(rows(annotation)))
@@ -137,12 +137,12 @@ def test_frames_of_texts_with_spans_are_read() -> None:
         ({"tokens": [], "tags": []}, {}, "the table has no row"),
     ],
 )
-def test_tables_say_what_is_wrong(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
+def test_tables_report_what_is_wrong(columns: dict[str, Any], options: dict[str, Any], words: str) -> None:
     pandas = pytest.importorskip("pandas")
     assert words in error(pandas.DataFrame(columns), **options)
 
 
-def test_a_path_is_no_frame() -> None:
+def test_a_path_is_not_a_frame() -> None:
     assert "reads a pandas or polars DataFrame, not a file" in error(__file__, format="frame")
 
 
@@ -170,7 +170,7 @@ def test_frames_serve_as_gold_predictions_and_training_data() -> None:
         assert result["systems"]["predicted"]["exact"] == expected
         assert result["dataset"]["tough"]["SEEN"]["overall"]["mentions"] == result["dataset"]["mentions"]
         several = spanwise.evaluate(table, {"a": table, "b": table}, train=[table, table], resamples=0)
-        assert [one["role"] for one in several.to_dict()["inputs"]] == [
+        assert [source["role"] for source in several.to_dict()["inputs"]] == [
             "gold", "predicted", "predicted", "train", "train",
         ]  # fmt: skip
         described = spanwise.describe(table, train=table)

@@ -1,4 +1,4 @@
-"""CoNLL-U, HIPE, flair and WebAnno files give the mentions that their tags stand for."""
+"""Reading the mentions of CoNLL-U, HIPE, flair and WebAnno files."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def error(path: Path, **options: Any) -> str:
     return str(caught.value)
 
 
-def same(one: Annotation, other: Annotation) -> None:
-    assert one.mentions.rows() == other.mentions.rows()
-    assert [one.corpus.words(i) for i in range(len(one.corpus))] == [
-        other.corpus.words(i) for i in range(len(other.corpus))
+def same(first: Annotation, second: Annotation) -> None:
+    assert first.mentions.rows() == second.mentions.rows()
+    assert [first.corpus.words(i) for i in range(len(first.corpus))] == [
+        second.corpus.words(i) for i in range(len(second.corpus))
     ]
-    if one.corpus.documents is not None:
-        assert other.corpus.documents is not None
-        assert one.corpus.documents.tolist() == other.corpus.documents.tolist()
+    if first.corpus.documents is not None:
+        assert second.corpus.documents is not None
+        assert first.corpus.documents.tolist() == second.corpus.documents.tolist()
 
 
-def test_conllu_reads_entities_of_misc_and_passes_over_ranges_and_empty_nodes(tmp_path: Path) -> None:
+def test_conllu_reads_entities_from_misc_and_skips_ranges_and_empty_nodes(tmp_path: Path) -> None:
     annotation = read(put(tmp_path, "x.conllu", CONLLU))
     assert annotation.reading.format == "conllu"
     assert annotation.mentions.rows() == [(0, 0, 1, "PER"), (0, 3, 5, "LOC"), (1, 0, 1, "PER")]
@@ -66,7 +66,7 @@ def test_conllu_round_trips(tmp_path: Path) -> None:
     assert "NER=S-PER" in (tmp_path / "y.conllu").read_text()
 
 
-def test_conllu_says_where_entities_are_missing_or_a_line_is_short(tmp_path: Path) -> None:
+def test_conllu_reports_missing_entities_and_short_lines(tmp_path: Path) -> None:
     words = "no column and no key of MISC holds entities; looked for Mention.\nName it"
     assert words in error(put(tmp_path, "x.conllu", CONLLU), tag_column="Mention")
     short = CONLLU.replace("2\tleft\t_", "2\tleft")
@@ -88,7 +88,7 @@ def test_hipe_reads_coarse_literal_tags_documents_and_sentences(tmp_path: Path) 
     same(annotation, read(tmp_path / "y.tsv"))
 
 
-def test_hipe_says_which_columns_there_are_and_where_one_is_missing(tmp_path: Path) -> None:
+def test_hipe_reports_which_columns_there_are_and_where_one_is_missing(tmp_path: Path) -> None:
     path = put(tmp_path, "x.tsv", HIPE)
     assert "x.tsv:1: the header has no column 'NE'.\nIt has: TOKEN, NE-COARSE-LIT" in error(
         path, tag_column="NE"
@@ -108,7 +108,7 @@ def test_flair_reads_both_columns(tmp_path: Path) -> None:
     assert read(path, tag_column="gold").mentions.rows() == layers["gold"].mentions.rows()
 
 
-def test_flair_says_what_is_wrong(tmp_path: Path) -> None:
+def test_flair_reports_what_is_wrong(tmp_path: Path) -> None:
     path = put(tmp_path, "test.tsv", "Ann B-PER\n")
     assert "test.tsv:1: 'Ann B-PER' has 2 columns" in error(path, format="flair")
     assert "has no column 'x'.\nThere are: gold, predicted." in error(path, format="flair", tag_column="x")
@@ -143,7 +143,7 @@ def test_webanno_round_trips_nested_and_discontinuous_mentions(tmp_path: Path) -
     assert parts is not None and parts.start.tolist() == [0, 2]
 
 
-def test_webanno_says_what_is_wrong(tmp_path: Path) -> None:
+def test_webanno_reports_what_is_wrong(tmp_path: Path) -> None:
     path = put(tmp_path, "x.tsv", WEBANNO)
     words = "there is no span layer Event in the header.\nThe span layers are: POS.PosValue, NamedEntity."
     assert words in error(path, tag_column="Event")

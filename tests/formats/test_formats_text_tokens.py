@@ -1,4 +1,4 @@
-"""Tokens of many texts are those of each text by itself."""
+"""Tokenising many texts at once gives the same tokens as tokenising each text alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = st.sampled_from("aZ_9 .,\n\t\r\x0b\x1c\x85\xa0\u2028\u0300\u093f\u0488
 @example(["", "\u0300a", "a\u0300"], 1)
 @example(["a\0b"], 9)
 @example(["a\ud800"], 9)
-def test_tokens_of_texts_are_those_of_each_text(texts: list[str], batch: int) -> None:
+def test_many_texts_are_tokenised_like_each_text_alone(texts: list[str], batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.formats._text_tokens.BATCH", batch)
         tokens = text_tokens(texts)

@@ -1,4 +1,4 @@
-"""Lines of WebAnno TSV are read in columns as they are read line by line, as a whole and in parts."""
+"""Reading WebAnno TSV in columns gives the same result as line by line, whole and in parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spanwise.formats._webanno import sentences_of, webanno_reader
 from spanwise.formats.parts import Cutting, pieces, read_piece, surveyed
 
 HEADER = ["#FORMAT=WebAnno TSV 3.3", "#T_SP=x.POS|value", "#T_SP=x.NamedEntity|identifier|value", "", ""]
-# Labels alone, with a number, several at once, without a name, with what is escaped, and with odd brackets.
+# Labels alone, with a number, several at once, unnamed, with escapes, and with unusual brackets.
 VALUES = [
     *("_", "PER", "LOC[1]", "LOC[2]", "LOC[1]|PER[3]", "PER|PER", "*", "*[4]", "_[5]|_", "[1]", "|", "a b"),
     *("A\\_B", "\\_", "A\\|B[2]", "x\\[1]", "y[1][2]", "z[", "é[٣]", "[", "w[1]x", "\\"),
@@ -37,11 +37,11 @@ ODD = [
 ]
 WRONG = ["word", "x\ty\tz", "\t", " "]
 
-Sentence = tuple[list[str], list[tuple[Pieces, str]], str]  # tokens, mentions, and where it is
+Sentence = tuple[list[str], list[tuple[Pieces, str]], str]  # tokens, mentions, and position
 
 
 def by_lines(path: Path) -> list[Sentence]:
-    """The sentences as they are read line by line, where no mention is repeated."""
+    """The sentences, read line by line, with duplicate mentions dropped."""
     file = File(path)
     units = sentences_of(file, webanno_reader(file, Options()).layer)
     return [
@@ -54,14 +54,17 @@ def by_lines(path: Path) -> list[Sentence]:
     ]
 
 
-def said(one: Annotation) -> list[Sentence]:
-    """What an annotation says of its sentences."""
-    mentions: list[list[tuple[Pieces, str]]] = [[] for _ in range(len(one.corpus))]
+def contents(annotation: Annotation) -> list[Sentence]:
+    """The sentences of an annotation."""
+    mentions: list[list[tuple[Pieces, str]]] = [[] for _ in range(len(annotation.corpus))]
     for sentence, parts, label in zip(
-        one.mentions.sentence.tolist(), one.mentions.pieces(), one.mentions.names(), strict=True
+        annotation.mentions.sentence.tolist(),
+        annotation.mentions.pieces(),
+        annotation.mentions.names(),
+        strict=True,
     ):
         mentions[sentence].append((parts, label))
-    return [(one.corpus.words(i), own, one.corpus.place(i)) for i, own in enumerate(mentions)]
+    return [(annotation.corpus.words(i), own, annotation.corpus.place(i)) for i, own in enumerate(mentions)]
 
 
 @given(
@@ -91,18 +94,18 @@ def test_columns_hold_what_lines_hold(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.formats._surveying.LINES", size)
         whole = spanwise.read(path, duplicates="drop")
-        assert said(whole) == expected
+        assert contents(whole) == expected
         cuts = sorted(data.draw(st.sets(st.integers(1, max(len(expected) - 1, 1)))))
         survey = surveyed(path, {"duplicates": "drop"}, Cutting(sentences=cuts))
         assert survey is not None
         parts = [read_piece(survey, piece)["only"] for piece in pieces(survey)]
-    assert [one for part in parts for one in said(part)] == expected
+    assert [sentence for part in parts for sentence in contents(part)] == expected
     assert whole.mentions.labels == tuple(sorted({label for _, own, _ in expected for _, label in own}))
 
 
 @pytest.mark.parametrize("line", WRONG)
 @pytest.mark.parametrize("size", [100, 10_000])
-def test_a_line_that_is_no_token_is_named(
+def test_a_line_that_is_not_a_token_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, size: int
 ) -> None:
     path = tmp_path / "a.tsv"

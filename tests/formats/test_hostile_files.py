@@ -1,4 +1,4 @@
-"""Files that cannot be used are refused in one clear message with the place and what to do."""
+"""Unusable files are refused with one clear message that names the position and says what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spanwise.errors import InputError
 
 OK = b"a B-X\nb I-X\n\nc O\n"
 JSON = b'{"tokens": ["a"], "tags": ["O"]}\n'
-# Name of the file, its bytes, the place that the message begins with, and what it says.
+# The file's name and bytes, the position that the message begins with, and a part of the message.
 HOSTILE: list[tuple[str, bytes, str, str]] = [
     # nothing in it
     ("empty.conll", b"", "", "the file has no tokens"),
@@ -98,14 +98,16 @@ HOSTILE: list[tuple[str, bytes, str, str]] = [
 ]  # fmt: skip
 
 
-def test_there_are_at_least_sixty_of_them() -> None:
+def test_there_are_at_least_sixty_hostile_files() -> None:
     assert len(HOSTILE) >= 60
     assert len({name for name, *_ in HOSTILE}) == len(HOSTILE)
 
 
-@pytest.mark.parametrize(("name", "content", "place", "said"), HOSTILE, ids=[case[0] for case in HOSTILE])
-def test_a_hostile_file_is_answered_in_one_clear_message(
-    tmp_path: Path, name: str, content: bytes, place: str, said: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "content", "position", "message"), HOSTILE, ids=[case[0] for case in HOSTILE]
+)
+def test_a_hostile_file_is_refused_with_one_clear_message(
+    tmp_path: Path, name: str, content: bytes, position: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
@@ -113,8 +115,8 @@ def test_a_hostile_file_is_answered_in_one_clear_message(
     with pytest.raises(InputError) as caught:
         formats.read(path, format=format)
     text = str(caught.value)
-    assert text.startswith(f"{path}{place}: ")
-    assert said in text
+    assert text.startswith(f"{path}{position}: ")
+    assert message in text
     assert len(text) < 500
 
     out = tmp_path / "out.jsonl"
@@ -122,12 +124,12 @@ def test_a_hostile_file_is_answered_in_one_clear_message(
     assert main(["convert", str(path), str(out), *flags]) == 3
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert said in shown.err
+    assert message in shown.err
     assert "Traceback" not in shown.err
     assert sorted(file.name for file in tmp_path.iterdir()) == [name]
 
 
-def test_a_missing_file_offers_a_near_name(tmp_path: Path) -> None:
+def test_a_missing_file_is_answered_with_a_similar_name(tmp_path: Path) -> None:
     (tmp_path / "gold.conll").write_bytes(OK)
     with pytest.raises(InputError, match=r"glod.conll: there is no such file.\nDid you mean '.*gold.conll'"):
         formats.read(tmp_path / "glod.conll")
@@ -137,14 +139,14 @@ def test_a_missing_file_offers_a_near_name(tmp_path: Path) -> None:
         formats.read(tmp_path / "qqq")
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder, not a file"):
         formats.read(tmp_path, format="conll")
     with pytest.raises(InputError, match="this is a folder, not a file"):
         formats.read(tmp_path)
 
 
-def test_a_very_long_token_is_read_all_the_same(tmp_path: Path) -> None:
+def test_even_a_very_long_token_is_read(tmp_path: Path) -> None:
     path = tmp_path / "long.conll"
     path.write_bytes(b"x" * (1 << 20) + b" B-X\nb O\n")
     assert len(formats.read(path).corpus.words(0)[0]) == 1 << 20

@@ -1,4 +1,4 @@
-"""Projects of INCEpTION: folders and archives, several people, and what must not be read silently."""
+"""INCEpTION projects: folders and archives, several annotators, and errors that must not go unnoticed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def packed(files: dict[str, bytes]) -> bytes:
 
 
 def stored(files: dict[str, bytes], how: str, folder: Path) -> Path:
-    """The project as a folder, as an archive, or as an archive of archives, as newer versions export it."""
+    """The project as a folder, an archive, or an archive of archives (which newer versions export)."""
     if how == "folder":
         for name, content in files.items():
             path = folder / "project" / name
@@ -83,17 +83,22 @@ HOW = ["folder", "archive", "nested"]
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_one_person_is_read_with_documents_and_places(how: str, tmp_path: Path) -> None:
+def test_one_annotator_is_read_with_documents_and_positions(how: str, tmp_path: Path) -> None:
     path = stored(WORK, how, tmp_path)
-    found = spanwise.read(path, annotator="ann")
-    assert found.reading.format == "inception"
-    assert found.corpus.document_ids == ("doc01.txt", "doc02.txt")
-    assert found.mentions.rows() == [(0, 0, 1, "PER"), (0, 2, 3, "LOC"), (2, 0, 1, "PER"), (2, 2, 3, "LOC")]
-    assert found.corpus.place(3) == f"{path}: doc02.txt:2"
+    annotation = spanwise.read(path, annotator="ann")
+    assert annotation.reading.format == "inception"
+    assert annotation.corpus.document_ids == ("doc01.txt", "doc02.txt")
+    assert annotation.mentions.rows() == [
+        (0, 0, 1, "PER"),
+        (0, 2, 3, "LOC"),
+        (2, 0, 1, "PER"),
+        (2, 2, 3, "LOC"),
+    ]
+    assert annotation.corpus.place(3) == f"{path}: doc02.txt:2"
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_several_people_are_never_the_first_silently(how: str, tmp_path: Path) -> None:
+def test_the_first_of_several_annotators_is_never_chosen_silently(how: str, tmp_path: Path) -> None:
     path = stored(WORK, how, tmp_path)
     with pytest.raises(spanwise.InputError, match="3 annotators marked the same texts"):
         spanwise.read(path)
@@ -101,22 +106,22 @@ def test_several_people_are_never_the_first_silently(how: str, tmp_path: Path) -
         spanwise.read(path, annotator="zoe")
 
 
-def test_the_curator_is_chosen_by_name_and_documents_that_lack_are_named(tmp_path: Path) -> None:
-    found = spanwise.read(stored(WORK, "folder", tmp_path), annotator="CURATION_USER")
-    assert found.mentions.rows()[0] == (0, 0, 1, "ORG")
-    assert found.reading.notes == ("1 document without a file of CURATION_USER",)
+def test_the_curator_is_chosen_by_name_and_missing_documents_are_noted(tmp_path: Path) -> None:
+    annotation = spanwise.read(stored(WORK, "folder", tmp_path), annotator="CURATION_USER")
+    assert annotation.mentions.rows()[0] == (0, 0, 1, "ORG")
+    assert annotation.reading.notes == ("1 document without a file of CURATION_USER",)
 
 
-def test_one_person_alone_needs_no_name(tmp_path: Path) -> None:
+def test_a_single_annotator_needs_no_name(tmp_path: Path) -> None:
     alone = {name: content for name, content in WORK.items() if "bob" not in name and "curation" not in name}
     assert len(spanwise.read(stored(alone, "nested", tmp_path)).mentions) == 4
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_annotators_of_a_project_are_compared_without_the_curator(how: str, tmp_path: Path) -> None:
-    found = spanwise.agree(stored(WORK, how, tmp_path))
-    assert found.annotators == ("ann", "bob")
-    assert found.pairs[0].overall.f1 == 0.5
+    agreement = spanwise.agree(stored(WORK, how, tmp_path))
+    assert agreement.annotators == ("ann", "bob")
+    assert agreement.pairs[0].overall.f1 == 0.5
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -150,7 +155,7 @@ def test_an_archive_that_grows_without_end_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind", ["tsv", "xmi"])
-def test_a_project_comes_in_parts_that_hold_what_the_whole_holds(how: str, kind: str, tmp_path: Path) -> None:
+def test_the_parts_of_a_project_contain_the_same_as_the_whole(how: str, kind: str, tmp_path: Path) -> None:
     texts = {
         "annotation/doc00.txt/ann": XMI,
         "annotation/doc02.txt/ann": XMI,
@@ -165,13 +170,13 @@ def test_a_project_comes_in_parts_that_hold_what_the_whole_holds(how: str, kind:
     assert len(parts) == (3 if kind == "tsv" else 2)
     numbers = [(part, number) for part in parts for number in range(len(part.corpus))]
     expected = [(whole, number) for number in range(len(whole.corpus))]
-    for said in (
-        lambda one, number: one.corpus.words(number),
-        lambda one, number: one.corpus.place(number),
-        lambda one, number: [row[1:] for row in one.mentions.rows() if row[0] == number],
+    for content in (
+        lambda annotation, number: annotation.corpus.words(number),
+        lambda annotation, number: annotation.corpus.place(number),
+        lambda annotation, number: [row[1:] for row in annotation.mentions.rows() if row[0] == number],
     ):
-        assert [said(*one) for one in numbers] == [said(*one) for one in expected]
+        assert [content(*pair) for pair in numbers] == [content(*pair) for pair in expected]
     reading = reading_of(survey, "only", repairs=0, labels=whole.mentions.labels)
     assert (reading.evidence, reading.notes) == (whole.reading.evidence, whole.reading.notes)
     assert reading.sha256 == whole.reading.sha256
-    assert surveyed(path, {}, Cutting(tokens=1)) is None  # two people: reading all of it says so
+    assert surveyed(path, {}, Cutting(tokens=1)) is None  # two annotators: reading the whole reports it

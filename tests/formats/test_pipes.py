@@ -1,4 +1,4 @@
-"""A pipe gives its bytes once, and every command still reads all of them."""
+"""A pipe can be read only once, and every command still gets all of its bytes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_validate_reads_standard_input_once() -> None:
     assert b"20,000 sentences" in done.stdout
 
 
-def test_a_packed_pipe_is_unpacked() -> None:
+def test_a_compressed_pipe_is_decompressed() -> None:
     done = command("convert", "-", "-", "--to", "jsonl", given=gzip.compress(BODY))
     assert done.stdout.count(b"\n") == 20_000
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are needed")
-def test_a_named_pipe_is_gold_and_has_other_bytes_the_next_time(tmp_path: Path) -> None:
+def test_a_named_pipe_can_be_gold_and_have_other_bytes_the_next_time(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     for body in (b"a B-PER\n", b"a O\nb B-PER\n"):
@@ -61,7 +61,7 @@ def test_every_part_of_a_call_sees_the_same_bytes(tmp_path: Path) -> None:
         os.close(write)
 
     threading.Thread(target=fill).start()
-    found = formats.validate(f"/dev/fd/{read}")
+    validation = formats.validate(f"/dev/fd/{read}")
     os.close(read)
-    assert found.annotation is not None
-    assert found.annotation.reading.sha256 is not None
+    assert validation.annotation is not None
+    assert validation.annotation.reading.sha256 is not None

@@ -17,7 +17,7 @@ from spanwise.errors import ChoiceError, InputError
 
 
 def scored(scores: list[float], words: int = 3) -> Annotation:
-    """A sentence for each score, whose first words are a mention of it, and one without mentions."""
+    """One sentence per score, whose first words are a mention with that score, and one without mentions."""
     sentences = [[f"w{at}" for at in range(words + 1)] for _ in scores] + [["none"]]
     rows = [(at, 0, words, "PER") for at in range(len(scores))]
     return Annotation(Corpus.of(sentences), Mentions.of(rows, score=scores))
@@ -52,7 +52,7 @@ def test_scores_that_are_read_back_are_the_same_to_the_last_bit(
 
 
 @pytest.mark.parametrize("column", [2, -1])
-def test_tags_are_in_the_last_column_but_that_of_scores(tmp_path: Path, column: int) -> None:
+def test_tags_are_in_the_last_column_other_than_the_scores(tmp_path: Path, column: int) -> None:
     write(scored([0.5]), tmp_path / "out.conll", scores=True)
     assert len(read(tmp_path / "out.conll", columns={"score": column}).mentions) == 1
     assert len(read(tmp_path / "out.conll", columns={"score": column}, tag_column=1).mentions) == 1
@@ -60,9 +60,9 @@ def test_tags_are_in_the_last_column_but_that_of_scores(tmp_path: Path, column: 
 
 def test_scores_before_the_tags_leave_them_in_the_last_column(tmp_path: Path) -> None:
     (tmp_path / "out.conll").write_text("Ann 0.75 B-PER\nleft _ O\n")
-    found = read_scored(tmp_path / "out.conll", score_column=1)
-    assert found.mentions.rows() == [(0, 0, 1, "PER")]
-    assert found.mentions.score is not None and found.mentions.score.tolist() == [0.75]
+    annotation = read_scored(tmp_path / "out.conll", score_column=1)
+    assert annotation.mentions.rows() == [(0, 0, 1, "PER")]
+    assert annotation.mentions.score is not None and annotation.mentions.score.tolist() == [0.75]
 
 
 def test_documents_are_marked_in_three_columns(tmp_path: Path) -> None:
@@ -81,14 +81,14 @@ def test_a_mention_without_a_score_is_read_back_without_one(tmp_path: Path) -> N
     assert score is not None and score[0] == 0.5 and np.isnan(score[1])
 
 
-def test_a_score_that_is_no_number_is_refused(tmp_path: Path) -> None:
+def test_a_score_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out.conll").write_text("Ann B-PER high\n")
     with pytest.raises(InputError, match="the score 'high' is not a number"):
         read_scored(tmp_path / "out.conll", score_column=2)
 
 
 @pytest.mark.parametrize("name", ["out.spacy", "out.pubtator"])
-def test_formats_without_a_place_for_scores_are_refused(tmp_path: Path, name: str) -> None:
+def test_formats_that_cannot_store_scores_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ChoiceError, match=r"has no place for scores\.\nWrite jsonl or conll\."):
         write(scored([0.5]), tmp_path / name, scores=True)
     assert not (tmp_path / name).exists()

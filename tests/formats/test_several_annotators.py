@@ -1,4 +1,4 @@
-"""Exports with several annotators: one is chosen by name, never the first silently; places name documents."""
+"""Exports with several annotators: one is chosen by name, never the first silently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOC = {"start": 8, "end": 12, "label": "LOC"}
 
 
 def task(number: int, *annotations: tuple[Any, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
-    """A task of Label Studio with the annotations of people."""
+    """A Label Studio task with the annotations of several people."""
     return {
         "id": number,
         "data": {"text": TEXT},
@@ -25,8 +25,8 @@ def task(number: int, *annotations: tuple[Any, list[dict[str, Any]]], **more: An
             {
                 "completed_by": who,
                 "result": [
-                    {"value": {"start": one["start"], "end": one["end"], "labels": [one["label"]]}}
-                    for one in spans
+                    {"value": {"start": span["start"], "end": span["end"], "labels": [span["label"]]}}
+                    for span in spans
                 ],
             }
             for who, spans in annotations
@@ -36,15 +36,15 @@ def task(number: int, *annotations: tuple[Any, list[dict[str, Any]]], **more: An
 
 
 def prodigy(who: str, spans: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
-    """A record of Prodigy."""
+    """A Prodigy record."""
     return {"text": TEXT, "spans": spans, "_session_id": who, "_input_hash": number, "answer": "accept"}
 
 
 def doccano(*spans: tuple[int, dict[str, Any]], key: str = "annotations") -> dict[str, Any]:
-    """A record of doccano with the users of its annotations."""
+    """A doccano record with the users of its annotations."""
     listed = [
-        {"start_offset": one["start"], "end_offset": one["end"], "label": one["label"], "user": user}
-        for user, one in spans
+        {"start_offset": span["start"], "end_offset": span["end"], "label": span["label"], "user": user}
+        for user, span in spans
     ]
     return {"id": 1, "text": TEXT, key: listed}
 
@@ -74,17 +74,17 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize(("name", "content", "who"), SEVERAL)
-def test_nobody_is_taken_silently_and_anybody_can_be_chosen(
+def test_no_annotator_is_chosen_silently_and_any_can_be_chosen(
     name: str, content: str, who: tuple[str, str], tmp_path: Path
 ) -> None:
     path = tmp_path / name
     path.write_text(content)
-    said = f"2 annotators marked the same texts: {who[0]}, {who[1]}.\nChoose one with annotator='{who[0]}'"
+    message = f"2 annotators marked the same texts: {who[0]}, {who[1]}.\nChoose one with annotator='{who[0]}'"
     with pytest.raises(InputError) as caught:
         spanwise.read(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert f"spanwise agree {path}" in str(caught.value)
-    read = [spanwise.read(path, annotator=one).mentions.rows() for one in who]
+    read = [spanwise.read(path, annotator=annotator).mentions.rows() for annotator in who]
     assert read == [[(0, 0, 3, "PER")], [(0, 0, 3, "PER"), (0, 8, 12, "LOC")]]
     with pytest.raises(ChoiceError, match="no annotator is called 'eve'"):
         spanwise.read(path, annotator="eve")
@@ -96,8 +96,10 @@ def test_the_chosen_annotator_is_gold_for_predictions_that_name_nobody(
     name: str, content: str, who: tuple[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(content)
-    said = [{"text": TEXT, "entities": [PER]}]
-    overall = spanwise.evaluate(tmp_path / name, {"mine": said}, annotator=who[1], resamples=0)["mine"].exact
+    predicted = [{"text": TEXT, "entities": [PER]}]
+    overall = spanwise.evaluate(tmp_path / name, {"mine": predicted}, annotator=who[1], resamples=0)[
+        "mine"
+    ].exact
     assert (overall.overall.gold, overall.overall.correct) == (2, 1)
 
 
@@ -110,37 +112,37 @@ def test_annotators_who_share_no_text_are_read_together(tmp_path: Path) -> None:
     assert len(spanwise.read(path).mentions) == 2
 
 
-def test_records_in_memory_are_held_to_the_same(tmp_path: Path) -> None:
+def test_the_same_holds_for_records_in_memory(tmp_path: Path) -> None:
     records = [prodigy("ann", [PER]), prodigy("bob", [])]
     with pytest.raises(InputError, match="2 annotators marked the same texts: ann, bob"):
         spanwise.read(records)
     assert len(spanwise.read(records, annotator="ann").mentions) == 1
 
 
-def test_a_file_without_predictions_says_so(tmp_path: Path) -> None:
+def test_a_file_without_predictions_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task(1, ("ann", [PER]))]))
     with pytest.raises(InputError, match="no task has predictions"):
         spanwise.evaluate(path)
     result = [{"value": {"start": 0, "end": 3, "labels": ["PER"]}}]
-    one = task(1, ("ann", [PER]), predictions=[{"model_version": "v1", "result": result}])
-    path.write_text(json.dumps([one]))
-    found = spanwise.evaluate(path, resamples=0)
-    assert next(iter(found.systems.values())).exact.overall.f1 == 1
-    one["predictions"].append({"model_version": "v2", "result": []})
-    path.write_text(json.dumps([one]))
+    record = task(1, ("ann", [PER]), predictions=[{"model_version": "v1", "result": result}])
+    path.write_text(json.dumps([record]))
+    evaluation = spanwise.evaluate(path, resamples=0)
+    assert next(iter(evaluation.systems.values())).exact.overall.f1 == 1
+    record["predictions"].append({"model_version": "v2", "result": []})
+    path.write_text(json.dumps([record]))
     with pytest.raises(InputError, match="predictions of 2 models: v1, v2"):
         spanwise.evaluate(path)
 
 
-def test_places_name_the_document(tmp_path: Path) -> None:
+def test_positions_name_the_document(tmp_path: Path) -> None:
     (tmp_path / "doc01.txt").write_text("Nothing here\nAnn saw Rome\n")
     (tmp_path / "doc01.ann").write_text("T1\tPER 13 16\tAnn\n")
     corpus = spanwise.read(tmp_path, format="brat").corpus
     assert corpus.place(0).endswith(": doc01:1")
     assert corpus.place(0, 2).endswith(": doc01:2")
-    said = [{"text": "Nothing here\nAnn saw Rome\n", "entities": []}]
-    sentence = spanwise.evaluate(tmp_path, {"mine": said}, format=None, resamples=0).sentences[0]
+    predicted = [{"text": "Nothing here\nAnn saw Rome\n", "entities": []}]
+    sentence = spanwise.evaluate(tmp_path, {"mine": predicted}, format=None, resamples=0).sentences[0]
     assert sentence.source == f"{tmp_path}: doc01:1"
 
 
@@ -152,16 +154,18 @@ def test_rejected_and_ignored_records_are_left_out_and_counted(
     answers = ("accept", "reject", "ignore", "reject")
     records = [{**prodigy("ann", [PER], number), "answer": answer} for number, answer in enumerate(answers)]
     if not session:
-        records = [{key: value for key, value in one.items() if key != "_session_id"} for one in records]
+        records = [
+            {key: value for key, value in record.items() if key != "_session_id"} for record in records
+        ]
     path = tmp_path / "tasks.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     for source in (path, records):
-        found = spanwise.read(source, annotator=annotator)
-        assert len(found.corpus) == len(found.mentions) == 1
-        assert found.reading.notes == ("3 of 4 records were left out: 2 rejected, 1 ignored",)
+        annotation = spanwise.read(source, annotator=annotator)
+        assert len(annotation.corpus) == len(annotation.mentions) == 1
+        assert annotation.reading.notes == ("3 of 4 records were left out: 2 rejected, 1 ignored",)
 
 
-def test_records_that_were_all_rejected_are_no_gold() -> None:
+def test_records_that_were_all_rejected_cannot_be_gold() -> None:
     with pytest.raises(InputError, match="1 of 1 records were left out: 1 rejected, and none is left"):
         spanwise.read([{**prodigy("ann", [PER]), "answer": "reject"}])
 

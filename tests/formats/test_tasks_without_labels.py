@@ -34,7 +34,7 @@ def test_words_are_scored_as_spans(files: tuple[str, str]) -> None:
     assert result.inputs[0].scheme == "BMES"
 
 
-def test_parts_of_a_file_give_the_same_as_the_whole(files: tuple[str, str]) -> None:
+def test_tags_without_labels_give_the_same_in_parts_as_whole(files: tuple[str, str]) -> None:
     whole, parts = (
         spanwise.evaluate(files[0], {"mine": files[1]}, scheme="bare", resamples=0, memory=memory)
         for memory in (None, "64MB")
@@ -62,7 +62,7 @@ def test_records_and_lists_are_read_the_same_way(tmp_path: Path) -> None:
     assert spanwise.read([["B", "I", "O"]], scheme="bare").mentions.rows() == [(0, 0, 2, "WORD")]
 
 
-def test_a_file_is_valid_under_its_spelling_alone(
+def test_a_file_is_valid_only_under_its_spelling(
     files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["validate", files[0], "--scheme", "bare"]) == 0
@@ -70,7 +70,7 @@ def test_a_file_is_valid_under_its_spelling_alone(
     assert "has no label" in capsys.readouterr().out
 
 
-def test_a_study_takes_a_spelling_for_a_dataset(files: tuple[str, str], tmp_path: Path) -> None:
+def test_a_study_accepts_a_spelling_per_dataset(files: tuple[str, str], tmp_path: Path) -> None:
     tree = {
         "predictions": "pred.txt", "attributes": "entity_length", "resamples": 0,
         "datasets": {"words": {"test": "gold.txt", "scheme": "bare"}}, "systems": {"cut": {}},

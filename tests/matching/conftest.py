@@ -1,4 +1,4 @@
-"""How few overlaps make a crowd, for all tests of crowds."""
+"""A fixture that lowers the number of overlaps from which mentions are matched as a crowd."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from spanwise.matching import _choosing
 
 @pytest.fixture
 def crowds(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Mock]:
-    """From when it is called on, mentions that overlap more than so many others each are matched as a crowd.
+    """A function that sets the number of overlaps above which mentions are matched as a crowd.
 
-    It gives back what counts the crowds of fair matching.
+    It returns a mock that counts the crowds of fair matching.
     """
 
     def begin(degree: int) -> Mock:

@@ -1,4 +1,4 @@
-"""Fair matching: the slow transcription of the algorithm, the laws it keeps, and those it does not."""
+"""Fair matching, compared with a slow transcription of the algorithm; laws that hold, and some that don't."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spanwise.credits import credit_of
 from spanwise.errors import ChoiceError, InputError
 from spanwise.matching import MATCHERS, OUTCOMES, match
 
-FAR = 600  # positions of a token of a mention so long that its borders are kept in place of its bits
+FAR = 600  # factor on positions; mentions become so long that boundaries are stored instead of bits
 
 law = settings(deadline=None, derandomize=True, max_examples=200)
 
@@ -44,7 +44,7 @@ def check_events(sentences: list[Sentence], events: list[list[Event]]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_every_event_equals_that_of_the_plain_algorithm(kind: str) -> None:
+def test_every_event_equals_the_one_of_the_plain_algorithm(kind: str) -> None:
     sentences = random_sentences(8_000, kind=kind, seed=1)
     check_events(sentences, events_by_sentence(sentences))
 
@@ -54,13 +54,13 @@ def stretched(spans: list[Span]) -> list[Span]:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_long_mentions_are_matched_as_short_ones_are(kind: str) -> None:
+def test_long_mentions_are_matched_like_short_ones(kind: str) -> None:
     sentences = random_sentences(1_500, kind=kind, seed=3)
     check_events(sentences, events_by_sentence([(stretched(a), stretched(b)) for a, b in sentences]))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_crowds_are_matched_as_the_plain_algorithm_does(kind: str, crowds: Callable[[int], Mock]) -> None:
+def test_crowds_are_matched_as_by_the_plain_algorithm(kind: str, crowds: Callable[[int], Mock]) -> None:
     crowds(0)
     sentences = random_sentences(300, kind=kind, seed=2)
     check_events(sentences, events_by_sentence(sentences))
@@ -74,7 +74,7 @@ def crowd(number: int, seed: int) -> Mentions:
     return side.sole(duplicates="drop")
 
 
-def test_a_real_crowd_is_matched_as_the_plain_algorithm_does(crowds: Callable[[int], Mock]) -> None:
+def test_a_real_crowd_is_matched_as_by_the_plain_algorithm(crowds: Callable[[int], Mock]) -> None:
     gold, predicted = crowd(600, 1), crowd(200, 2)
     played = crowds(64)
     expected = events_of([row[1:] for row in gold.rows()], [row[1:] for row in predicted.rows()])
@@ -99,20 +99,20 @@ def tokens_of(span: Discontinuous) -> set[int]:
 
 
 def random_pieces(chance: np.random.Generator) -> list[Discontinuous]:
-    found: dict[tuple[frozenset[int], str], Discontinuous] = {}
+    spans: dict[tuple[frozenset[int], str], Discontinuous] = {}
     for _ in range(chance.integers(0, 6)):
         size = int(chance.choice([2, 2, 2, 4, 6]))
         borders = np.sort(chance.choice(16, size, replace=False)).tolist()
         span = tuple(zip(borders[::2], borders[1::2], strict=True)), LABELS[chance.integers(3)]
-        found.setdefault((frozenset(tokens_of(span)), span[1]), span)
-    return list(found.values())
+        spans.setdefault((frozenset(tokens_of(span)), span[1]), span)
+    return list(spans.values())
 
 
 @pytest.mark.parametrize("length", [1, FAR])
 def test_discontinuous_mentions_are_matched_by_their_tokens(length: int) -> None:
     chance = np.random.default_rng(3)
     sides = [[random_pieces(chance) for _ in range(1_500)] for _ in range(2)]
-    for number in range(0, 1_500, 3):  # some that are equal
+    for number in range(0, 1_500, 3):  # make some equal
         sides[1][number] = list(dict.fromkeys(sides[0][number][:2]))
     gold, predicted = (
         with_parts(
@@ -124,16 +124,16 @@ def test_discontinuous_mentions_are_matched_by_their_tokens(length: int) -> None
         for side in sides
     )
     first = [np.searchsorted(side.sentence, np.arange(1_500)) for side in (gold, predicted)]
-    found: list[list[Event]] = [[] for _ in range(1_500)]
+    by_sentence: list[list[Event]] = [[] for _ in range(1_500)]
     for g, p, outcome, turn in match(gold, predicted).events().rows():
         number = int(gold.sentence[g] if g >= 0 else predicted.sentence[p])
-        here = int(g - first[0][number]) if g >= 0 else -1
-        there = int(p - first[1][number]) if p >= 0 else -1
-        found[number].append((here, there, outcome, turn))
-    assert any(outcome == "TP" for events in found for *_, outcome, _ in events)
+        gold_row = int(g - first[0][number]) if g >= 0 else -1
+        predicted_row = int(p - first[1][number]) if p >= 0 else -1
+        by_sentence[number].append((gold_row, predicted_row, outcome, turn))
+    assert any(outcome == "TP" for events in by_sentence for *_, outcome, _ in events)
     for number in range(1_500):
         expected = events_of(sides[0][number], sides[1][number], tokens=tokens_of)
-        assert sorted(found[number]) == expected, (sides[0][number], sides[1][number])
+        assert sorted(by_sentence[number]) == expected, (sides[0][number], sides[1][number])
 
 
 def test_pieces_on_one_side_only_are_matched_too() -> None:
@@ -142,7 +142,7 @@ def test_pieces_on_one_side_only_are_matched_too() -> None:
     inner = mentions_of([[(2, 4, "A")]])
     assert match(gold, whole).events().names() == ["BEl"]
     assert match(whole, gold).events().names() == ["BEs"]
-    assert match(gold, inner).events().names() == ["FN", "FP"]  # between the pieces there is no token
+    assert match(gold, inner).events().names() == ["FN", "FP"]  # it lies in the gap between the pieces
 
 
 def test_touching_pieces_are_one_span() -> None:
@@ -180,12 +180,12 @@ def test_the_same_label_is_preferred_to_the_better_overlap() -> None:
     assert names([(0, 4, "A")], [(0, 1, "A"), (1, 4, "B")]) == [(0, 0, "BEs"), (0, 1, "LBE")]
 
 
-def test_a_mention_joins_one_that_is_matched_already_only_by_tokens_not_used() -> None:
+def test_a_mention_joins_an_already_matched_one_only_by_unused_tokens() -> None:
     events = events_by_sentence([([(0, 4, "A")], [(0, 2, "A"), (1, 2, "A"), (2, 4, "A")])])[0]
     assert events == [(-1, 1, "FP", 0), (0, 0, "BEs", 1), (0, 2, "BEs", 3)]
 
 
-def test_a_partner_of_a_second_pass_keeps_its_own() -> None:
+def test_a_partner_in_a_second_pass_keeps_its_first_partner() -> None:
     gold, predicted = mentions_of([[(0, 2, "A"), (2, 4, "A")]]), mentions_of([[(0, 4, "A")]])
     matching = match(gold, predicted)
     assert matching.gold_partner.tolist() == [0, 0]
@@ -234,7 +234,7 @@ def test_per_label_fair_f1_may_be_below_the_exact_one() -> None:
     counts = by_label(gold, predicted, events_by_sentence([(gold, predicted)])[0], "gold")
     assert counts == {("A", "TP"): 1, ("A", "LBE"): 2}
     right, false, missed = credit_of("fair").apply(np.array([counts["A", name] for name in OUTCOMES]))
-    exact = 2 * 1 / (2 + 1)  # one right of two gold A and one predicted A
+    exact = 2 * 1 / (2 + 1)  # two gold A, one predicted A, which is correct
     assert 2 * right / (2 * right + false + missed) == 0.5 < exact
 
 
@@ -246,11 +246,11 @@ def test_swapping_the_sides_changes_the_number_of_errors() -> None:
 
 def test_the_order_of_the_input_decides_ties() -> None:
     gold = [(0, 4, "A")]
-    one, other = [(0, 2, "B"), (2, 4, "C")], [(2, 4, "C"), (0, 2, "B")]
-    first, second = events_by_sentence([(gold, one), (gold, other)])
+    forwards, backwards = [(0, 2, "B"), (2, 4, "C")], [(2, 4, "C"), (0, 2, "B")]
+    first, second = events_by_sentence([(gold, forwards), (gold, backwards)])
     labels = [
         next(side[p][2] for g, p, _, turn in events if turn == 1)
-        for side, events in ((one, first), (other, second))
+        for side, events in ((forwards, first), (backwards, second))
     ]
     assert labels == ["B", "C"]
 
@@ -258,7 +258,7 @@ def test_the_order_of_the_input_decides_ties() -> None:
 # Inputs
 
 
-def test_a_mention_that_stands_twice_is_refused() -> None:
+def test_a_duplicate_mention_is_refused() -> None:
     gold = mentions_of([[(0, 2, "A"), (0, 2, "A")]])
     once = mentions_of([[(0, 2, "A")]])
     for matcher in MATCHERS.names():
@@ -267,12 +267,12 @@ def test_a_mention_that_stands_twice_is_refused() -> None:
                 match(*sides, matcher=matcher)
 
 
-def test_a_mention_that_stands_twice_may_be_dropped_before() -> None:
+def test_a_duplicate_mention_may_be_dropped_beforehand() -> None:
     gold = mentions_of([[(0, 2, "A"), (0, 2, "A")]]).sole(duplicates="drop")
     assert match(gold, mentions_of([[(0, 2, "A")]])).events().names() == ["TP"]
 
 
-def test_a_mention_without_a_place_is_spurious() -> None:
+def test_a_mention_without_a_position_is_spurious() -> None:
     gold = mentions_of([[(0, 2, "A")], [(0, 9, "A")]])
     lost = mentions_of([[(-1, -1, "A")], [(-1, -1, "A"), (-1, -1, "A"), (0, 9, "A")]])
     for matcher in MATCHERS.names():
@@ -317,7 +317,7 @@ def test_an_unknown_matcher_is_refused() -> None:
         match(mentions_of([]), mentions_of([]), matcher="fare")
 
 
-# Cost: lines of Python that run and bytes that are held, which are the same on every machine
+# Cost: lines of Python run and bytes allocated, which are the same on every machine
 
 
 ROOM = str(Path(spanwise.matching.__file__).parent)
@@ -337,12 +337,12 @@ def test_no_line_runs_for_each_of_many_mentions_in_one_sentence() -> None:
     zeros = ints(np.zeros(number))
     gold = Mentions(zeros, start, end, label, LABELS)
     predicted = Mentions(zeros, moved, end + (moved > start), label, LABELS)
-    lines, held = lines_and_bytes(lambda: match(gold, predicted))
-    assert lines < 1000 and held < 400 * number
+    lines, allocated = lines_and_bytes(lambda: match(gold, predicted))
+    assert lines < 1000 and allocated < 400 * number
 
 
 def long_and_short(number: int) -> tuple[Mentions, Mentions]:
-    """One long mention, and many within it."""
+    """One long mention, and many inside it."""
     each = np.arange(number)
     short = Mentions(each * 0, each * 3, each * 3 + 2, codes(each * 0), LABELS)
     return mentions_of([[(0, 3 * number, "A")]]), short
@@ -357,11 +357,11 @@ def test_one_long_mention_over_thousands_of_others_is_not_quadratic() -> None:
             lines_and_bytes(partial(match, *(sides[::-1] if turned else sides)))
             for sides in (long_and_short(1000), long_and_short(2000))
         )
-        assert all(two < 3 * one for one, two in zip(some, twice, strict=True))
+        assert all(doubled < 3 * cost for cost, doubled in zip(some, twice, strict=True))
 
 
 def chain(number: int) -> tuple[Mentions, Mentions]:
-    """Mentions that each cross the one before and the one behind them of the other side."""
+    """Mentions that each cross the previous and the next one of the other side."""
     each = np.arange(number)
     first, second = ((each * 2 + shift, each * 2 + shift + 3) for shift in (0, 1))
     return (
@@ -373,7 +373,7 @@ def chain(number: int) -> tuple[Mentions, Mentions]:
 def test_a_chain_of_crossing_mentions_is_not_quadratic() -> None:
     assert len(match(*chain(20_000)).events()) == 20_000
     some, twice = (lines_and_bytes(partial(match, *chain(number))) for number in (1000, 2000))
-    assert all(two < 3 * one for one, two in zip(some, twice, strict=True))
+    assert all(doubled < 3 * cost for cost, doubled in zip(some, twice, strict=True))
 
 
 @pytest.mark.parametrize("matcher", ["fair", "overlap"])

@@ -1,4 +1,4 @@
-"""The one-to-one matching behind relaxed scores: its oracle, its order, and nervaluate beside it."""
+"""The one-to-one matching behind relaxed scores, compared with a slow version and with nervaluate."""
 
 from __future__ import annotations
 
@@ -41,21 +41,19 @@ def check_pairs(sentences: list[Sentence]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_pairs_are_those_of_the_plain_greedy_matching(kind: str) -> None:
+def test_pairs_equal_those_of_the_plain_greedy_matching(kind: str) -> None:
     check_pairs(random_sentences(3_000, kind=kind, seed=4))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_crowds_are_paired_as_the_plain_greedy_matching_does(
-    kind: str, crowds: Callable[[int], Mock]
-) -> None:
+def test_crowds_are_paired_as_by_the_plain_greedy_matching(kind: str, crowds: Callable[[int], Mock]) -> None:
     crowds(0)
     check_pairs(random_sentences(300, kind=kind, seed=5))
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
 @pytest.mark.parametrize("crowded", [False, True])
-def test_both_matchings_on_one_ground_are_those_made_alone(
+def test_both_matchings_computed_together_equal_those_computed_separately(
     kind: str, crowded: bool, crowds: Callable[[int], Mock]
 ) -> None:
     if crowded:
@@ -63,8 +61,8 @@ def test_both_matchings_on_one_ground_are_those_made_alone(
     sentences = random_sentences(200, kind=kind, seed=6)
     for some in (sentences, *([sentence] for sentence in sentences)):
         gold, predicted = (mentions_of([sentence[side] for sentence in some]) for side in (0, 1))
-        for matcher, found in zip(("fair", "overlap"), fair_and_overlap(gold, predicted), strict=True):
-            assert found.events().rows() == match(gold, predicted, matcher=matcher).events().rows()
+        for matcher, matching in zip(("fair", "overlap"), fair_and_overlap(gold, predicted), strict=True):
+            assert matching.events().rows() == match(gold, predicted, matcher=matcher).events().rows()
 
 
 @law
@@ -81,18 +79,20 @@ def test_possible_is_gold_and_actual_is_predicted_in_every_scheme(
 
 @law
 @given(spans(), spans())
-def test_strict_is_the_exact_match_and_no_scheme_finds_less(gold: list[Span], predicted: list[Span]) -> None:
-    found = relaxed(mentions_of([gold]), mentions_of([predicted]))
-    assert found["strict"]["correct"] == len(set(gold) & set(predicted))
+def test_strict_is_the_exact_match_and_no_scheme_counts_fewer_correct(
+    gold: list[Span], predicted: list[Span]
+) -> None:
+    scores = relaxed(mentions_of([gold]), mentions_of([predicted]))
+    assert scores["strict"]["correct"] == len(set(gold) & set(predicted))
     for scheme in ("exact", "partial", "type"):
-        assert found[scheme]["correct"] >= found["strict"]["correct"]
+        assert scores[scheme]["correct"] >= scores["strict"]["correct"]
 
 
 def test_boundaries_alone_count_every_equal_span() -> None:
     gold, predicted = mentions_of([[(0, 2, "A"), (4, 5, "B")]]), mentions_of([[(0, 2, "B"), (4, 5, "B")]])
-    found = relaxed(gold, predicted)
-    assert found["exact"]["f1"] == 1
-    assert found["type"]["correct"] == found["type"]["incorrect"] == 1
+    scores = relaxed(gold, predicted)
+    assert scores["exact"]["f1"] == 1
+    assert scores["type"]["correct"] == scores["type"]["incorrect"] == 1
 
 
 def test_scores_of_nothing_are_undefined() -> None:
@@ -121,7 +121,7 @@ NAMES = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "en
 
 
 def by_nervaluate(sentences: list[Sentence]) -> dict[str, EvaluationResult]:
-    """Counts of nervaluate; its ends are inclusive."""
+    """The counts of nervaluate, whose ends are inclusive."""
 
     def entities(side: list[list[Span]]) -> list[list[dict[str, str | int]]]:
         return [[{"label": c, "start": a, "end": b - 1} for a, b, c in spans] for spans in side]
@@ -138,10 +138,10 @@ def by_us(sentences: list[Sentence]) -> dict[str, dict[str, float]]:
 
 
 def without_rivals(sentences: list[Sentence]) -> list[Sentence]:
-    """Sentences in which no mention overlaps two of the other side: there is only one matching."""
+    """The sentences in which no mention overlaps two of the other side, so that only one matching exists."""
 
-    def lonely(one: Span, others: list[Span]) -> bool:
-        return sum(min(one[1], other[1]) > max(one[0], other[0]) for other in others) <= 1
+    def lonely(mention: Span, others: list[Span]) -> bool:
+        return sum(min(mention[1], other[1]) > max(mention[0], other[0]) for other in others) <= 1
 
     return [
         (gold, predicted)
@@ -151,7 +151,7 @@ def without_rivals(sentences: list[Sentence]) -> list[Sentence]:
 
 
 @pytest.mark.parametrize("kind", ["flat", "nested", "crossing"])
-def test_nervaluate_agrees_where_there_is_only_one_matching(kind: str) -> None:
+def test_nervaluate_agrees_if_there_is_only_one_matching(kind: str) -> None:
     sentences = without_rivals(random_sentences(2_000, kind=kind, seed=6))
     assert len(sentences) > 100
     ours, theirs = by_us(sentences), by_nervaluate(sentences)
@@ -163,7 +163,7 @@ def test_nervaluate_agrees_where_there_is_only_one_matching(kind: str) -> None:
 
 
 def test_nervaluate_gives_a_gold_mention_to_the_first_that_overlaps_it() -> None:
-    # The second prediction is right; nervaluate has given its gold mention to the first by then.
+    # The second prediction is correct, but nervaluate has already paired its gold mention with the first.
     gold: list[Span] = [(0, 3, "A")]
     predicted: list[Span] = [(0, 1, "A"), (0, 3, "A")]
     assert by_us([(gold, predicted)])["strict"]["correct"] == 1
@@ -174,8 +174,8 @@ def test_nervaluate_depends_on_the_order_of_predictions() -> None:
     gold: list[Span] = [(0, 3, "A")]
     predicted: list[Span] = [(0, 1, "A"), (0, 3, "A")]
     orders = [(gold, predicted), (gold, predicted[::-1])]
-    assert [by_nervaluate([one])["exact"].correct for one in orders] == [0, 1]
-    assert [by_us([one])["exact"]["correct"] for one in orders] == [1, 1]
+    assert [by_nervaluate([sides])["exact"].correct for sides in orders] == [0, 1]
+    assert [by_us([sides])["exact"]["correct"] for sides in orders] == [1, 1]
 
 
 def test_nervaluate_leaves_out_an_overlap_below_one_percent_of_the_gold_mention() -> None:
@@ -184,7 +184,7 @@ def test_nervaluate_leaves_out_an_overlap_below_one_percent_of_the_gold_mention(
     assert by_nervaluate([(gold, predicted)])["partial"].partial == 0
 
 
-def test_every_outcome_has_its_place_in_every_scheme() -> None:
+def test_every_outcome_is_counted_in_every_scheme() -> None:
     for names in SCHEMES.values():
         assert set(names) == {"TP", "LE", "BE", "LBE"}
         assert set(names.values()) <= set(CATEGORIES)

@@ -1,4 +1,4 @@
-"""What evaluation makes of the matching: Ortmann's tables from her files, gains fixed by hand, halves."""
+"""Evaluation based on the matching: Ortmann's tables from her files, gains fixed by hand, halves."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from spanwise.formats import from_spans
 
 
 @pytest.mark.parametrize(("key", "focus"), [("focus_target", "gold"), ("focus_system", "predicted")])
-def test_ortmanns_tables_come_out_of_her_files(data: Path, key: str, focus: str) -> None:
+def test_ortmanns_tables_are_reproduced_from_her_files(data: Path, key: str, focus: str) -> None:
     folder, expected = data / "ortmann-ner", ortmann_tables(data)[key]
-    found = evaluate(
+    result = evaluate(
         folder / "gold.spans", {"stanza": folder / "predicted.spans"},
         focus=focus, weights=["ortmann-eq6", "ortmann-eq7"], resamples=0, attributes="none",
     )["stanza"]  # fmt: skip
     tables: dict[str, Fair | CreditScores | Exact] = {
-        "fair": found.fair,
-        "weighted_eq6": present(found.credits)["ortmann-eq6"],
-        "weighted_eq7": present(found.credits)["ortmann-eq7"],
-        "traditional": found.exact,
+        "fair": result.fair,
+        "weighted_eq6": present(result.credits)["ortmann-eq6"],
+        "weighted_eq7": present(result.credits)["ortmann-eq7"],
+        "traditional": result.exact,
     }
     for name, cells in {"overall": expected.overall, **expected.per_label}.items():
         for kind, table in tables.items():
             cell = table.overall if name == "overall" else table.labels[name]
             for score, value in cells[kind].scores.items():
                 assert cell[score] == pytest.approx(value, abs=1e-9), (name, kind, score)
-        fair = found.fair.overall if name == "overall" else found.fair.labels[name]
+        fair = result.fair.overall if name == "overall" else result.fair.labels[name]
         for outcome, number in cells["fair"].counts.items():
             assert fair[OURS.get(outcome, outcome)] == number, (name, outcome)
-    labels = found.confusion.labels
+    labels = result.confusion.labels
     for i, gold in enumerate(labels):
         row = expected.confusion[gold]
-        assert [row.get(label, 0) for label in labels] == list(found.confusion.counts[i])
-        assert row["_"] == found.confusion.missed[i]
-        assert expected.confusion["_"][gold] == found.confusion.spurious[i]
+        assert [row.get(label, 0) for label in labels] == list(result.confusion.counts[i])
+        assert row["_"] == result.confusion.missed[i]
+        assert expected.confusion["_"][gold] == result.confusion.spurious[i]
 
 
-def test_the_shares_of_errors_are_those_of_her_figure(data: Path) -> None:
+def test_the_shares_of_errors_equal_those_of_her_figure(data: Path) -> None:
     folder = data / "ortmann-ner"
     result = evaluate(
         folder / "gold.spans", {"x": folder / "predicted.spans"}, resamples=0, attributes="none"
@@ -74,8 +74,8 @@ def f1(gold: set[Row], predicted: set[Row]) -> float:
 
 @pytest.mark.parametrize("kind", ["LE", "BE", "LBE", "FN", "FP"])
 def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested: Pair, kind: str) -> None:
-    one, other = nested
-    result = evaluate(one, {"mine": other}, resamples=0, attributes="none")["mine"]
+    gold_side, predicted_side = nested
+    result = evaluate(gold_side, {"mine": predicted_side}, resamples=0, attributes="none")["mine"]
     gold, predicted = result.gold.rows(), result.predicted.rows()
     fixed = set(predicted)
     for g, p, outcome, turn in result.matching.events().rows():
@@ -90,16 +90,16 @@ def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested: Pair, kind: 
 
 
 def test_gold_against_itself_gains_nothing(nested: Pair) -> None:
-    one, _ = nested
-    found = evaluate(one, {"mine": one}, resamples=0, attributes="none")["mine"]
-    assert all(found.gains[kind].gain == 0 for kind in ("LE", "BE", "LBE", "FN", "FP"))
-    assert found.fair.overall.f1 == 1
+    gold, _ = nested
+    result = evaluate(gold, {"mine": gold}, resamples=0, attributes="none")["mine"]
+    assert all(result.gains[kind].gain == 0 for kind in ("LE", "BE", "LBE", "FN", "FP"))
+    assert result.fair.overall.f1 == 1
 
 
-def test_halves_for_both_labels_add_up_to_the_whole(nested: Pair) -> None:
-    one, other = nested
+def test_with_focus_both_half_of_each_label_is_counted(nested: Pair) -> None:
+    gold, predicted = nested
     tables = {
-        focus: evaluate(one, {"mine": other}, focus=focus, resamples=0, attributes="none")["mine"].fair
+        focus: evaluate(gold, {"mine": predicted}, focus=focus, resamples=0, attributes="none")["mine"].fair
         for focus in ("gold", "predicted", "both")
     }
     kinds = ("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE")

@@ -77,7 +77,7 @@ def units(train: Sequence[Annotated]) -> list[Annotated]:
 def description(test: Annotated, train: Sequence[Annotated], *, most: int) -> dict[str, Any]:
     """The description of a test set as `describe` gives it, without names, positions and buckets."""
     sizes = test.labels
-    known = {tuple(words) for part in train for words in part.sentences}
+    train_sentences = {tuple(words) for part in train for words in part.sentences}
     oracle = Oracle(joined(train).text, test.text)
     subsets = oracle.tough()
     result: dict[str, Any] = {
@@ -86,7 +86,9 @@ def description(test: Annotated, train: Sequence[Annotated], *, most: int) -> di
         "mentions": len(test.mentions),
         "labels": dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0]))),
         "tough": {name: sum(name in own for own in subsets) for name in (SUBSETS if train else ("TCM-ALL",))},
-        "duplicates": sum(tuple(words) in known for words in test.sentences if words) if train else None,
+        "duplicates": sum(tuple(words) in train_sentences for words in test.sentences if words)
+        if train
+        else None,
         "conflicts": conflicts(test, train, most),
     }
     if train:

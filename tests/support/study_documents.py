@@ -54,8 +54,8 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
     holistic = {m: {n: over(m, n, ["exact", "overall", "f1"]) for n in datasets} for m in models}
     for name in datasets:
         order = sorted(models, key=lambda model: -holistic[model][name]["mean"])
-        for place, model in enumerate(order):
-            holistic[model][name] |= {"letter": "abcd"[place], "letters": "abcd"[place + 1 : len(order)]}
+        for rank, model in enumerate(order):
+            holistic[model][name] |= {"letter": "abcd"[rank], "letters": "abcd"[rank + 1 : len(order)]}
     flip = {
         "dataset": "news", "kind": "bucket", "attribute": "entity_length", "name": "XL", "label": "≥ 4",
         "gold": 60, "score": "f1", "overall": models[0], "here": models[1], "lead": 0.012, "reversal": 0.034,
