@@ -72,17 +72,17 @@ def _loaded(path: str | Path, kinds: Mapping[str, str]) -> Document:
         ) from None
 
 
-def _decoded(data: bytes, place: str, kinds: Mapping[str, str]) -> Document:
-    head = _head(data, place)
+def _decoded(data: bytes, location: str, kinds: Mapping[str, str]) -> Document:
+    head = _head(data, location)
     kind = _type_of(
-        head.kind, place, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
+        head.kind, location, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
     )
     if head.schema != SCHEMA:
-        return document_of(msgspec.json.decode(data), place=place)
+        return document_of(msgspec.json.decode(data), place=location)
     try:
-        return _consistent(cast("Document", msgspec.json.decode(data, type=kind)), place)
+        return _consistent(cast("Document", msgspec.json.decode(data, type=kind)), location)
     except msgspec.ValidationError as error:
-        raise wrong_part(error, msgspec.json.decode(data), kind, place) from None
+        raise wrong_part(error, msgspec.json.decode(data), kind, location) from None
 
 
 def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
@@ -100,11 +100,11 @@ def document_of(content: Mapping[str, Any], *, place: str = "the document") -> D
         raise wrong_part(error, migrated, kind, place) from None
 
 
-def _consistent(document: Document, place: str) -> Document:
+def _consistent(document: Document, location: str) -> Document:
     """Return the document, or raise an error if its parts contradict each other."""
     wrong = document.inconsistent()
     if wrong is not None:
-        raise InputError(f"{place}: {wrong[0]}: {wrong[1]}.\n{_AGAIN}")
+        raise InputError(f"{location}: {wrong[0]}: {wrong[1]}.\n{_AGAIN}")
     return document
 
 
@@ -113,47 +113,48 @@ def as_document(document: DocumentLike) -> Document:
     return document if isinstance(document, Document) else document_of(document)
 
 
-def _head(data: bytes, place: str) -> _Head:
+def _head(data: bytes, location: str) -> _Head:
     try:
         head = msgspec.json.decode(data, type=_Head)
     except msgspec.ValidationError:
-        raise _not_ours(place) from None
+        raise _not_ours(location) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         match = re.search(r"\(byte (\d+)\)", str(error))
         end = int(match[1]) if match else len(data)  # an error without a position: the text is truncated
         line = f":{data.count(NEWLINE, 0, end) + 1}" if NEWLINE in data else ""
         raise InputError(
-            f"{place}{line}: this is not a result document.\nMake one with spanwise evaluate … --json FILE."
+            f"{location}{line}: this is not a result document.\n"
+            "Make one with spanwise evaluate … --json FILE."
         ) from error
     if head.spanwise is UNSET or head.schema is UNSET:
-        raise _not_ours(place)
-    _check_schema(head.schema, place)
+        raise _not_ours(location)
+    _check_schema(head.schema, location)
     return head
 
 
-def _not_ours(place: str) -> InputError:
+def _not_ours(location: str) -> InputError:
     return InputError(
-        f"{place}: this JSON is not a result document of spanwise.\n"
+        f"{location}: this JSON is not a result document of spanwise.\n"
         "Make one with spanwise evaluate … --json FILE."
     )
 
 
-def _check_schema(schema: object, place: str) -> None:
+def _check_schema(schema: object, location: str) -> None:
     if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         raise InputError(
-            f"{place}: the document has schema {schema!r}, this spanwise reads up to {SCHEMA}.\n"
+            f"{location}: the document has schema {schema!r}, this spanwise reads up to {SCHEMA}.\n"
             "Install a newer spanwise, or make the document again."
         )
 
 
 def _type_of(
-    kind: object, place: str, kinds: Mapping[str, str], *, systems: bool, studies: bool
+    kind: object, location: str, kinds: Mapping[str, str], *, systems: bool, studies: bool
 ) -> type[Any]:
     """The type of a document; its kind may be missing in schema 1, and is then inferred from its keys."""
     if kind is UNSET:
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"{place}: {unknown('kind of document', str(kind), KINDS)}")
+        raise InputError(f"{location}: {unknown('kind of document', str(kind), KINDS)}")
     kind_type: type[object] = reach(kinds[kind])
     return kind_type
 

@@ -211,9 +211,10 @@ def _trainings(
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
-            place = manifest.place("datasets", dataset.name)
+            location = manifest.place("datasets", dataset.name)
             raise InputError(
-                f"{place}: the dataset {dataset.name!r} has no {role} file, but {system.name!r} is trained.\n"
+                f"{location}: the dataset {dataset.name!r} has no {role} file, "
+                f"but {system.name!r} is trained.\n"
                 f'Add: {role} = "PATH"'
             )
         path = manifest.root / listed[0]

@@ -1,4 +1,4 @@
-"""The plan of a study: the files of every cell, opened and hashed once, and what is missing or equal."""
+"""The plan of a study: find, open and hash the files of every cell, and report missing or identical runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from spanwise.formats._format import ReadKeywords
 from spanwise.placement import records_digest, samples_of
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natural
 
-ONLY_RUN = "1"  # the name of the run where a pattern has no {run}
+ONLY_RUN = "1"  # the name of the run if a pattern has no {run}
 
 
 class FoundFile(Struct, frozen=True):
-    """A file that is there, by its path as the manifest writes it and where it lies."""
+    """An existing file: its path as written in the manifest, and where it is."""
 
     shown: str
     path: Path
-    digest: str | None = None  # a hash of the answers that are meant, where they are known already
-    sample: str | None = None  # the sample of a file of answers that is meant
-    records: tuple[object, ...] | None = None  # the answers, where no file holds them
+    digest: str | None = None  # a hash of the data, if it is already known
+    sample: str | None = None  # which sample to use from a file of answers
+    records: tuple[object, ...] | None = None  # the answers, if they are not in a file
 
     def opened(self, *, hold: bool = True) -> OpenedFile:
-        """The file with its bytes, which are read once and hashed; or hashed alone."""
+        """Hash the file and, if `hold`, keep its bytes, so that it is read only once."""
         if self.digest is not None:
             return OpenedFile(StudyFile(self.shown, self.path, self.digest, self.sample, self.records), None)
         if not hold:
@@ -39,23 +39,23 @@ class FoundFile(Struct, frozen=True):
 
 
 class StudyFile(Struct, frozen=True):
-    """A file by its path as the manifest writes it, where it lies, and what it holds."""
+    """A file: its path as written in the manifest, where it is, and a hash of its content."""
 
     shown: str
     path: Path
     sha256: str
-    sample: str | None = None  # the sample of a file of answers that is meant
-    records: tuple[object, ...] | None = None  # the answers, where no file holds them
+    sample: str | None = None  # which sample to use from a file of answers
+    records: tuple[object, ...] | None = None  # the answers, if they are not in a file
 
 
 class OpenedFile(Struct, frozen=True, eq=False):
-    """A file and its bytes, to be read without opening it again; None where it is read by its path."""
+    """A file and its bytes, so that it need not be opened again; None if it is to be read by its path."""
 
     file: StudyFile
     data: bytes | None
 
     def source(self, reading: ReadKeywords) -> File | Path:
-        """What readers take."""
+        """The source to pass to a reader: the file with its bytes, or its path."""
         file = self.file
         if self.data is None:
             return file.path
@@ -64,7 +64,7 @@ class OpenedFile(Struct, frozen=True, eq=False):
 
 
 class FoundCell(Struct, frozen=True):
-    """One system on one dataset: the files of its runs, and the runs that it should have."""
+    """One system on one dataset: the files of its runs, and the runs that are expected."""
 
     dataset: str
     system: str
@@ -73,7 +73,7 @@ class FoundCell(Struct, frozen=True):
     answers: Mapping[str, object] | None = None
 
     def opened(self, *, hold: bool = True) -> OpenedCell:
-        """The cell with the bytes of its files, where they are to be held, each content once."""
+        """Open the files of the cell, and keep their bytes if `hold`; identical files are kept only once."""
         runs: dict[str, StudyFile] = {}
         data: dict[str, bytes | None] = {}
         identical: dict[str, str] = {}
@@ -82,10 +82,10 @@ class FoundCell(Struct, frozen=True):
             if run not in self.runs:
                 missing.append(run)
                 continue
-            one = self.runs[run].opened(hold=hold)
-            same = next((name for name, other in runs.items() if other.sha256 == one.file.sha256), None)
+            opened = self.runs[run].opened(hold=hold)
+            same = next((name for name, file in runs.items() if file.sha256 == opened.file.sha256), None)
             if same is None:
-                runs[run], data[run] = one.file, one.data
+                runs[run], data[run] = opened.file, opened.data
             else:
                 identical[run] = same
         cell = StudyCell(self.dataset, self.system, runs, identical, tuple(missing), self.answers)
@@ -93,14 +93,14 @@ class FoundCell(Struct, frozen=True):
 
 
 class StudyCell(Struct, frozen=True):
-    """One system on one dataset with all its runs: what is computed, kept and recomputed as a whole."""
+    """One system on one dataset with all its runs, which are computed and cached together."""
 
     dataset: str
     system: str
-    runs: Mapping[str, StudyFile]  # each content once
-    identical: Mapping[str, str]  # a run whose file equals that of another, and that other
+    runs: Mapping[str, StudyFile]  # without runs that are identical to another
+    identical: Mapping[str, str]  # for each run with the same file as another run, that other run
     missing: tuple[str, ...]  # runs that the system has on other datasets
-    answers: Mapping[str, object] | None = None  # how its answers without offsets are placed
+    answers: Mapping[str, object] | None = None  # how to place answers without offsets
 
 
 class OpenedCell(Struct, frozen=True, eq=False):
@@ -111,7 +111,7 @@ class OpenedCell(Struct, frozen=True, eq=False):
 
 
 class OpenedDataset(Struct, frozen=True, eq=False):
-    """A dataset with the bytes of its files, where they are held."""
+    """A dataset with its opened files."""
 
     dataset: StudyDataset
     test: OpenedFile
@@ -120,7 +120,7 @@ class OpenedDataset(Struct, frozen=True, eq=False):
 
 
 class FoundDataset(Struct, frozen=True, eq=False):
-    """A dataset and its files."""
+    """A dataset with its files, which have not been opened."""
 
     dataset: StudyDataset
     test: FoundFile
@@ -128,17 +128,17 @@ class FoundDataset(Struct, frozen=True, eq=False):
     vocabulary: FoundFile | None
 
     def opened(self, *, hold: bool = True) -> OpenedDataset:
-        """The dataset with the bytes of its files, where they are to be held; known words always are."""
+        """Open the files of the dataset, and keep their bytes if `hold`; those of the vocabulary always."""
         return OpenedDataset(
             self.dataset,
             self.test.opened(hold=hold),
-            tuple(one.opened(hold=hold) for one in self.train),
+            tuple(file.opened(hold=hold) for file in self.train),
             None if self.vocabulary is None else self.vocabulary.opened(),
         )
 
 
 class Plan(Struct, frozen=True):
-    """All files of a study: gold and training files of each dataset, and its cells in sorted order."""
+    """All files of a study: the gold and training files of each dataset, and the cells in sorted order."""
 
     test: Mapping[str, StudyFile]
     train: Mapping[str, tuple[StudyFile, ...]]
@@ -147,7 +147,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def missing(self) -> list[dict[str, str]]:
-        """The runs that are not there, as rows of the study document."""
+        """The missing runs, as rows of the study document."""
         return [
             {"dataset": cell.dataset, "system": cell.system, "run": run}
             for cell in self.cells
@@ -156,7 +156,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def identical(self) -> list[dict[str, str]]:
-        """The runs that are copies of another run of the same system and are not counted again."""
+        """The runs that are copies of another run of the same system, which are not counted again."""
         return [
             {"dataset": cell.dataset, "system": cell.system, "run": run, "same_as": other}
             for cell in self.cells
@@ -165,7 +165,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def shared(self) -> list[dict[str, object]]:
-        """Prediction files that two systems have in common, which makes their scores equal by copying."""
+        """Prediction files that several systems share, so that their scores are trivially equal."""
         seen: dict[tuple[str, str], list[list[str]]] = {}
         for cell in self.cells:
             for run, file in cell.runs.items():
@@ -174,7 +174,7 @@ class Plan(Struct, frozen=True):
 
 
 def shared_runs(row: Mapping[str, Any]) -> str:
-    """The systems and runs of one row of `Plan.shared`, in words.
+    """Describe the systems and runs of one row of `Plan.shared`.
 
     Examples:
         >>> shared_runs({"dataset": "d", "runs": [["a", "1"], ["b", "2"]]})
@@ -187,14 +187,14 @@ def make_plan(manifest: Manifest) -> Plan:
     """Find and hash every file of the study.
 
     Raises:
-        InputError: where a gold or training file is missing, or a system has no predictions at all.
+        InputError: a gold or training file is missing, or a system has no predictions at all.
     """
     datasets = [found_dataset(manifest, dataset).opened(hold=False) for dataset in manifest.datasets]
-    return plan_of(datasets, [one.opened(hold=False).cell for one in found_cells(manifest)])
+    return plan_of(datasets, [cell.opened(hold=False).cell for cell in found_cells(manifest)])
 
 
 def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Plan:
-    """The plan of a study whose files were opened."""
+    """The plan of a study, given its opened files."""
     return Plan(
         test={dataset.dataset.name: dataset.test.file for dataset in datasets},
         train={dataset.dataset.name: tuple(file.file for file in dataset.train) for dataset in datasets},
@@ -208,7 +208,7 @@ def plan_of(datasets: Sequence[OpenedDataset], cells: Sequence[StudyCell]) -> Pl
 
 
 def found_dataset(manifest: Manifest, dataset: StudyDataset) -> FoundDataset:
-    """The files of a dataset, which stay closed.
+    """Find the files of a dataset, without opening them.
 
     Raises:
         InputError: one of them does not exist.
@@ -217,13 +217,13 @@ def found_dataset(manifest: Manifest, dataset: StudyDataset) -> FoundDataset:
     return FoundDataset(
         dataset,
         _test(manifest, dataset),
-        tuple(_file(manifest, dataset, "train", one) for one in dataset.train),
+        tuple(_file(manifest, dataset, "train", path) for path in dataset.train),
         None if words is None else _file(manifest, dataset, "vocabulary", words),
     )
 
 
 def _test(manifest: Manifest, dataset: StudyDataset) -> FoundFile:
-    """The gold file, or a gold annotation in memory by what it holds."""
+    """The gold file; for an annotation in memory, one with a hash of its content."""
     gold = dataset.gold
     if gold is None:
         return _file(manifest, dataset, "test", dataset.test)
@@ -232,20 +232,20 @@ def _test(manifest: Manifest, dataset: StudyDataset) -> FoundFile:
         gold.corpus.words(number) if texts is None else texts[number] for number in range(len(gold.corpus))
     ]
     documents = gold.corpus.documents
-    held = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
-    return FoundFile(dataset.test, Path(dataset.test), records_digest(held))
+    content = [*words, list(gold.mentions.rows()), None if documents is None else documents.tolist()]
+    return FoundFile(dataset.test, Path(dataset.test), records_digest(content))
 
 
 def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> FoundFile:
     path = manifest.root / shown
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        place = manifest.place("datasets", dataset.name, key)
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        location = manifest.place("datasets", dataset.name, key)
         raise InputError(
             at(
-                place,
+                location,
                 None,
-                f"the file {str(path)!r} of the dataset {dataset.name!r} {what}.\n{_relative(manifest)}",
+                f"the file {str(path)!r} of the dataset {dataset.name!r} {problem}.\n{_relative(manifest)}",
             )
         )
     return FoundFile(shown, path)
@@ -256,7 +256,9 @@ def _relative(manifest: Manifest) -> str:
 
 
 def found_cells(manifest: Manifest) -> list[FoundCell]:
-    """The files of every cell, in the order of datasets and systems; files of annotations stay closed.
+    """Find the files of every cell, in the order of datasets and systems.
+
+    Only files of answers are opened, to look for samples.
 
     Raises:
         InputError: a system has no predictions at all.
@@ -267,26 +269,29 @@ def found_cells(manifest: Manifest) -> list[FoundCell]:
         for dataset in manifest.datasets
         for run, path in _found_runs(manifest, system, dataset).items()
     ]
-    # bert.large.1.txt fits {system}.{run}.txt for "bert" too: the shortest name of a run is the right one.
+    # bert.large.1.txt matches {system}.{run}.txt for "bert" too: the shortest run name is the right one.
     shortest: dict[str, int] = {}
     for _, _, run, path in claims:
         shortest[path] = min(len(run), shortest.get(path, len(run)))
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    for dataset, system, run, path in claims:
+    paths_by_system: dict[str, dict[str, dict[str, str]]] = {}
+    for dataset_name, system_name, run, path in claims:
         if len(run) == shortest[path]:
-            found.setdefault(system, {}).setdefault(dataset, {})[run] = path
+            paths_by_system.setdefault(system_name, {}).setdefault(dataset_name, {})[run] = path
     cells = []
-    for one in manifest.systems:
-        runs = {dataset: _files(manifest, one, paths) for dataset, paths in found.get(one.name, {}).items()}
+    for system in manifest.systems:
+        runs = {
+            dataset_name: _files(manifest, system, paths)
+            for dataset_name, paths in paths_by_system.get(system.name, {}).items()
+        }
         if not runs:
-            message = f"no file matches the pattern {one.predictions!r} for the system {one.name!r}."
-            place = manifest.place("systems", one.name)
-            raise InputError(at(place, None, f"{message}\n{_relative(manifest)}"))
-        expected = one.runs or {run for there in runs.values() for run in there}
+            message = f"no file matches the pattern {system.predictions!r} for the system {system.name!r}."
+            location = manifest.place("systems", system.name)
+            raise InputError(at(location, None, f"{message}\n{_relative(manifest)}"))
+        expected = system.runs or {run for files in runs.values() for run in files}
         ordered = sorted(expected, key=natural)
-        for part in manifest.datasets:
-            there = runs.get(part.name, {})
-            cells.append(FoundCell(part.name, one.name, there, tuple(ordered), one.answers))
+        for dataset in manifest.datasets:
+            files = runs.get(dataset.name, {})
+            cells.append(FoundCell(dataset.name, system.name, files, tuple(ordered), system.answers))
     return sorted(cells, key=lambda cell: (natural(cell.dataset), natural(cell.system)))
 
 
@@ -297,7 +302,7 @@ def _found_runs(manifest: Manifest, system: StudySystem, dataset: StudyDataset) 
 
 
 def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) -> dict[str, FoundFile]:
-    """The files of runs; several samples in one file of answers are runs too."""
+    """The file of each run; if a file of answers has several samples, each of them is a run."""
     files: dict[str, FoundFile] = {}
     for run, shown in paths.items():
         path = manifest.root / shown
@@ -308,40 +313,41 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
             digest = None if system.records is None else records_digest(system.records)
             files[run] = FoundFile(shown, path, digest, records=system.records)
             continue
-        alone = len(paths) == 1
+        only_file = len(paths) == 1
         files |= {
-            sample if alone else f"{run}.{sample}": FoundFile(shown, path, digest, sample, system.records)
+            sample if only_file else f"{run}.{sample}": FoundFile(shown, path, digest, sample, system.records)
             for sample, digest in samples.items()
         }
     return files
 
 
 def find_runs(root: Path, pattern: str, dataset: str, system: str) -> dict[str, str]:
-    """The runs whose files fit a pattern, and the path of each relative to `root`.
+    """The runs whose files match a pattern, with the path of each relative to `root`.
 
-    `{run}` stands for one or more characters of a file or folder name; the same run everywhere.
+    `{run}` stands for one or more characters of a file or folder name; if it occurs several times, each
+    occurrence must be the same.
     """
     filled = pattern.replace("{dataset}", dataset).replace("{system}", system)
     if "{run}" not in filled:
         return {ONLY_RUN: filled} if (root / filled).is_file() else {}
     candidates: list[tuple[str, str | None]] = [("/" if filled.startswith("/") else "", None)]
     for part in filled.strip("/").split("/"):
-        candidates = [found for place, run in candidates for found in _step(root, place, part, run)]
+        candidates = [match for path, run in candidates for match in _step(root, path, part, run)]
     return {run: path for path, run in candidates if run is not None and (root / path).is_file()}
 
 
-def _step(root: Path, place: str, part: str, run: str | None) -> list[tuple[str, str | None]]:
-    """One part of a path further: itself, or all names that fit it."""
+def _step(root: Path, path: str, part: str, run: str | None) -> list[tuple[str, str | None]]:
+    """Extend a path by one part of the pattern: the part itself, or all names in the folder that match it."""
     if "{run}" not in part:
-        return [(_joined(place, part), run)]
+        return [(_joined(path, part), run)]
     if run is not None:
-        return [(_joined(place, part.replace("{run}", run)), run)]
+        return [(_joined(path, part.replace("{run}", run)), run)]
     first, *rest = part.split("{run}")
-    fits = re.compile(re.escape(first) + "(?P<run>.+)" + "(?P=run)".join(re.escape(text) for text in rest))
-    folder = root / place
+    matcher = re.compile(re.escape(first) + "(?P<run>.+)" + "(?P=run)".join(re.escape(text) for text in rest))
+    folder = root / path
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    return [(_joined(place, name), match["run"]) for name in names if (match := fits.fullmatch(name))]
+    return [(_joined(path, name), match["run"]) for name in names if (match := matcher.fullmatch(name))]
 
 
-def _joined(place: str, part: str) -> str:
-    return f"{place}{'' if place.endswith('/') or not place else '/'}{part}"
+def _joined(path: str, part: str) -> str:
+    return f"{path}{'' if path.endswith('/') or not path else '/'}{part}"

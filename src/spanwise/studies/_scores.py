@@ -1,4 +1,4 @@
-"""The scores of a study's runs by name: their spread, ranks over slices, factors, tests over datasets."""
+"""The scores of the runs of a study: spread over runs, ranks in slices, factors, and tests over datasets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from spanwise.studies._manifest import Manifest, Pair, StudySystem
 
 
 def over_runs(values: Mapping[str, float]) -> Spread:
-    """Mean, sample standard deviation and number of the defined values of several runs.
+    """The mean, sample standard deviation and number of the defined values over runs.
 
     Examples:
         >>> over_runs({"1": 0.5, "2": 0.7, "3": float("nan")}).runs
@@ -42,7 +42,7 @@ def over_runs(values: Mapping[str, float]) -> Spread:
 
 
 class StudyScores(Struct, frozen=True):
-    """The runs of a study, asked for by name; systems and datasets are in sorted order."""
+    """Access to the scores of all runs of a study; systems and datasets are in sorted order."""
 
     datasets: Mapping[str, DatasetRuns]
     systems: Sequence[str]
@@ -50,19 +50,19 @@ class StudyScores(Struct, frozen=True):
 
     @property
     def is_fair(self) -> bool:
-        """Whether the score is a fair one, of which buckets have no tests."""
+        """Whether the score of the study is a fair one; these are not tested by bucket."""
         return SCORES[self.score].is_fair
 
     def overall(self, run: SystemScores) -> float:
-        """The score of one run that the study is about."""
+        """The score of one run; NaN if undefined."""
         return or_nan(SCORES[self.score].of_run(run))
 
     def of_bucket(self, bucket: BucketScores) -> float:
-        """The same score of one bucket."""
+        """The score of one bucket; NaN if undefined."""
         return or_nan(SCORES[self.score].of_bucket(bucket))
 
     def on(self, datasets: Sequence[str] | None) -> StudyScores:
-        """The same runs on some of the datasets; on all where none are named."""
+        """A copy with only some of the datasets, or all of them if `datasets` is None."""
         if datasets is None:
             return self
         return replace(self, datasets={name: self.datasets[name] for name in datasets})
@@ -72,11 +72,11 @@ class StudyScores(Struct, frozen=True):
         return self.datasets[dataset].runs.get(system, {})
 
     def over(self, system: str, dataset: str, pick: Callable[[SystemScores], float]) -> dict[str, float]:
-        """One number of every run."""
+        """The value of `pick` for every run of a system on a dataset."""
         return {name: pick(run) for name, run in self.runs(system, dataset).items()}
 
     def attributes(self, dataset: str | None = None) -> list[str]:
-        """The attributes that some run has been cut by, in the order of the runs."""
+        """The attributes of all runs, in order of first occurrence."""
         names = [dataset] if dataset is not None else list(self.datasets)
         attributes: dict[str, None] = {}
         for name in names:
@@ -86,7 +86,7 @@ class StudyScores(Struct, frozen=True):
         return list(attributes)
 
     def buckets(self, system: str, dataset: str, attribute: str) -> tuple[BucketSpread, ...]:
-        """The buckets of one attribute with the score over runs: one row of T[model, attribute, bucket]."""
+        """The buckets of one attribute, with the score over runs: one row of T[model, attribute, bucket]."""
         first: dict[str, BucketScores] = {}
         values: dict[str, dict[str, float]] = {}
         for name, run in self.runs(system, dataset).items():
@@ -96,20 +96,20 @@ class StudyScores(Struct, frozen=True):
         return tuple(_spread(bucket, values[name]) for name, bucket in first.items())
 
     def row(self, run: SystemScores, attribute: str) -> dict[str, float]:
-        """The score of each bucket of one run; a category without gold units is not a bucket of a test."""
+        """The scores of one run by bucket, for tests; categories without gold units are left out."""
         buckets = scale_of(run, attribute)
         categories = is_categorical(buckets)
         return {bucket.name: self.of_bucket(bucket) for bucket in buckets if bucket.gold or not categories}
 
 
 def scale_of(run: SystemScores, attribute: str) -> list[BucketScores]:
-    """The buckets of an attribute that hold values of it."""
+    """The buckets of an attribute that hold its values."""
     table = run.attributes.get(attribute)
     return [] if table is None else on_scale(table.buckets)
 
 
 def is_categorical(buckets: Iterable[BucketEdges]) -> bool:
-    """Whether buckets are named values, without an order that a correlation could follow."""
+    """Whether buckets are categories, whose order has no meaning for a correlation."""
     return any(bucket.is_category for bucket in buckets)
 
 
@@ -130,19 +130,19 @@ def _spread(bucket: BucketScores, values: Mapping[str, float]) -> BucketSpread:
 
 
 class ScoreKind(Struct, frozen=True):
-    """A score that a study can be about, by where a run has it."""
+    """A score that a study can be about: its name in text, and its path in the scores of a run."""
 
     words: str
     path: tuple[str, str, str]
 
     @property
     def is_fair(self) -> bool:
-        """Whether errors are counted once."""
+        """Whether this is a fair score, which counts each error once."""
         return self.path[0] == "fair"
 
     @property
     def name(self) -> str:
-        """The score among those of its counting: precision, recall or f1."""
+        """The last key of the path: precision, recall or f1."""
         return self.path[-1]
 
     def of_run(self, run: SystemScores) -> float | None:
@@ -152,7 +152,7 @@ class ScoreKind(Struct, frozen=True):
         return value
 
     def of_bucket(self, bucket: BucketScores) -> float | None:
-        """The score of a bucket: a mean over labels has none, nor have tokens fair ones."""
+        """The score of a bucket; None for means over labels, and for fair scores of tokens."""
         if self.path[1] != "overall" or (self.is_fair and bucket.fair is UNSET):
             return None
         value: float | None = getattr(bucket.fair if self.is_fair else bucket, self.name)
@@ -164,11 +164,11 @@ _WORDS |= {"fair_f1": "fair F1", "macro_f1": "macro F1"}
 SCORES: Mapping[str, ScoreKind] = {
     name: ScoreKind(_WORDS.get(name, name), path) for name, path in SCORE_PATHS.items()
 }
-CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # what the analyses of a study can be about
+CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # the scores that a study can analyse
 
 
 class ScoredSlice(Struct, frozen=True):
-    """A slice of one run, with its score."""
+    """A slice of one run and its score."""
 
     kind: Literal["bucket", "label", "tough"]
     attribute: str | None
@@ -179,7 +179,7 @@ class ScoredSlice(Struct, frozen=True):
     score: str
 
     def about(self, dataset: str) -> dict[str, Any]:
-        """What is known of the slice, whatever the system."""
+        """The fields that describe the slice and do not depend on a system."""
         return {
             "dataset": dataset,
             "kind": self.kind,
@@ -192,7 +192,7 @@ class ScoredSlice(Struct, frozen=True):
 
 
 def ranked(scores: StudyScores) -> tuple[tuple[SliceRanks, ...], tuple[RankFlip, ...]]:
-    """The rank of every system in every slice with 50 gold units or more, and where the order reverses."""
+    """The ranks of systems in every slice with at least 50 gold units, and where their order reverses."""
     ranks: list[SliceRanks] = []
     flips: list[RankFlip] = []
     for dataset in scores.datasets:
@@ -200,7 +200,7 @@ def ranked(scores: StudyScores) -> tuple[tuple[SliceRanks, ...], tuple[RankFlip,
         whole = {name: value for name, value in means.items() if value is not None}
         slices = _slices(scores, dataset)
         ranks += [
-            SliceRanks(**one.about(dataset), scores=values, ranks=_ranks(values)) for one, values in slices
+            SliceRanks(**part.about(dataset), scores=values, ranks=_ranks(values)) for part, values in slices
         ]
         flips += [
             RankFlip(
@@ -220,21 +220,21 @@ def _ranks(values: Mapping[str, float]) -> dict[str, int]:
 
 
 def _slices(scores: StudyScores, dataset: str) -> list[tuple[ScoredSlice, dict[str, float]]]:
-    """What is known of each slice of a dataset, and its mean score over runs of every system that has one."""
+    """The slices of a dataset, each with its mean score over runs by system."""
     first: dict[tuple[str, str, str], ScoredSlice] = {}
     values: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
     for system in scores.systems:
         for run, scored in scores.runs(system, dataset).items():
-            for one in _scored_slices(scored, scores):
-                key = (one.kind, one.attribute or "", one.name)
-                first.setdefault(key, one)
-                values.setdefault(key, {}).setdefault(system, {})[run] = one.value
+            for part in _scored_slices(scored, scores):
+                key = (part.kind, part.attribute or "", part.name)
+                first.setdefault(key, part)
+                values.setdefault(key, {}).setdefault(system, {})[run] = part.value
     slices = []
-    for place, one in first.items():
-        means = {system: over_runs(runs).mean for system, runs in values[place].items()}
+    for slice_key, part in first.items():
+        means = {system: over_runs(runs).mean for system, runs in values[slice_key].items()}
         defined = {system: mean for system, mean in means.items() if mean is not None}
-        if one.gold >= LEAST_GOLD and len(defined) > 1:
-            slices.append((one, defined))
+        if part.gold >= LEAST_GOLD and len(defined) > 1:
+            slices.append((part, defined))
     return slices
 
 
@@ -255,9 +255,9 @@ def _scored_slices(run: SystemScores, scores: StudyScores) -> Iterator[ScoredSli
 
 
 def factors(scores: StudyScores, manifest: Manifest) -> dict[str, FactorLine]:
-    """For each factor the pairs that differ in it alone and, where it is a number, scores against it."""
-    known = sorted({key for system in manifest.systems for key in system.factors})
-    return {factor: _factor(scores, manifest, factor) for factor in known}
+    """For each factor, the pairs that differ only in it and, if it is numeric, the scores by its value."""
+    names = sorted({key for system in manifest.systems for key in system.factors})
+    return {factor: _factor(scores, manifest, factor) for factor in names}
 
 
 def _factor(scores: StudyScores, manifest: Manifest, factor: str) -> FactorLine:
@@ -282,7 +282,7 @@ def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
 
 
 def _groups(scores: StudyScores, having: list[StudySystem], factor: str) -> tuple[FactorGroup, ...]:
-    """Systems that differ in this factor alone, as gain over the one with its lowest value.
+    """Groups of systems that differ only in this factor, with their gains over the one with the lowest value.
 
     References:
         Fu, Liu and Neubig (2020), Figure 5.
@@ -291,18 +291,18 @@ def _groups(scores: StudyScores, having: list[StudySystem], factor: str) -> tupl
     for system in having:
         others = tuple((key, value) for key, value in system.factors.items() if key != factor)
         groups.setdefault(others, []).append(system)
-    made = []
+    factor_groups = []
     for others, systems in groups.items():
         ordered = sorted(systems, key=lambda system: (system.factors[factor], system.name))
         if len({system.factors[factor] for system in ordered}) < 2:
             continue
-        made.append(
+        factor_groups.append(
             FactorGroup(
                 factors=dict(others),
                 steps=tuple(_step(scores, system, ordered[0], factor) for system in ordered),
             )
         )
-    return tuple(made)
+    return tuple(factor_groups)
 
 
 def _step(scores: StudyScores, system: StudySystem, lowest: StudySystem, factor: str) -> FactorStep:
@@ -316,7 +316,7 @@ def _step(scores: StudyScores, system: StudySystem, lowest: StudySystem, factor:
 
 
 def gains_of(scores: StudyScores, first: str, second: str) -> dict[str, float | None]:
-    """Mean score over all runs of the first system less that of the second, by dataset."""
+    """The mean score over runs of the first system minus that of the second, by dataset."""
     return {
         dataset: plain(
             or_nan(over_runs(scores.over(first, dataset, scores.overall)).mean)
@@ -327,10 +327,10 @@ def gains_of(scores: StudyScores, first: str, second: str) -> dict[str, float | 
 
 
 def where_it_pays(scores: StudyScores, pair: Pair) -> dict[str, ZetaTrend]:
-    """For each attribute, Spearman's test of the gain on a dataset against its ζ.
+    """For each attribute, Spearman's test for a correlation of the gain on a dataset with its ζ.
 
     References:
-        Fu, Liu and Neubig (2020): which datasets profit from a choice.
+        Fu, Liu and Neubig (2020), on which datasets benefit from a choice.
     """
     gains = gains_of(scores, pair.first, pair.second)
     trends = {}
@@ -347,19 +347,19 @@ def where_it_pays(scores: StudyScores, pair: Pair) -> dict[str, ZetaTrend]:
 
 
 def zeta_of(part: DatasetRuns, attribute: str) -> float | None:
-    """ζ of an attribute on a dataset; None where it is not known."""
+    """ζ of an attribute on a dataset; None if it is not available."""
     return None if part.dataset is None else part.dataset.zeta.get(attribute)
 
 
-# Mean scores of two systems by dataset, and on how many datasets their difference holds by itself.
+# The mean scores of two systems by dataset, and the number of datasets on which they differ significantly.
 Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
 
 
 def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest | UnsetType]:
     """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
 
-    Over fewer than two datasets it cannot be made and is unset. Below six no p can fall below .05, and the
-    note says so; then the number of datasets on which the difference holds by itself is what can be said.
+    It is unset for fewer than two datasets. With fewer than six, p cannot fall below .05, as the note says;
+    the number of datasets on which the difference is significant on its own is then more informative.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
@@ -373,11 +373,11 @@ def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest 
 
 
 def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest | UnsetType:
-    """Friedman's test of whether all systems score the same over datasets; unset over fewer than two.
+    """Friedman's test of whether all systems score the same over datasets; unset for fewer than two datasets.
 
     Args:
-        means: of each system the mean score over runs by dataset; a dataset without one of some system
-            is ignored.
+        means: for each system, the mean score over runs by dataset; datasets on which some system has no
+            score are ignored.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
@@ -391,10 +391,11 @@ def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Datas
 
 
 def ranking_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Ranking | UnsetType:
-    """Mean ranks over the datasets that all systems have a score on; 1 is the best, ties share their mean.
+    """Mean ranks over the datasets on which all systems have a score; 1 is best, and ties share their mean.
 
-    Two systems can be told apart where their mean ranks differ by the critical difference of Nemenyi's test
-    or more: q √(k (k + 1) / 6N) with k systems, N datasets and q of the studentized range over √2.
+    Two systems can be told apart if their mean ranks differ by at least the critical difference of Nemenyi's
+    test, q √(k (k + 1) / 6N), with k systems, N datasets and q the quantile of the studentized range
+    divided by √2.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.

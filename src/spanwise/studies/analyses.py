@@ -1,4 +1,4 @@
-"""The analyses of a study: model-wise, attribute-wise and bucket-wise, over the runs of its document."""
+"""The analyses of a study over its runs: model-wise, attribute-wise and bucket-wise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from spanwise.studies._scores import (
     zeta_of,
 )
 
-# By dataset, system and attribute: p that the buckets differ.
+# By dataset, system and attribute: the p-value for buckets to differ.
 Differ: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 NOTHING_TESTED: Differ = MappingProxyType({})
 BLOCKS = "Wilcoxon signed-rank over datasets × runs"
@@ -71,9 +71,9 @@ def analyses(
     primary: str = "f1",
     differ: Differ = NOTHING_TESTED,
 ) -> Analyses:
-    """Everything that is computed over the runs of a study (`analyses` of the study document).
+    """All analyses over the runs of a study, for the key `analyses` of its document.
 
-    `differ` holds, by dataset, system ("" for the mean of all) and attribute, p that the buckets differ.
+    `differ` has p-values for buckets to differ, by dataset, system ("" for the mean of all) and attribute.
     """
     systems = [system.name for system in manifest.systems]
     scores = StudyScores(datasets, systems, manifest.settings.get("score", "f1"))
@@ -134,16 +134,16 @@ def _self(scores: StudyScores, system: str, dataset: str, attribute: str) -> Sel
 
 
 def _ends(scores: StudyScores, system: str, dataset: str, attribute: str) -> list[tuple[float, float]]:
-    """The score of every run in the buckets that are worst and best on the mean over runs."""
+    """The scores of every run in the worst and the best bucket, which are chosen by the mean over runs."""
     diagnosis = self_diagnosis(scores.buckets(system, dataset, attribute))
     rows = [scores.row(run, attribute) for run in scores.runs(system, dataset).values()]
     return [(row.get(diagnosis.worst or "", nan), row.get(diagnosis.best or "", nan)) for row in rows]
 
 
 def _ends_test(ends: Sequence[tuple[float, float]]) -> PairedTest:
-    """Wilcoxon's test of the worst against the best bucket, as Fu20 has it.
+    """Wilcoxon's test of the worst against the best bucket, as in Fu20.
 
-    The buckets are chosen by the same scores, so that a small p shows less than it seems to.
+    The buckets are chosen by the same scores, so a small p-value is weaker evidence than it seems.
     """
     test = wilcoxon([worst for worst, _ in ends], [best for _, best in ends])
     return PairedTest(**test.to_dict("pairs"), difference=mean_of(worst - best for worst, best in ends).mean)
@@ -156,7 +156,7 @@ def _average(scores: StudyScores, system: str) -> DatasetMean:
 
 
 def holistic(scores: StudyScores) -> dict[str, dict[str, MainResult]]:
-    """The score of every system on every dataset: mean and sample deviation over runs, and each run."""
+    """The score of every system on every dataset: mean and standard deviation over runs, and each run."""
     return {
         system: {
             dataset: _main_result(scores.over(system, dataset, scores.overall)) for dataset in scores.datasets
@@ -171,7 +171,7 @@ def _main_result(values: Mapping[str, float]) -> MainResult:
 
 
 def tough(scores: StudyScores) -> dict[str, dict[str, dict[Subset, SubsetSpread]]]:
-    """Recall of every tough subset, overall and per label: mean and standard deviation over runs."""
+    """The recall of every tough subset, overall and by label: mean and standard deviation over runs."""
     return {
         system: {dataset: _subsets(scores.runs(system, dataset)) for dataset in scores.datasets}
         for system in scores.systems
@@ -196,7 +196,7 @@ def _subset(runs: Mapping[str, Any]) -> SubsetSpread:
 
 
 def _recalls(rows: Mapping[str, SubsetRecall | None]) -> SubsetSpread:
-    """Recall over runs, and the mentions of the run that has most."""
+    """The recall over runs, and the largest number of mentions in any run."""
     mentions = max((0 if row is None else row.mentions for row in rows.values()), default=0)
     recalls = {name: nan if row is None else or_nan(row.recall) for name, row in rows.items()}
     return SubsetSpread(**asdict(over_runs(recalls)), mentions=mentions)
@@ -206,9 +206,9 @@ def _recalls(rows: Mapping[str, SubsetRecall | None]) -> SubsetSpread:
 
 
 def model_wise(scores: StudyScores, differ: Differ = NOTHING_TESTED) -> dict[str, dict[str, ModelWise]]:
-    """S^ρ and S^σ of every system and attribute, per dataset and averaged; Friedman over buckets.
+    """S^ρ and S^σ of every system and attribute, by dataset and on average, and Friedman's test over buckets.
 
-    Blocks of the test are datasets × runs. `grey` says that it does not show the buckets to differ.
+    The blocks of the test are datasets × runs; `grey` is set if it does not show that the buckets differ.
     """
     attributes = scores.attributes()
     return {
@@ -244,14 +244,14 @@ def _model_wise(scores: StudyScores, system: str, attribute: str, differ: Differ
 
 
 def _differing(p_values: Mapping[str, float | None], scores: StudyScores) -> BucketsDiffer | UnsetType:
-    """The p-values of all datasets, combined by Fisher's method; fair scores are not tested."""
+    """The p-values of all datasets, combined by Fisher's method; unset for fair scores."""
     if scores.is_fair:
         return UNSET
     return BucketsDiffer(p=plain(fisher(map(or_nan, p_values.values()))), datasets=p_values)
 
 
 def _trend(buckets: Sequence[BucketSpread]) -> TrendTest | None:
-    """Spearman's test of score against bucket number."""
+    """Spearman's test for a correlation of the score with the bucket number; None for categories."""
     if not buckets or is_categorical(buckets):
         return None
     test = spearman(range(len(buckets)), [or_nan(bucket.f1) for bucket in buckets])
@@ -259,17 +259,17 @@ def _trend(buckets: Sequence[BucketSpread]) -> TrendTest | None:
 
 
 def _friedman(blocks: Iterable[tuple[str, Mapping[str, float]]]) -> BlockTest:
-    """Friedman's test over buckets set side by side by name; blocks with other names are left out."""
+    """Friedman's test over the most common set of bucket names; blocks with other buckets are left out."""
     named = [(name, row) for name, row in blocks if row]
     whole = [frozenset(row) for _, row in named if not any(value != value for value in row.values())]
-    # Equally many buckets have equal names (XS … XL, B1 … Bk); categories must be the same ones.
+    # Ranges are named by their number (XS … XL, B1 … Bk), so equally many match; categories must be the same.
     common = max(
         set(whole), key=lambda names: (whole.count(names), len(names), sorted(names)), default=frozenset()
     )
     order = next((tuple(row) for _, row in named if frozenset(row) == common), ())
     rows = [(name, [row[key] for key in order] if frozenset(row) == common else [nan]) for name, row in named]
-    taken, left_out = complete_blocks(rows)
-    test = friedman(taken, exact=False)  # as the paper has it
+    complete, left_out = complete_blocks(rows)
+    test = friedman(complete, exact=False)  # as in the paper
     return BlockTest(**test.to_dict("blocks"), left_out=tuple(left_out), grey=_grey(test))
 
 
@@ -280,7 +280,10 @@ def _grey(test: Test) -> bool:
 def attribute_wise(
     scores: StudyScores, differ: Differ = NOTHING_TESTED
 ) -> dict[str, dict[str, AttributeWise]]:
-    """ζ, ρ¹, ρ² and σ of every dataset and attribute; Friedman over buckets, blocks models × runs."""
+    """ζ, ρ¹, ρ² and σ of every dataset and attribute, and Friedman's test over buckets.
+
+    The blocks of the test are models × runs.
+    """
     return {
         dataset: {name: _attribute_wise(scores, dataset, name, differ) for name in scores.attributes(dataset)}
         for dataset in scores.datasets
@@ -321,10 +324,10 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
 def comparative(
     scores: StudyScores, pairs: Sequence[Pair], *, correction: str, primary: str = "f1"
 ) -> tuple[PairDiagnosis, ...]:
-    """Every pair asked for: where the first leads most and least, and tests over datasets × runs.
+    """For each pair, where the first system leads most and least, and tests over datasets × runs.
 
-    The tests of all buckets of all attributes over all pairs are one family, those of the
-    overall scores another.
+    The tests of all buckets, attributes and pairs are corrected as one family, those of the overall scores
+    as another.
     """
     parts = [scores.on(pair.datasets) for pair in pairs]
     paired = [_paired(part, pair) for part, pair in zip(parts, pairs, strict=True)]
@@ -346,7 +349,9 @@ def comparative(
             datasets={dataset: _leads(scores, pair, dataset) for dataset in parts[index].datasets},
             wilcoxon={
                 attribute: {
-                    name: test for (at, of, name), test in tests.items() if (at, of) == (index, attribute)
+                    name: test
+                    for (pair_index, tested, name), test in tests.items()
+                    if (pair_index, tested) == (index, attribute)
                 }
                 for attribute in attributes
             },
@@ -360,13 +365,13 @@ def comparative(
 
 
 def _means(scores: StudyScores, system: str, primary: str) -> list[float | None]:
-    """The mean of the primary score over the runs of a system, dataset by dataset."""
+    """The mean of the primary score over the runs of a system, for each dataset."""
     chosen = replace(scores, score=PRIMARY_SCORES[primary])
     return [over_runs(scores.over(system, dataset, chosen.overall)).mean for dataset in scores.datasets]
 
 
 def _by_dataset(scores: StudyScores, pair: Pair, primary: str) -> Blocks:
-    """The mean scores of both systems on each dataset, and on how many the difference holds by itself."""
+    """The mean scores of both systems on each dataset, and on how many they differ significantly."""
     first, second = (_means(scores, system, primary) for system in (pair.first, pair.second))
     rows = [
         comparison.primary
@@ -381,10 +386,10 @@ P = TypeVar("P", bound=PairedTest)
 
 
 def _corrected(tests: Sequence[P], correction: str) -> list[P]:
-    """The tests of one family, corrected; with a note where the correction puts the level out of reach."""
+    """Correct the tests of one family, and add a note if significance is then out of reach."""
     defined = {index: test.p for index, test in enumerate(tests) if test.p is not None}
     corrected = dict(zip(defined, correct(list(defined.values()), correction).tolist(), strict=True))
-    # Where every test shows the most it can, the correction leaves them at this (Holm) or untouched (BH).
+    # If all tests reach their smallest p-value, Holm multiplies it by their number; BH does not change it.
     steps = len(defined) if correction == "holm" else 1
     return [_with_correction(test, corrected.get(index), steps) for index, test in enumerate(tests)]
 
@@ -425,7 +430,7 @@ Paired = Sequence[tuple[str, SystemScores, SystemScores]]
 
 
 def _paired(scores: StudyScores, pair: Pair) -> Paired:
-    """The runs of equal name on the same dataset, side by side."""
+    """Pairs of runs of both systems with the same name on the same dataset."""
     paired = []
     for dataset in scores.datasets:
         first, second = (scores.runs(system, dataset) for system in (pair.first, pair.second))
@@ -434,20 +439,20 @@ def _paired(scores: StudyScores, pair: Pair) -> Paired:
 
 
 def _bucket_tests(scores: StudyScores, paired: Paired, attribute: str) -> dict[str, PairedTest]:
-    rows = [(scores.row(one, attribute), scores.row(other, attribute)) for _, one, other in paired]
-    names = dict.fromkeys(name for one, other in rows for name in one if name in other)
+    rows = [(scores.row(first, attribute), scores.row(second, attribute)) for _, first, second in paired]
+    names = dict.fromkeys(name for first, second in rows for name in first if name in second)
     tests = {}
     for name in names:
-        sides = [(one[name], other[name]) for one, other in rows if name in one and name in other]
+        sides = [(first[name], second[name]) for first, second in rows if name in first and name in second]
         test = wilcoxon([a for a, _ in sides], [b for _, b in sides])
         tests[name] = PairedTest(**test.to_dict("pairs"), difference=mean_of(a - b for a, b in sides).mean)
     return tests
 
 
 def _overall_test(scores: StudyScores, paired: Paired) -> OverallTest:
-    """The test that uses data sets and training runs alike: each is a block of a signed-rank test."""
-    first = [scores.overall(one) for _, one, _ in paired]
-    second = [scores.overall(other) for _, _, other in paired]
+    """The signed-rank test of the overall score, with each run on each dataset as a block."""
+    first = [scores.overall(run) for _, run, _ in paired]
+    second = [scores.overall(run) for _, _, run in paired]
     return OverallTest(
         test=BLOCKS,
         **wilcoxon(first, second).to_dict("pairs"),

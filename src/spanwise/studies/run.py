@@ -1,4 +1,4 @@
-"""Run a study: check every file, then compute every cell or take it as it was kept."""
+"""Run a study: check all files, then compute every cell that is not in the cache."""
 
 from __future__ import annotations
 
@@ -50,42 +50,42 @@ from spanwise.studies._plan import (
 from spanwise.studies._scores import CHOOSABLE, SCORES, ScoreKind
 
 Progress = Callable[[str], None]
-Steps = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
-OF_PAIRS = (
-    "correction",
-    "primary",
-    "shared_seeds",
-    "score",
-)  # settings of the tests between systems, which shape no cell
+Steps = Callable[[str, int, int], None]  # called with the step, how much of it is done, and the total
+# Settings of the tests between systems, on which no cell depends.
+OF_PAIRS = ("correction", "primary", "shared_seeds", "score")
 
 
 class CellTask(Struct, frozen=True, eq=False):
-    """One cell with everything that its numbers depend on; `key` is a hash of that, not of paths."""
+    """One cell to evaluate; `key` is a hash of everything that its numbers depend on, but not of paths."""
 
     key: str
     dataset: str
     system: str
     runs: Mapping[str, OpenedFile]
-    answers: Mapping[str, Any] | None  # how answers without offsets are placed
+    answers: Mapping[str, Any] | None  # how to place answers without offsets
     cache: Path | None
 
     @property
     def name(self) -> str:
-        """The name of the cell in progress and errors."""
+        """The name of the cell in progress messages."""
         return f"{self.dataset} × {self.system}"
 
     @property
     def size(self) -> int:
-        """The bytes that are held of its files."""
+        """The number of bytes of its files that are in memory."""
         return sum(len(run.data or b"") for run in self.runs.values())
 
     def without_data(self) -> CellTask:
-        """The same once its files have been read."""
-        return replace(self, runs={run: OpenedFile(one.file, None) for run, one in self.runs.items()})
+        """A copy without the bytes of its files, for use after they have been read."""
+        return replace(self, runs={run: OpenedFile(opened.file, None) for run, opened in self.runs.items()})
 
 
 def check_settings(manifest: Manifest) -> None:
-    """Refuse unknown attributes and bucketings before any file is opened, with their place."""
+    """Check attributes, matcher, score and buckets before any file is opened.
+
+    Raises:
+        InputError: one of them is unknown; the message names its location in the manifest.
+    """
     from spanwise import buckets
     from spanwise.attributes import ATTRIBUTES, choose
     from spanwise.matching import MATCHERS
@@ -113,12 +113,12 @@ def check_settings(manifest: Manifest) -> None:
 def _attributes(manifest: Manifest) -> list[Any]:
     from spanwise.attributes import choose
 
-    asked = manifest.settings.get("attributes", unless_given("attributes"))
-    return [] if asked == "none" else choose(asked.split(",") if isinstance(asked, str) else asked)
+    names = manifest.settings.get("attributes", unless_given("attributes"))
+    return [] if names == "none" else choose(names.split(",") if isinstance(names, str) else names)
 
 
 def can_be_kept(manifest: Manifest) -> bool:
-    """Whether all attributes and the matcher are spanwise's own; others may change without a trace."""
+    """Whether results can be cached; attributes and matchers from outside spanwise may change unnoticed."""
     from spanwise.attributes import is_built_in, is_given
     from spanwise.matching import MATCHERS
 
@@ -130,7 +130,7 @@ def can_be_kept(manifest: Manifest) -> bool:
 
 @lru_cache(maxsize=1)
 def program() -> str:
-    """A hash of this program's own files: another program, another number."""
+    """A hash of the source files of spanwise, so that any change of the program invalidates the cache."""
     digest = hashlib.sha256(__version__.encode())
     folder = Path(__file__).parents[1]
     for path in sorted(folder.rglob("*.py")):
@@ -147,7 +147,7 @@ def options_of(manifest: Manifest, dataset: StudyDataset) -> dict[str, Any]:
 
 def _task(manifest: Manifest, dataset: OpenedDataset, opened: OpenedCell, cache: Path | None) -> CellTask:
     cell, words = opened.cell, dataset.vocabulary
-    if cache is None:  # where nothing is kept, names will do
+    if cache is None:  # no hash is needed
         return CellTask(
             f"{cell.dataset}/{cell.system}", cell.dataset, cell.system, opened.runs, cell.answers, None
         )
@@ -155,7 +155,7 @@ def _task(manifest: Manifest, dataset: OpenedDataset, opened: OpenedCell, cache:
         program(),
         cell.dataset,
         dataset.test.file.sha256,
-        [one.file.sha256 for one in dataset.train],
+        [opened_file.file.sha256 for opened_file in dataset.train],
         words.file.sha256 if words else dataset.dataset.words,
         {run: file.sha256 for run, file in cell.runs.items()},
         {**options_of(manifest, dataset.dataset), "answers": cell.answers},
@@ -171,17 +171,17 @@ def _of_reading(key: str) -> bool:
 
 
 class DatasetText(Struct, frozen=True, eq=False):
-    """The gold and training annotations of a dataset, which its cells share, or what is wrong with them."""
+    """The gold and training annotations of a dataset, which its cells share, or the error in reading them."""
 
     gold: ReadGold | None
     wrong: str | None = None
 
     @classmethod
     def of(cls, opened: OpenedDataset, options: Mapping[str, Any]) -> DatasetText:
-        """Read the files of a dataset, each once."""
+        """Read the gold and training files of a dataset."""
         reading, align = _reading(options), options.get("align", "strict")
         test = _gold(opened, reading)
-        train = [one.source(reading) for one in opened.train]
+        train = [file.source(reading) for file in opened.train]
         try:
             gold = ReadGold.of(opened.dataset.name, test, train, align=align, reading=reading)
         except SpanwiseError as error:
@@ -191,33 +191,33 @@ class DatasetText(Struct, frozen=True, eq=False):
 
 
 def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `read` among those of `evaluate`."""
+    """The keywords of `spanwise.read` among those of `evaluate`."""
     return {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
 
 
 def _gold(opened: OpenedDataset, reading: Mapping[str, Any]) -> Annotation | File | Path:
-    """The gold file of a dataset, or the annotation that stands for it."""
+    """The gold file of a dataset, or the annotation that replaces it."""
     return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
 
 
 def runs_of(task: CellTask, reading: Mapping[str, Any], gold: Annotation | None) -> dict[str, object]:
-    """The predictions of a cell by run: files, or the answers in them placed on the gold text."""
-    sources: dict[str, object] = {run: one.source(reading) for run, one in task.runs.items()}
+    """The predictions of a cell by run: files or, for answers without offsets, placed annotations."""
+    sources: dict[str, object] = {run: opened.source(reading) for run, opened in task.runs.items()}
     if task.answers is None or gold is None:
         return sources
     from spanwise.placement import checked, placement
 
     placed: dict[str, object] = {}
-    for run, one in task.runs.items():
-        sample = one.file.sample if one.file.sample is not None else task.answers.get("sample")
+    for run, opened in task.runs.items():
+        sample = opened.file.sample if opened.file.sample is not None else task.answers.get("sample")
         choices = checked(**{**task.answers, "sample": sample})
-        source = sources[run] if one.file.records is None else one.file.records
+        source = sources[run] if opened.file.records is None else opened.file.records
         placed[run] = placement(gold, source, choices).annotation
     return placed
 
 
 def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadSystems | str:
-    """Read the predictions of a cell and put them on the gold text; or the text of what is wrong."""
+    """Read the predictions of a cell and align them to the gold text; return the message of any error."""
     text = texts[task.dataset]
     if text.gold is None:
         return str(text.wrong)
@@ -228,14 +228,14 @@ def read_cell(task: CellTask, texts: Mapping[str, DatasetText]) -> ReadSystems |
 
 
 class ReadTask(Struct, frozen=True, eq=False):
-    """A cell whose files were read."""
+    """A cell whose files have been read."""
 
     task: CellTask
     systems: ReadSystems
 
 
 class CellResult(Struct, frozen=True):
-    """What a study keeps of the evaluation of one cell: all runs of one system on one dataset."""
+    """The result of one cell: all runs of one system on one dataset."""
 
     inputs: tuple[Input, ...]
     settings: Settings
@@ -244,25 +244,28 @@ class CellResult(Struct, frozen=True):
     units: UnitCounts
     mentions: MentionCodes
     examples: ExampleCounts | UnsetType = UNSET
-    sentences: tuple[Sentence, ...] = ()  # whose systems are the runs; places are lines of the gold file
+    sentences: tuple[Sentence, ...] = ()  # runs take the place of systems; sources are lines of the gold file
 
 
 def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> CellResult:
-    """Evaluate all runs of a cell, and keep the result where a cache is given."""
+    """Evaluate all runs of a cell, and store the result in the cache if there is one."""
     dataset = datasets[read.task.dataset]
     return _cell_of(read.task, dataset.result(read.systems), dataset.path)
 
 
 def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
-    """What is kept of the result of a cell, in the cache where one is given; places are those of `gold`."""
+    """Convert the result of a cell, and store it in the cache if there is one.
+
+    The path `gold` is removed from the sources of sentences, so that the result does not depend on it.
+    """
     assert result.units is not UNSET
     assert result.mentions is not UNSET
-    kept = CellResult(
+    cell = CellResult(
         inputs=result.inputs,
         settings=result.settings,
         dataset=result.dataset,
         runs=result.systems,
-        # Processes hand over plain values: what would be made later is made now.
+        # Lazy values cannot be passed between processes, so they are computed now.
         units=replace(
             result.units, systems={name: tuple(system) for name, system in result.units.systems.items()}
         ),
@@ -274,50 +277,50 @@ def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
         ),
     )
     if task.cache is not None:
-        Cache(task.cache).put(task.key, kept)
-    return kept
+        Cache(task.cache).put(task.key, cell)
+    return cell
 
 
 # ---- in the main process --------------------------------------------------------------------
 
 
-HELD = 32 << 20  # bytes of predictions that are held at once, until they are read
-LEAST_MEMORY = 1 << 20  # of one dataset in parts
+HELD = 32 << 20  # the maximum size in bytes of prediction files in memory that have not been parsed yet
+LEAST_MEMORY = 1 << 20  # the minimum memory in bytes for one dataset that is evaluated in parts
 
 
 class RunStudy(Struct, frozen=True, eq=False):
-    """The files of a study and the results of its cells, by their keys, in the order of the tasks."""
+    """The files of a study, and the results of its cells by key, in the order of the tasks."""
 
     plan: Plan
     tasks: Sequence[CellTask]
     cells: Mapping[str, CellResult]
-    memory: int | None = None  # of parts, in bytes
+    memory: int | None = None  # the memory for parts in bytes; None if cells were read whole
 
 
 class CellsToDo(Protocol):
-    """Cells to be computed: all of them are added and can be read before the first one is."""
+    """Cells to compute: all are added, and their files are checked, before the first is computed."""
 
     @property
     def datasets(self) -> Mapping[str, OpenedDataset]:
-        """The files of every dataset."""
+        """The opened files of every dataset, by name."""
         ...
 
     def add(self, task: CellTask) -> None: ...
     def total(self) -> Sequence[CellTask]:
-        """All cells, whose files can be read.
+        """All cells that were added, after checking that their files can be read.
 
         Raises:
-            InputError: a file cannot be used; the first in the order of cells is told.
+            InputError: a file cannot be used; the first one, in the order of cells, is reported.
         """
         ...
 
     def computed(self) -> Iterator[CellResult]:
-        """The results of these cells, in their order."""
+        """The results of these cells, in the same order."""
         ...
 
 
 class HeldCells:
-    """Cells in memory, whose predictions are read some at a time: of those read only mentions are held."""
+    """Cells that fit into memory; prediction files are read in groups, and only their mentions are kept."""
 
     def __init__(
         self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, held: int
@@ -329,10 +332,10 @@ class HeldCells:
         self._held = 0
         self._done: list[ReadTask] = []
         self._wrong: list[str] = []
-        self.datasets = {one.dataset.name: one.opened() for one in found}
+        self.datasets = {files.dataset.name: files.opened() for files in found}
 
     def add(self, task: CellTask) -> None:
-        """Take the next cell, and read those that wait where they hold much."""
+        """Add a cell, and read all waiting cells if their files have reached the limit."""
         self._waiting.append(task)
         self._held += task.size
         if self._held >= self._most:
@@ -352,16 +355,16 @@ class HeldCells:
         self._waiting, self._held = [], 0
 
     def total(self) -> list[CellTask]:
-        """All cells, read."""
+        """Read the remaining cells, and return all of them."""
         self._read()
         if self._wrong:
             others = many(len(self._wrong) - 1, "more cell")
             more = f"\nThere are files that cannot be used in {others}." if len(self._wrong) > 1 else ""
             raise InputError(self._wrong[0] + more)
-        return [one.task for one in self._done]
+        return [read.task for read in self._done]
 
     def computed(self) -> Iterator[CellResult]:
-        """The results of these cells; each of their datasets is looked at once."""
+        """The results of these cells; each dataset is prepared only once."""
         prepared = {
             name: text.gold.prepared(**_settings(self.datasets[name], self._options[name]))
             for name, text in self._texts.items()
@@ -371,9 +374,9 @@ class HeldCells:
 
 
 class PartedCells:
-    """Cells whose files come in parts, which the engine counts; only what was counted is held.
+    """Cells whose files are read and counted in parts by the engine; only the counts are kept.
 
-    The datasets share the memory for parts and for the rows that stay between two goes.
+    The datasets share the memory for parts and for the rows that are kept between passes.
     """
 
     def __init__(
@@ -384,20 +387,20 @@ class PartedCells:
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
-        self.datasets = {one.dataset.name: one.opened(hold=False) for one in found}
+        self.datasets = {files.dataset.name: files.opened(hold=False) for files in found}
 
     def add(self, task: CellTask) -> None:
-        """Take the next cell."""
+        """Add a cell."""
         self._tasks.append(task)
 
     def total(self) -> list[CellTask]:
-        """All cells, whose files were looked at."""
+        """Scan the files of all cells, and return the cells."""
         for name, tasks in self._by_dataset():
             self._opened[name] = self._parted(self.datasets[name], self._options[name], tasks)
         return self._tasks
 
     def computed(self) -> Iterator[CellResult]:
-        """The results of these cells; what is known of a dataset is let go after its last cell."""
+        """The results of these cells; the data of a dataset is freed after its last cell."""
         for name, tasks in self._by_dataset():
             dataset = self._opened.pop(name).fixed()
             for number, task in enumerate(tasks):
@@ -406,31 +409,31 @@ class PartedCells:
                 release_freed_memory()
 
     def _by_dataset(self) -> list[tuple[str, list[CellTask]]]:
-        """The cells of every dataset, which follow each other."""
+        """The cells grouped by dataset; those of one dataset are consecutive."""
         return [(name, list(tasks)) for name, tasks in groupby(self._tasks, lambda task: task.dataset)]
 
     def _parted(
         self, opened: OpenedDataset, options: Mapping[str, Any], tasks: Sequence[CellTask]
     ) -> PartedDataset:
-        """The files of a dataset and of the runs of all its cells, looked at once."""
+        """Scan the files of a dataset and of all runs of its cells once."""
         reading = _reading(options)
         gold = _gold(opened, reading)
         refuse_merged(gold, **reading)
-        # Answers are placed on the whole text.
+        # Placing answers needs the whole text.
         whole = Reader(**reading).read(gold) if any(task.answers is not None for task in tasks) else None
         columns: dict[str, object] = {}
         for number, task in enumerate(tasks):
             runs = runs_of(task, reading, whole)
             columns |= {_column(number, index): source for index, source in enumerate(runs.values())}
         return PartedDataset.of(
-            opened.dataset.name, whole or gold, columns, [one.source(reading) for one in opened.train],
+            opened.dataset.name, whole or gold, columns, [file.source(reading) for file in opened.train],
             memory=self._memory, engine=self._engine, reading=reading,
             align=options.get("align", "strict"), **_settings(opened, options),
         )  # fmt: skip
 
 
 def _column(cell: int, run: int) -> str:
-    """The name of a run among those of all cells of a dataset."""
+    """A name for a run that is unique among all cells of a dataset."""
     return f"{cell}.{run}"
 
 
@@ -444,19 +447,20 @@ def run_cells(
     held: int = HELD,
     memory: int | None = None,
 ) -> RunStudy:
-    """Open every file once, and evaluate every cell that is not kept; nothing depends on the engine.
+    """Open every file once, and evaluate every cell that is not in the cache.
 
-    All files are read before the first cell is counted, in groups of cells of about `held` bytes; with
-    `memory`, or where a cell would not fit into memory, they are looked at, and counted in parts. `steps`
-    hears how many cells were read and counted.
+    All files are read before the first cell is counted, in groups of cells of about `held` bytes. With
+    `memory`, or if a cell would not fit into memory, files are only scanned first, and then read and counted
+    in parts. The results do not depend on the engine. `steps` is called with the number of cells that have
+    been read and counted.
 
     Raises:
-        InputError: a file cannot be used; the first in the order of cells is reported, before any is
-        computed.
+        InputError: a file cannot be used; the first one, in the order of cells, is reported before any cell
+            is computed.
     """
     datasets = [found_dataset(manifest, dataset) for dataset in manifest.datasets]
-    every = found_cells(manifest)
-    bound = _bound(manifest, every, memory)
+    all_cells = found_cells(manifest)
+    bound = _bound(manifest, all_cells, memory)
     waiting: CellsToDo
     if bound is None:
         waiting = HeldCells(manifest, datasets, engine, held=held)
@@ -465,18 +469,18 @@ def run_cells(
     results: dict[str, CellResult] = {}
     cells: list[StudyCell] = []
     tasks: list[CellTask] = []
-    for found in every:
-        opened = found.opened(hold=bound is None)
+    for found_cell in all_cells:
+        opened = found_cell.opened(hold=bound is None)
         cells.append(opened.cell)
         if not opened.runs:
             continue
-        task = _task(manifest, waiting.datasets[found.dataset], opened, cache)
+        task = _task(manifest, waiting.datasets[found_cell.dataset], opened, cache)
         tasks.append(task.without_data())
-        kept = Cache(cache).get(task.key, CellResult) if cache is not None else None
-        if kept is None:
+        cached = Cache(cache).get(task.key, CellResult) if cache is not None else None
+        if cached is None:
             waiting.add(task)
         else:
-            results[task.key] = kept
+            results[task.key] = cached
     plan = plan_of(list(waiting.datasets.values()), cells)
     tell(plan, progress)
     if results:
@@ -490,13 +494,13 @@ def run_cells(
     score = SCORES[manifest.settings.get("score", "f1")]
     for number, (task, result) in enumerate(zip(fresh, waiting.computed(), strict=True), start=1):
         results[task.key] = result
-        progress(f"{number}/{len(fresh)} {task.name}: {_spoken(result, score)}")
+        progress(f"{number}/{len(fresh)} {task.name}: {_scores_in_words(result, score)}")
         steps("count", number, len(fresh))
     return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks}, bound)
 
 
 def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -> int | None:
-    """The memory for parts in bytes: as asked for, or where some cell would not fit; else None."""
+    """The memory for parts in bytes, if requested or if some cell would not fit into memory; else None."""
     if memory is not None:
         return memory
     datasets = {dataset.name: dataset for dataset in manifest.datasets}
@@ -513,7 +517,7 @@ def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -
 
 
 def _settings(opened: OpenedDataset, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords of `evaluate` that shape the numbers of a dataset, for all of its cells."""
+    """The keywords of `evaluate`, apart from those for reading, that all cells of a dataset share."""
     settings = {key: value for key, value in options.items() if not _of_reading(key)}
     file = opened.vocabulary
     vocabulary = opened.dataset.words if file is None else read_words(file.source({}))
@@ -521,7 +525,7 @@ def _settings(opened: OpenedDataset, options: Mapping[str, Any]) -> dict[str, An
 
 
 def tell(plan: Plan, progress: Progress) -> None:
-    """Say which runs are missing, and which predictions are the same."""
+    """Report which runs are missing, and which predictions are identical."""
     for row in plan.missing:
         progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")
     for shared in plan.shared:
@@ -542,13 +546,13 @@ def _prepare(cache: Path | None, progress: Progress) -> None:
         progress(f"nothing will be cached: {cache} cannot be written to ({error.strerror})")
 
 
-def _spoken(result: CellResult, score: ScoreKind) -> str:
+def _scores_in_words(result: CellResult, score: ScoreKind) -> str:
     values = [score.of_run(run) for run in result.runs.values()]
     return f"{score.words} " + ", ".join("n/a" if value is None else f"{100 * value:.1f}" for value in values)
 
 
 class PairTask(Struct, frozen=True):
-    """The tests between the systems of one dataset."""
+    """The systems of one dataset to test against each other."""
 
     key: str
     name: str
@@ -557,11 +561,11 @@ class PairTask(Struct, frozen=True):
     pairs: tuple[tuple[str, str], ...]
     options: Mapping[str, Any]
     cache: Path | None
-    memory: int | None  # that shuffles may take
+    memory: int | None  # a bound on the memory for shuffles, in bytes
 
 
 def compute_pairs(task: PairTask) -> PairedTests:
-    """Test the systems of one dataset against each other, and keep the result where a cache is given."""
+    """Test the systems of one dataset against each other, and store the result in the cache, if any."""
     tests = paired(task.units, task.pairs, scores=task.scores, memory=task.memory, **task.options)
     if task.cache is not None:
         Cache(task.cache).put(task.key, tests)
@@ -577,19 +581,19 @@ def run_pairs(
     cache: Path | None,
     memory: int | None = None,
 ) -> dict[str, PairedTests]:
-    """The paired tests of every dataset, by its name."""
+    """The paired tests between systems, by dataset."""
     results: dict[str, PairedTests] = {}
     fresh = []
     for dataset in manifest.datasets:
-        here = [task for task in tasks if task.dataset == dataset.name]
-        if not here:
+        dataset_tasks = [task for task in tasks if task.dataset == dataset.name]
+        if not dataset_tasks:
             continue
         pairs = tuple(
             (pair.first, pair.second)
             for pair in manifest.pairs
             if pair.datasets is None or dataset.name in pair.datasets
         )
-        settings = cells[here[0].key].settings
+        settings = cells[dataset_tasks[0].key].settings
         options: dict[str, object] = {
             key: getattr(settings, key) for key in ("resamples", "seed", "confidence")
         }
@@ -597,17 +601,18 @@ def run_pairs(
         options["primary"] = manifest.settings.get("primary", "f1")
         options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
         options["score"] = manifest.settings.get("score", "f1")
-        key, kept = dataset.name, None
+        key, cached = dataset.name, None
         if cache is not None:
-            key = key_of("pairs", program(), {task.system: task.key for task in here}, pairs, options)
-            kept = Cache(cache).get(key, PairedTests)
-        if kept is not None:
-            results[dataset.name] = kept
+            cell_keys = {task.system: task.key for task in dataset_tasks}
+            key = key_of("pairs", program(), cell_keys, pairs, options)
+            cached = Cache(cache).get(key, PairedTests)
+        if cached is not None:
+            results[dataset.name] = cached
             continue
-        units = {task.system: cells[task.key].units for task in here}
-        scores = {task.system: list(cells[task.key].runs.values()) for task in here}
+        units = {task.system: cells[task.key].units for task in dataset_tasks}
+        scores = {task.system: list(cells[task.key].runs.values()) for task in dataset_tasks}
         fresh.append(PairTask(key, dataset.name, units, scores, pairs, options, cache, memory))
-    # One after the other: a pair's shuffles are held in memory, and two datasets' at once would double that.
+    # In sequence: the shuffles of a dataset are held in memory, and two datasets at once would double that.
     for number, task in enumerate(fresh, start=1):
         results[task.name] = compute_pairs(task)
         progress(f"{number}/{len(fresh)} {task.name}: systems compared")
