@@ -154,7 +154,7 @@ def _read(
 
 
 def side_by_side(
-    source: object, gold: str | None, systems: Any, **options: Any
+    source: object, gold: str | None, systems: object, **options: Any
 ) -> tuple[object, object] | None:
     """Split an object in memory that holds both gold and predictions: a frame, records, or spaCy Examples.
 
@@ -214,7 +214,9 @@ class Reader:
         options = options if prefer is None else replace(options, prefer=prefer)
         return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
 
-    def read_predictions(self, source: Any, *, prefer: str | None = None, extras: bool = False) -> Annotation:
+    def read_predictions(
+        self, source: object, *, prefer: str | None = None, extras: bool = False
+    ) -> Annotation:
         """Read a system's annotation: like `read`, but takes the predicted side of spaCy Examples."""
         if not isinstance(source, str | os.PathLike | Annotation):
             layers = layers_of(source, self._options)
@@ -261,7 +263,7 @@ def _opened(source: str | os.PathLike[str], options: Options) -> File:
     return File(source, encoding=options.encoding, unpacked=options.limits.unpacked)
 
 
-def listed_sources(given: Any) -> list[Any]:
+def listed_sources(given: Any) -> list[object]:
     """One or several sources for `read`, as a list; nested lists of tags or spans are one source.
 
     Examples:
@@ -348,12 +350,14 @@ def looks_merged(
     return format_of(file, format).name == "conll" and in_columns(file)
 
 
-def refuse_merged(gold: Any, **reading: Any) -> None:
+def refuse_merged(gold: object, **reading: Any) -> None:
     """Refuse a gold file that seems to contain predictions as well, unless a tag column was named.
 
     Otherwise the predicted tags in its last column would be read as gold, and that system would score 100%.
     """
-    if reading.get("tag_column") is None and looks_merged(gold, **reading):
+    if not isinstance(gold, str | os.PathLike) or reading.get("tag_column") is not None:
+        return
+    if looks_merged(gold, **reading):
         raise ChoiceError(
             f"{os.fspath(gold)}: the last two columns hold tags of the same types, so they seem to be "
             "gold and predicted tags.\nGive such files alone, without other predictions; "

@@ -15,7 +15,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyarrow import NativeFile, RecordBatch, Schema, Table
+    from pyarrow.parquet import FileMetaData
 
 STEP = 1 << 12  # the largest number of rows to decode at a time
 BYTES = 1 << 22  # the approximate size of rows decoded, or written if no sizes are given, at a time
@@ -55,7 +60,7 @@ def _bound(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, hard))
 
 
-def _table(arrow: Any, data: bytes, most: int) -> Any:
+def _table(arrow: ModuleType, data: bytes, most: int) -> Table:
     stream = arrow.BufferReader(data)
     if data.startswith(b"PAR1"):
         import pyarrow.parquet as parquet
@@ -70,7 +75,7 @@ def _table(arrow: Any, data: bytes, most: int) -> Any:
         return arrow.ipc.open_stream(stream).read_all()
 
 
-def _check_values(metadata: Any, most: int) -> None:
+def _check_values(metadata: FileMetaData, most: int) -> None:
     values = 0
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -80,13 +85,13 @@ def _check_values(metadata: Any, most: int) -> None:
         sys.exit(3)
 
 
-def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int]) -> None:
+def _write_rows(arrow: ModuleType, path: str, most: int, together: int, sizes: list[int]) -> None:
     """Write the rows of a file in batches of the given sizes, or of at most `together` rows without sizes."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # exit quietly once the reader is gone
     with arrow.memory_map(path) as stream:
         schema, batches = _batches(arrow, stream, most, min(max(sizes, default=together), STEP))
-        waiting: list[Any] = []
+        waiting: list[RecordBatch] = []
         due = iter(sizes)
         size = next(due, together)
         for batch in batches:
@@ -105,7 +110,7 @@ def _write_rows(arrow: Any, path: str, most: int, together: int, sizes: list[int
             _write(arrow, schema, waiting)
 
 
-def _write(arrow: Any, schema: Any, batches: list[Any]) -> None:
+def _write(arrow: ModuleType, schema: Schema, batches: list[RecordBatch]) -> None:
     written = arrow.BufferOutputStream()
     with arrow.ipc.new_stream(written, schema) as writer:
         for batch in batches:
@@ -115,7 +120,9 @@ def _write(arrow: Any, schema: Any, batches: list[Any]) -> None:
     sys.stdout.buffer.write(data)
 
 
-def _batches(arrow: Any, stream: Any, most: int, size: int) -> tuple[Any, Iterator[Any]]:
+def _batches(
+    arrow: ModuleType, stream: NativeFile, most: int, size: int
+) -> tuple[Schema, Iterator[RecordBatch]]:
     """The schema of a file, and its rows in batches."""
     if stream.read(4) == b"PAR1":
         import pyarrow.parquet as parquet

@@ -38,6 +38,7 @@ Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
 
 JsonRecord: TypeAlias = Mapping[str, Any]  # a parsed JSON object; values are checked where they are used
+TableColumns: TypeAlias = Mapping[str, Sequence[Any]]  # by name; cells are checked where they are used
 ReadKeywords: TypeAlias = Mapping[str, Any]  # the keywords of `read`, as passed by the caller
 
 
@@ -50,7 +51,7 @@ class Limits(Struct, frozen=True):
     values: int = 20_000_000  # in a Parquet or Arrow file; fifty per byte of the file if that is more
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Limits:
+    def of(cls, given: Mapping[str, int]) -> Limits:
         """The default limits, overridden by the given ones."""
         for name, value in given.items():
             if name not in cls.__struct_fields__:
@@ -261,7 +262,7 @@ class Format(Struct, frozen=True):
     source: str = ""
     accepts: Callable[[object], bool] | None = None
     read_layers: Callable[..., dict[str, Annotation]] | None = None
-    problems: Callable[[Any, Options], list[Problem]] | None = None
+    problems: Callable[[File, Options], list[Problem]] | None = None
     write_folder: Callable[[Annotation, str | os.PathLike[str]], object] | None = None
     layered: Callable[[object], bool] | None = None
     read_annotators: Callable[[File, Options], dict[str, Annotation]] | None = None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -330,7 +330,7 @@ class _RecordSurveyor:
         self._number += len(batch.lines)
         return True
 
-    def _note(self, key: str, batch: Sequence[Any]) -> None:
+    def _note(self, key: str, batch: Sequence[JsonRecord]) -> None:
         """Record where documents begin if this field names them; drop the field if a record lacks it."""
         if not all(key in record for record in batch):
             del self._starts[key]

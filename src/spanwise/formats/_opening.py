@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -114,7 +114,7 @@ class File:
             raise InputError(self.no_file())
         try:
             with self._opened() as stream:
-                stored: bytes = stream.read()
+                stored = stream.read()
         except OSError as error:
             raise InputError(self._unreadable(error)) from None
         if self._sha256 is None:
@@ -122,7 +122,7 @@ class File:
             self._done()
         return stored
 
-    def _opened(self) -> Any:
+    def _opened(self) -> IO[bytes]:
         """A stream of the bytes on disk, from the beginning."""
         if self._is_pipe and self._bytes is None:
             self._bytes = bytes_of_pipe(self.path)
@@ -136,8 +136,7 @@ class File:
 
     def seekable(self) -> IO[bytes]:
         """A seekable stream of the bytes on disk, which are not loaded into memory."""
-        stream: IO[bytes] = self.again()._opened()
-        return stream
+        return self.again()._opened()
 
     @cached_property
     def text(self) -> str:
@@ -196,7 +195,7 @@ class File:
         """
         try:
             stream = self._opened()
-            start: bytes = stream.read(_HEAD + len(BOM))
+            start = stream.read(_HEAD + len(BOM))
             if isinstance(stream, io.FileIO):
                 foreign = self.encoding not in UTF8 or start.startswith(tuple(MAGIC))
                 if foreign and self._stored_size() <= _HELD:
@@ -329,7 +328,7 @@ class File:
 class _Hashing(io.RawIOBase):
     """A raw stream that hashes the bytes read from it and calls `done` at the end."""
 
-    def __init__(self, raw: Any, digest: Any, done: Any) -> None:
+    def __init__(self, raw: IO[bytes], digest: hashlib._Hash | None, done: Callable[[], None]) -> None:
         self._raw, self._digest, self._finished = raw, digest, done
         self._peeked = b""
 
@@ -341,7 +340,6 @@ class _Hashing(io.RawIOBase):
         return self._peeked
 
     def read(self, size: int = -1) -> bytes:
-        piece: bytes
         if size < 0:
             piece, self._peeked = self._peeked + self._raw.read(), b""
         else:

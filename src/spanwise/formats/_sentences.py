@@ -177,7 +177,7 @@ def whole_spans(listed: list[Any]) -> list[Any]:
     ]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """The value in JSON types: tuples and arrays as lists, NumPy numbers as Python numbers."""
     if isinstance(value, str | int | float) or value is None:
         return value.item() if isinstance(value, np.generic) else value

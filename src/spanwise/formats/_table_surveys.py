@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -21,7 +20,7 @@ from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 
 ROWS = 1 << 13  # the largest number of rows to process at a time
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, list[object]]
 
 
 def survey_table(file: File, options: Options, cutting: Cutting) -> RecordSurvey | None:
@@ -137,13 +136,11 @@ def _table_pieces(survey: RecordSurvey) -> Iterator[bytes]:
 
 def _table_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Annotation]:
     """The annotation of the rows of one part."""
-    declared: Mapping[str, Any] = {}
-    layer = survey.layers["only"]
+    chosen, layer = survey.options, survey.layers["only"]
     if layer.recognised is not None:
-        declared = {"scheme": survey.options.scheme or layer.recognised.scheme}
+        chosen = replace(chosen, scheme=chosen.scheme or layer.recognised.scheme)
     names, joined = tables.batch_of(data, survey.path)
     reading = Reading(survey.path, format="arrow", evidence=layer.kind)
-    chosen = replace(survey.options, **declared)
     part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
     corpus = part.corpus
     if survey.has_ids and corpus.ids is None:  # but those of other parts have ids

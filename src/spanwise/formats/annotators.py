@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from spanwise.corpus import Annotation, Pieces
@@ -160,7 +160,7 @@ def _records(file: File) -> Iterator[object]:
                 ) from None  # fmt: skip
 
 
-def _reader(records: Sequence[object]) -> tuple[str, Any] | None:
+def _reader(records: Sequence[object]) -> tuple[str, Callable[[Units, int, Any], None]] | None:
     """The tool that wrote the file, and the function that reads its records; None if it is unknown."""
     objects = [record for record in records if isinstance(record, Mapping)]
     if not objects or len(objects) < len(records):
@@ -203,7 +203,7 @@ def _prodigy(units: Units, number: int, record: JsonRecord) -> None:
     if who is None or refused(record):
         return
     text = record["text"]
-    spans: list[Any] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])
+    spans: list[object] = next((record[key] for key in _SPANS if isinstance(record.get(key), list)), [])
     name = next((str(record[key]) for key in ("id", "_input_hash") if key in record), text)
     _add(units, who, name, Standoff(text, [_span(span) for span in spans], name))
 

@@ -8,11 +8,11 @@ import re
 import zipfile
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 from xml.parsers import expat
 
 import numpy as np
@@ -175,7 +175,7 @@ def _chosen(xml: _ParsedXml, options: Options, path: str) -> list[tuple[str, dic
     return result
 
 
-def _from_utf16(text: str) -> Any:
+def _from_utf16(text: str) -> Callable[[int], int]:
     """A function that converts offsets in UTF-16 code units, as Java counts, to characters."""
     wide = [i for i, character in enumerate(text) if character > "\uffff"]
     units = [i + before for before, i in enumerate(wide)]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from math import isnan, nan
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
@@ -85,6 +85,8 @@ def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str,
     return lambda number: {"tokens": corpus.words(number), "spans": listed[number]}
 
 
+T = TypeVar("T")
+
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
@@ -116,14 +118,14 @@ class Gathered(Struct, eq=False):
         return [refused_note(self.refused, total)] if self.refused else []
 
 
-def read(source: Any, options: Options, *, name: str = "<records>") -> Annotation:
+def read(source: File | Sequence[object], options: Options, *, name: str = "<records>") -> Annotation:
     """Read a file with one JSON object per line or one JSON list of objects, or such a list in memory.
 
     The records of a list, which messages call `name`, are numbered from 1 like the lines of a file.
     """
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
-    content = gathered(path, _listed(path, source) if file is None else records(file), options)
+    content = gathered(path, records(source) if isinstance(source, File) else _listed(path, source), options)
     if not content.lines and content.refused:
         raise InputError(
             at(path, None, f"{content.notes[0]}, and none is left.\nExport records that were accepted.")
@@ -228,23 +230,6 @@ def _list_of(file: File, text: str) -> list[object] | None:
     return whole if whole and (isinstance(whole[0], Mapping) or all(map(is_spans, whole))) else None
 
 
-def _loaded(path: str, line: int, row: str) -> object:
-    try:
-        return json.loads(row)
-    except json.JSONDecodeError as error:
-        raise InputError(_no_json(path, line, error)) from None
-    except (ValueError, RecursionError) as error:
-        what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
-        raise InputError(at(path, line, f"the JSON cannot be read: {what}.\nFix the line.")) from None
-
-
-def _no_json(path: str, line: int, error: json.JSONDecodeError) -> str:
-    return at(
-        path, line, f"this is not JSON: {error.msg} (column {error.colno}).\n"
-        "Give one JSON object in each line."
-    )  # fmt: skip
-
-
 def as_record(path: str, line: int, record: object) -> Mapping[str, object]:
     """The record as a mapping; also accepts lists of spans and spaCy's pairs [text, {"entities": …}]."""
     if is_spans(record):
@@ -274,11 +259,11 @@ def _kind(record: JsonRecord) -> str:
     return "tokens with spans" if _first(record, SPANS, list) is not None else ""
 
 
-def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type) -> Any:
-    return next((record[key] for key in keys if isinstance(record.get(key), kind)), None)
+def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type[T]) -> T | None:
+    return next((value for key in keys if isinstance(value := record.get(key), kind)), None)
 
 
-def _tags(record: JsonRecord) -> list[Any] | None:
+def _tags(record: JsonRecord) -> list[str | int] | None:
     """The list of tags, strings or numbers, one per token."""
     key = tags_key(record)
     return None if key is None else record[key]
@@ -329,17 +314,18 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
 
 
 def _gather_tokens(content: Gathered, line: int, record: JsonRecord, options: Options) -> None:
-    tokens = _first(record, _TOKENS, list)
-    strings: list[Any] = [token.get("text") if isinstance(token, Mapping) else token for token in tokens]
-    if not all(isinstance(token, str) for token in strings):
-        bad = next(token for token in strings if not isinstance(token, str))
-        raise InputError(
-            at(
-                content.path,
-                line,
-                f"the token {bad!r} is not a string.\nGive the tokens as a list of strings.",
+    strings: list[str] = []
+    for token in _first(record, _TOKENS, list) or ():
+        string = token.get("text") if isinstance(token, Mapping) else token
+        if not isinstance(string, str):
+            raise InputError(
+                at(
+                    content.path,
+                    line,
+                    f"the token {string!r} is not a string.\nGive the tokens as a list of strings.",
+                )
             )
-        )
+        strings.append(string)
     content.tokens.append(strings)
     if content.kind == "tokens with spans":
         _gather_spans(content, line, record, len(strings))
@@ -404,9 +390,9 @@ def _gather_spans(content: Gathered, line: int, record: JsonRecord, size: int | 
 
 def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
     """Start, end, label and pieces of a span, which is a list of three or an object."""
-    start: Any
-    end: Any
-    label: Any
+    start: object
+    end: object
+    label: object
     parts: list[tuple[int, int]] | None = []
     if isinstance(span, Mapping):
         start = next((span[key] for key in STARTS if key in span), None)
@@ -434,11 +420,11 @@ def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple
     return start, end, label, parts or [(start, end)]
 
 
-def _is_position(value: object) -> bool:
+def _is_position(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
 
 
-def _parts(listed: Any, start: Any, end: Any) -> list[tuple[int, int]] | None:
+def _parts(listed: object, start: object, end: object) -> list[tuple[int, int]] | None:
     """The pieces of a mention; None unless they are in order and run from its start to its end."""
     if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
         return None

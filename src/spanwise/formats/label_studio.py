@@ -132,7 +132,7 @@ def _refuse_models(path: str, whose: Mapping[str, Sequence[str]]) -> None:
         )  # fmt: skip
 
 
-def _task(task: Any, number: int, path: str, done: Sequence[JsonRecord]) -> Standoff:
+def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) -> Standoff:
     name = str(task.get("id", number))
     if "data" in task:
         results = done[0].get("result", []) if done else []
@@ -147,7 +147,7 @@ def _are_spans(value: Sequence[object]) -> bool:
     return bool(value) and all(isinstance(span, dict) and "start" in span and "end" in span for span in value)
 
 
-def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> str:
+def _text(data: JsonRecord, results: Sequence[JsonRecord], path: str, number: int) -> str:
     """The text to which the mentions refer: the field `text`, or the one that contains their quotes."""
     strings = {key: value for key, value in data.items() if isinstance(value, str)}
     if "text" in strings:
@@ -168,7 +168,7 @@ def _text(data: JsonRecord, results: Sequence[Any], path: str, number: int) -> s
     )
 
 
-def _mentions(results: Sequence[Any]) -> list[tuple[Pieces, str]]:
+def _mentions(results: Sequence[JsonRecord]) -> list[tuple[Pieces, str]]:
     mentions: list[tuple[Pieces, str]] = []
     for result in results:
         value = result.get("value", {})

@@ -11,14 +11,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import codes, ints, offsets
+from spanwise.columns import Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.formats._format import Options, annotated, layers_of, whole
+from spanwise.formats._format import Options, TableColumns, annotated, layers_of, whole
 from spanwise.formats._sentences import is_records, plain, score_of
 from spanwise.schemes import Repair, Tags
 
-Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, Any]
+Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, object]
 
 
 def from_tags(
@@ -91,7 +91,7 @@ def from_spans(
     return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
 
 
-def _textless(sentences: Any, documents: Sequence[int] | None, name: str) -> Corpus:
+def _textless(sentences: Ints, documents: Sequence[int] | None, name: str) -> Corpus:
     """A corpus whose sentences have lengths but no words."""
     return Corpus(
         tokens=codes(np.zeros(int(sentences[-1]), dtype=np.int32)),
@@ -130,7 +130,11 @@ def _triple(span: Span, location: str) -> tuple[int, int, str]:
 
 
 def _check_lengths(
-    given: Sequence[Any], tokens: Sequence[Sequence[str]], name: str, *, sentences_only: bool = False
+    given: Sequence[Sequence[object]],
+    tokens: Sequence[Sequence[str]],
+    name: str,
+    *,
+    sentences_only: bool = False,
 ) -> None:
     if len(given) != len(tokens):
         raise InputError(
@@ -201,7 +205,7 @@ class Layered(Struct, frozen=True):
     """A table or records whose columns may hold several annotations of the same text."""
 
     path: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: TableColumns
     records: bool
     evidence: str
     format: str
@@ -288,15 +292,15 @@ def layered(source: Any, name: str | None = None) -> Layered:
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
         names = tables.class_names(table.schema)
         return Layered(f"<{kind}>", columns, False, f"a {kind} in memory", "arrow", names)
-    rows = [plain(record) for record in source]
-    keys = dict.fromkeys(key for record in rows if isinstance(record, Mapping) for key in record)
-    columns = {key: [record.get(key) for record in rows] for key in keys} if keys else {}
+    records = [record for record in map(plain, source) if isinstance(record, Mapping)]
+    keys = dict.fromkeys(key for record in records for key in record)
+    columns = {key: [record.get(key) for record in records] for key in keys}
     return Layered(name or "<records>", columns, True, "records", "jsonl")
 
 
 def annotated_columns(
     source: object, gold: str | None, systems: object, options: Options, *, name: str | None = None
-) -> tuple[Any, Any] | None:
+) -> tuple[Annotation, Any] | None:
     """Gold and predictions from the columns of one object; None if it holds only gold.
 
     Args:
@@ -312,7 +316,7 @@ def annotated_columns(
         return None
     table = layered(source, name)
     if systems is None:
-        wanted: Any = table.predicted()
+        wanted: dict[str, str] | None = table.predicted()
         if not wanted:
             raise ChoiceError(
                 f"{table.path}: no predictions were given, and no column seems to hold any.\n"

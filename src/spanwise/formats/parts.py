@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TypeAlias, overload
 
 import numpy as np
 from msgspec import Struct
@@ -74,7 +74,7 @@ def survey_layers(
     return survey(path, chosen, columns, tokens=tokens, sentences=sentences, keep=keep)
 
 
-def streamed_format(source: Any, reading: ReadKeywords) -> Format | None:
+def streamed_format(source: object, reading: ReadKeywords) -> Format | None:
     """The format of a source that may be read in parts; None if it must be read whole."""
     if not isinstance(source, str | os.PathLike) or is_pipe(source) or reading.get("encoding") not in UTF8:
         return None

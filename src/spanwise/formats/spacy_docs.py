@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from spanwise.corpus import Annotation, Pieces
+from spanwise.corpus import Annotation, Corpus, Pieces
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
 from spanwise.formats._format import Format, Limits, Options
 from spanwise.formats._opening import File
@@ -18,6 +19,10 @@ from spanwise.formats._sentences import (
     only_piece,
     tokens_for,
 )
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, SpanGroup
+    from spacy.vocab import Vocab
 
 
 def accepts(source: object) -> bool:
@@ -38,7 +43,7 @@ def _kind(source: object) -> str | None:
     return kind.__name__ if kind.__module__.partition(".")[0] == "spacy" else None
 
 
-def read(source: Any, options: Options) -> Annotation:
+def read(source: object, options: Options) -> Annotation:
     """Read the entities of each document, or the spans of the group given as `tag_column`, such as "sc".
 
     Of an Example, the reference is read. Sentences are those of the document; if it has no sentence
@@ -47,7 +52,7 @@ def read(source: Any, options: Options) -> Annotation:
     return _annotation(source, options, "reference")
 
 
-def read_layers(source: Any, options: Options) -> dict[str, Annotation]:
+def read_layers(source: object, options: Options) -> dict[str, Annotation]:
     """Read gold from the reference side of Examples and predictions from the predicted side."""
     if isinstance(source, File):
         raise ChoiceError("a .spacy file holds one annotation.\nGive gold and predictions as two files.")
@@ -74,12 +79,12 @@ def _annotation(source: object, options: Options, side: str) -> Annotation:
     return annotation(units, Origin(path, "spacy", evidence, digest), options)
 
 
-def _group(docs: Sequence[Any]) -> str:
+def _group(docs: Sequence[Doc]) -> str:
     """The group that holds the mentions: "sc" if all documents have it and no entities, else "ents"."""
     return "sc" if docs and all("sc" in doc.spans and not doc.ents for doc in docs) else "ents"
 
 
-def _docs(source: Any, side: str, limits: Limits) -> Iterable[Any]:
+def _docs(source: Any, side: str, limits: Limits) -> list[Doc]:
     if isinstance(source, File):
         spacy = _spacy()
         stored = source.stored
@@ -116,7 +121,7 @@ def _check_size(stored: bytes, path: str, limits: Limits) -> None:
         return  # spaCy will report the error
 
 
-def _spacy() -> Any:
+def _spacy() -> ModuleType:
     try:
         import spacy
         import spacy.tokens
@@ -126,7 +131,7 @@ def _spacy() -> Any:
     return spacy
 
 
-def _listed(doc: Any, group: str, name: str, path: str) -> Any:
+def _listed(doc: Doc, group: str, name: str, path: str) -> Sequence[Span] | SpanGroup:
     """The entities of a document, or the spans of one of its groups."""
     if group != "ents" and group not in doc.spans:
         available = ", ".join(["ents", *doc.spans])
@@ -134,7 +139,7 @@ def _listed(doc: Any, group: str, name: str, path: str) -> Any:
     return doc.ents if group == "ents" else doc.spans[group]
 
 
-def _borders(reference: Any, predicted: Any, group: str, name: str, path: str) -> list[int]:
+def _borders(reference: Doc, predicted: Doc, group: str, name: str, path: str) -> list[int]:
     """The starts of a document's sentences and the end of the last; no mention of either side crosses one.
 
     Empty if there are no such borders, so that the document is a single sentence.
@@ -153,10 +158,10 @@ def _borders(reference: Any, predicted: Any, group: str, name: str, path: str) -
     return [*sorted(starts), len(reference)]
 
 
-def _sentences(doc: Any, borders: Sequence[int], group: str, name: str, path: str) -> list[Standoff]:
+def _sentences(doc: Doc, borders: Sequence[int], group: str, name: str, path: str) -> list[Standoff]:
     listed = _listed(doc, group, name, path)
     spans = [(span.start, span.end, span.label_) for span in listed]
-    scores = _scores(listed, group, name, path)
+    scores = [] if group == "ents" else _scores(doc.spans[group], group, name, path)
     words = [token.text for token in doc]
     units = []
     for first, last in pairwise(borders or [0, len(doc)]):
@@ -169,9 +174,9 @@ def _sentences(doc: Any, borders: Sequence[int], group: str, name: str, path: st
     return units
 
 
-def _scores(listed: Any, group: str, name: str, path: str) -> list[float]:
+def _scores(listed: SpanGroup, group: str, name: str, path: str) -> list[float]:
     """The scores that spaCy's span categorizer stores with a group of spans; empty if there are none."""
-    stored = None if group == "ents" else listed.attrs.get("scores")
+    stored = listed.attrs.get("scores")
     if stored is None:
         return []
     scores = [float(score) for score in stored]
@@ -208,8 +213,12 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
 
 
 def _doc(
-    spacy: Any, vocab: Any, corpus: Any, rows: Sequence[Any], sentences: Sequence[int]
-) -> tuple[Any, list[Any]]:
+    spacy: ModuleType,
+    vocab: Vocab,
+    corpus: Corpus,
+    rows: Sequence[Sequence[tuple[Pieces, str]]],
+    sentences: Sequence[int],
+) -> tuple[Doc, list[Span]]:
     """A Doc and its sorted spans, which are not yet set on it."""
     words: list[str] = []
     starts: list[bool] = []

@@ -6,10 +6,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias, TypeGuard
 
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
@@ -20,6 +21,7 @@ from spanwise.formats._format import (
     Format,
     Limits,
     Options,
+    TableColumns,
     numbered_column,
     whole,
 )
@@ -38,6 +40,7 @@ from spanwise.formats._sentences import (
 from spanwise.schemes import encode
 
 if TYPE_CHECKING:
+    from datasets import Dataset, DatasetDict
     from pyarrow import Schema, Table
 
 _TOKENS = ("tokens", "token", "words", "word", "form", "text")
@@ -52,7 +55,7 @@ Units: TypeAlias = Sequence[TaggedSentence] | Sequence[Standoff]
 
 
 def table_annotation(
-    table: Mapping[str, Sequence[Any]],
+    table: TableColumns,
     reading: Reading,
     options: Options,
     *,
@@ -75,7 +78,7 @@ def units_annotation(units: Units, reading: Reading, options: Options) -> Annota
     return annotation([unit for unit in units if isinstance(unit, Standoff)], origin, options)
 
 
-def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) -> int | None:
+def whole_rows(table: Mapping[str, Sequence[object]], options: Options, path: str) -> int | None:
     """The number of leading rows that are complete sentences, whatever rows may follow.
 
     None if a token is missing, as the kind of the rows cannot be recognised then.
@@ -96,9 +99,7 @@ def whole_rows(table: Mapping[str, Sequence[Any]], options: Options, path: str) 
     return size
 
 
-def table_units(
-    table: Mapping[str, Sequence[Any]], path: str, options: Options, names: Sequence[str] | None
-) -> Units:
+def table_units(table: TableColumns, path: str, options: Options, names: Sequence[str] | None) -> Units:
     """The sentences or texts of a table, given as a mapping from column names to values."""
     columns = {name.lower(): name for name in table}
     token = _column(columns, _TOKENS, options.token_column, path, "tokens")
@@ -160,9 +161,10 @@ def _of(
     return [None] * size if name is None else [str(value) for value in table[name]]
 
 
-def _named(tags: Sequence[Any], names: Sequence[str] | None, path: str, location: str) -> list[str]:
-    if all(isinstance(tag, str) for tag in tags):
-        return list(tags)
+def _named(tags: Sequence[object], names: Sequence[str] | None, path: str, location: str) -> list[str]:
+    strings = [tag for tag in tags if isinstance(tag, str)]
+    if len(strings) == len(tags):
+        return strings
     if names is None:
         raise InputError(
             at(path, None, "the tags are numbers.\n"
@@ -217,7 +219,7 @@ def _gathered(
 
 
 def _of_spans(
-    table: Mapping[str, Sequence[Any]],
+    table: TableColumns,
     token: str,
     spans: str,
     columns: Mapping[str, str],
@@ -230,14 +232,14 @@ def _of_spans(
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
         parsed = [_mention(mention, path, number) for mention in mentions]
         scores = [score_of(mention, f"{path}: row {number}") for mention in mentions]
-        text: Any = body if isinstance(body, str) else [str(word) for word in body]
+        text = body if isinstance(body, str) else [str(word) for word in body]
         units.append(
             Standoff(text, parsed, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
         )
     return units
 
 
-def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
+def _mention(mention: Mapping[str, object] | Sequence[object], path: str, number: int) -> tuple[Pieces, str]:
     try:
         if isinstance(mention, Mapping):
             label = mention.get("label", mention.get("type"))
@@ -257,13 +259,25 @@ def _mention(mention: Any, path: str, number: int) -> tuple[Pieces, str]:
         ) from None
 
 
-def accepts_frame(source: object) -> bool:
+class _Series(Protocol):
+    def to_list(self) -> list[object]: ...
+
+
+class Frame(Protocol):
+    """A pandas or polars DataFrame, as far as it is read."""
+
+    @property
+    def columns(self) -> Iterable[str]: ...
+    def __getitem__(self, name: str, /) -> _Series: ...
+
+
+def accepts_frame(source: object) -> TypeGuard[Frame]:
     """Whether the object is a pandas or polars DataFrame, without importing either library."""
     kind = type(source)
     return kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] in ("pandas", "polars")
 
 
-def read_frame(source: Any, options: Options) -> Annotation:
+def read_frame(source: object, options: Options) -> Annotation:
     """Read a frame; its columns are recognised by name (tokens, tags, sentence, document) or given."""
     if not accepts_frame(source):
         raise ChoiceError(
@@ -276,7 +290,7 @@ def read_frame(source: Any, options: Options) -> Annotation:
     )
 
 
-def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[Any]]:
+def rows(annotation: Annotation, scheme: str | None = None) -> dict[str, list[object]]:
     """The annotation as columns with one row per token, for pandas or polars: `pandas.DataFrame(rows(…))`."""
     table: dict[str, list[object]] = {"sentence": [], "token": [], "tag": []}
     documents: list[str | None] = []
@@ -302,7 +316,7 @@ EVIDENCE = "Parquet or Arrow columns"
 _SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
-def accepts_arrow(source: object) -> bool:
+def accepts_arrow(source: object) -> TypeGuard[Table | Dataset | DatasetDict]:
     """Whether the object is a pyarrow Table or a Hugging Face dataset, without importing either library."""
     kind = type(source)
     package = kind.__module__.partition(".")[0]
@@ -313,7 +327,7 @@ def accepts_arrow(source: object) -> bool:
     }
 
 
-def read_arrow(source: Any, options: Options) -> Annotation:
+def read_arrow(source: File | Table | Dataset, options: Options) -> Annotation:
     """Read a file, table or dataset, in which a row is a sentence (with tags or spans) or a token."""
     if isinstance(source, File):
         table = _table_of(source, options.limits)
@@ -327,12 +341,13 @@ def read_arrow(source: Any, options: Options) -> Annotation:
     return table_annotation(columns, reading, options, names=class_names(table.schema))
 
 
-def _pyarrow() -> Any:
+def _pyarrow() -> ModuleType:
     try:
         import pyarrow
     except ImportError:
         raise MissingExtra.of("pyarrow", "arrow", "reading or writing Parquet and Arrow") from None
-    return pyarrow
+    module: ModuleType = pyarrow
+    return module
 
 
 def _table_of(file: File, limits: Limits) -> Table:
@@ -351,7 +366,7 @@ def _table_of(file: File, limits: Limits) -> Table:
     return _streamed(arrow, done.stdout)
 
 
-def _streamed(arrow: Any, data: bytes) -> Table:
+def _streamed(arrow: ModuleType, data: bytes) -> Table:
     """The table in an Arrow stream, read without threads, as this process may be forked."""
     alone = arrow.ipc.IpcReadOptions(use_threads=False)
     with arrow.ipc.open_stream(arrow.BufferReader(data), options=alone) as stream:
@@ -371,7 +386,8 @@ def _refuse_undecoded(path: str, status: int, errors: bytes) -> NoReturn:
     raise InputError(at(path, None, f"the file is neither Parquet nor Arrow ({ended}).\nIs it complete?"))
 
 
-Batch: TypeAlias = tuple[list[str] | None, dict[str, list[Any]]]  # the class names, if any, and the columns
+# The class names, if any, and the columns.
+Batch: TypeAlias = tuple[list[str] | None, dict[str, list[object]]]
 
 
 def stored_batches(
@@ -422,7 +438,7 @@ def _refuse_twins(names: Sequence[str], path: str) -> None:
         raise InputError(at(path, None, f"two columns have the same name: {', '.join(names)}.\nRename one."))
 
 
-def table_in(source: Any) -> Table:
+def table_in(source: Table | Dataset | DatasetDict) -> Table:
     """The Arrow table behind a table or dataset."""
     if type(source).__name__ == "DatasetDict":
         raise ChoiceError(f"a DatasetDict holds several datasets.\nPass one of them: {', '.join(source)}.")
@@ -461,7 +477,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     import pyarrow.parquet as parquet
 
     corpus = annotation.corpus
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     owner = corpus.document_of_sentence
     if owner is not None:
         ids = corpus.document_ids
@@ -482,7 +498,7 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     return stream.getvalue()
 
 
-def _spans(annotation: Annotation) -> list[list[dict[str, Any]]]:
+def _spans(annotation: Annotation) -> list[list[dict[str, int | str]]]:
     if annotation.mentions.parts is not None:
         raise InputError(
             f"{annotation.reading.path}: a mention is discontinuous, which Parquet cannot hold.\n"
