@@ -284,7 +284,7 @@ def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
 # ---- in the main process --------------------------------------------------------------------
 
 
-HELD = 32 << 20  # the maximum size in bytes of prediction files in memory that have not been parsed yet
+HELD = 32 << 20  # the size in bytes of the prediction files that are loaded before they are parsed
 LEAST_MEMORY = 1 << 20  # the minimum memory in bytes for one dataset that is evaluated in parts
 
 
@@ -325,20 +325,20 @@ class HeldCells:
     def __init__(
         self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, held: int
     ) -> None:
-        self._engine, self._most = engine, held
+        self._engine, self._limit = engine, held
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._texts: dict[str, DatasetText] = {}
         self._waiting: list[CellTask] = []
-        self._held = 0
+        self._waiting_bytes = 0
         self._done: list[ReadTask] = []
-        self._wrong: list[str] = []
+        self._errors: list[str] = []
         self.datasets = {files.dataset.name: files.opened() for files in found}
 
     def add(self, task: CellTask) -> None:
         """Add a cell, and read all waiting cells if their files have reached the limit."""
         self._waiting.append(task)
-        self._held += task.size
-        if self._held >= self._most:
+        self._waiting_bytes += task.size
+        if self._waiting_bytes >= self._limit:
             self._read()
 
     def _read(self) -> None:
@@ -349,18 +349,18 @@ class HeldCells:
         outcomes = self._engine.map(read_cell, self._waiting, self._texts)
         for task, outcome in zip(self._waiting, outcomes, strict=True):
             if isinstance(outcome, str):
-                self._wrong.append(outcome)
+                self._errors.append(outcome)
             else:
                 self._done.append(ReadTask(task.without_data(), outcome))
-        self._waiting, self._held = [], 0
+        self._waiting, self._waiting_bytes = [], 0
 
     def total(self) -> list[CellTask]:
         """Read the remaining cells, and return all of them."""
         self._read()
-        if self._wrong:
-            others = many(len(self._wrong) - 1, "more cell")
-            more = f"\nThere are files that cannot be used in {others}." if len(self._wrong) > 1 else ""
-            raise InputError(self._wrong[0] + more)
+        if self._errors:
+            others = many(len(self._errors) - 1, "more cell")
+            more = f"\nThere are files that cannot be used in {others}." if len(self._errors) > 1 else ""
+            raise InputError(self._errors[0] + more)
         return [read.task for read in self._done]
 
     def computed(self) -> Iterator[CellResult]:
