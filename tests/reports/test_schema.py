@@ -216,3 +216,12 @@ def test_the_same_predictions_under_two_systems_are_kept_and_shown(tmp_path: Pat
     )
     assert "news: crf (run 1) and bert (run 2) have the same predictions" in document.to_text(width=100)
     _kept(document, tmp_path)
+
+
+def test_a_wrong_value_below_a_key_with_dots_is_named_by_its_path() -> None:
+    result = spanwise.evaluate([["B-PER", "O"]], {"my.model[1]": [["B-PER", "O"]]}, resamples=0)
+    content = result.to_dict()
+    content["systems"]["my.model[1]"]["exact"]["labels"]["PER"]["f1"] = "high"
+    path = r"\$\.systems\['my\.model\[1\]'\]\.exact\.labels\.PER\.f1: expected a number or null"
+    with pytest.raises(spanwise.InputError, match=path):
+        document_of(content)

@@ -243,20 +243,20 @@ def _types(text: str) -> str:
 
 def _named(path: str, message: str, content: object, kind: type[object]) -> str:
     """Fill in the keys of mappings, which the decoder writes as [...]: the first that causes the error."""
-    while "[...]" in path:
-        before, _, after = path.partition("[...]")
-        steps = _steps(before)
-        node = _at(content, steps)
-        key = next((key for key in node if _fails(content, steps, key, kind, message)), None)
+    named, *unnamed = path.split("[...]")
+    steps = _steps(named)
+    for index, after in enumerate(unnamed):
+        key = next((key for key in _at(content, steps) if _fails(content, steps, key, kind, message)), None)
         if key is None:
-            return path
+            return "[...]".join([named, *unnamed[index:]])
         content = _with_only(content, steps, key)
-        path = f"{before}.{key}{after}"
-    return path
+        steps += [key, *_steps(after)]
+        named += f"[{key!r}]{after}" if set(".[]") & set(key) else f".{key}{after}"
+    return named
 
 
 def _steps(path: str) -> list[str | int]:
-    """Split a path such as `$.systems.a.slices[0]` into keys and indices."""
+    """Split a path of the decoder, such as `$.settings.tags` or `.slices[0]`, into keys and indices."""
     return [int(index) if index else key for key, index in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path)]
 
 
