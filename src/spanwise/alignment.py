@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
+from spanwise.document import Alignment
 from spanwise.errors import InputError, at, many, unknown
 
 
@@ -189,7 +190,7 @@ class Aligned(Struct, frozen=True, eq=False):
     """
 
     mentions: Mentions
-    report: dict[str, Any]
+    report: Alignment
 
 
 def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Aligned:
@@ -236,18 +237,15 @@ def _by_groups(gold: Corpus, predicted: Annotation, groups: Groups, how: How) ->
     changed = _changed(gold_groups, predicted_groups.corpus)
     aligned = _by_anchors(gold_groups, predicted_groups, changed, how)
     mentions, crossing = in_sentences(aligned.mentions, gold, groups.gold)
-    report = _report(how, groups.of_sentences(changed), int(aligned.report["changed_tokens"]), mentions)
-    return Aligned(mentions, {**report, "crossing": crossing})
+    report = _report(how, groups.of_sentences(changed), aligned.report.changed_tokens, mentions)
+    return Aligned(mentions, replace(report, crossing=crossing))
 
 
-def _report(how: str, changed: Bools, tokens: int, mentions: Mentions) -> dict[str, Any]:
-    return {
-        "how": how,
-        "sentences": len(changed),
-        "changed_sentences": int(np.count_nonzero(changed)),
-        "changed_tokens": tokens,
-        "unplaced": int(np.count_nonzero(~mentions.placed)),
-    }
+def _report(how: str, changed: Bools, tokens: int, mentions: Mentions) -> Alignment:
+    return Alignment(
+        how=how, sentences=len(changed), changed_sentences=int(np.count_nonzero(changed)),
+        changed_tokens=tokens, unplaced=int(np.count_nonzero(~mentions.placed)),
+    )  # fmt: skip
 
 
 def _check_number(gold: Corpus, predicted: Corpus) -> None:

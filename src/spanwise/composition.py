@@ -16,6 +16,7 @@ from spanwise.attributes import Toughness
 from spanwise.columns import Column, Ints, Words, codes, ints, offsets, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.counts import CrossTable
+from spanwise.document import Input
 from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
 
 __all__ = [
@@ -147,7 +148,7 @@ def _part(part: int, whole: int) -> dict[str, Any]:
 # ---- what was read ----
 
 
-def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
+def input_entry(role: str, annotation: Annotation) -> Input:
     """One entry of a document's `inputs`: what was read, how, and what was repaired on the way."""
     corpus, reading = annotation.corpus, annotation.reading
     if role == "gold" and reading.sha256 is None:  # gold in memory is identified by its content
@@ -161,25 +162,22 @@ def input_entry(role: str, annotation: Annotation) -> dict[str, Any]:
     )
 
 
-def reading_entry(
-    role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int
-) -> dict[str, object]:
+def reading_entry(role: str, reading: Reading, *, sentences: int, tokens: int, mentions: int) -> Input:
     """Like `input_entry`, given how a source was read and how much it contains."""
-    return {
-        "role": role,
-        "path": reading.path,
-        "sha256": reading.sha256,
-        "format": reading.format,
-        "scheme": reading.scheme,
-        "evidence": reading.evidence,
-        "repair": reading.repair,
-        "repairs": reading.repairs,
-        "notes": list(reading.notes),
-        "sentences": sentences,
-        "tokens": tokens or None,  # unknown for span files
-        "mentions": mentions,
-        "alignment": None,
-    }
+    return Input(
+        role=role,
+        path=reading.path,
+        sha256=reading.sha256,
+        format=reading.format,
+        scheme=reading.scheme,
+        evidence=reading.evidence,
+        repair=reading.repair,
+        repairs=reading.repairs,
+        notes=reading.notes,
+        sentences=sentences,
+        tokens=tokens or None,  # unknown for span files
+        mentions=mentions,
+    )
 
 
 def content_of(parts: Iterable[Annotation]) -> str:

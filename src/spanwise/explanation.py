@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -16,7 +16,6 @@ from spanwise.columns import Floats, Ints, plain, ratio
 from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
-from spanwise.document import Input
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers, refuse_merged
@@ -91,11 +90,11 @@ def explain(
         *(_policy_rows(placement) if placement is not None else []),
     ]
     first = rows[0].f1
-    inputs = [input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True)]
+    inputs = (input_entry(role, side) for role, side in zip(("gold", "predicted"), sides, strict=True))
     return Explanation(
         spanwise=__version__,
         signature=f"spanwise|v:{__version__}|explain|align:{align}",
-        inputs=convert(inputs, tuple[Input, ...]),
+        inputs=tuple(inputs),
         gold=sides[0].reading.path,
         predicted=sides[1].reading.path,
         scheme=sides[0].reading.scheme,

@@ -16,7 +16,6 @@ from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
 from spanwise.columns import Bools, Column, Ints, ints, offsets, plain, run_positions
 from spanwise.composition import content_of, dataset_document, input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
-from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
 from spanwise.errors import ChoiceError, InputError, unknown
@@ -102,7 +101,7 @@ def split(
     return Split(
         spanwise=__version__,
         signature=_signature(targets, test, dev, seed, by_documents),
-        inputs=convert([input_entry("gold", annotation) for annotation in annotations], tuple[Input, ...]),
+        inputs=tuple(input_entry("gold", annotation) for annotation in annotations),
         settings=SplitSettings(
             test=test, dev=dev, seed=seed, unit="document" if by_documents else "sentence"
         ),

@@ -334,7 +334,7 @@ def _joined(opened: Opened, token_scores: TokenScores | None) -> _Joined:
         )
     finally:
         opened.free()
-    entries: list[Mapping[str, Any]] = [*source.entries(whole.sums), *opened.training]
+    entries = [*source.entries(whole.sums), *opened.training]
     cuts = {} if context.facts is None else context.facts.bucketings
     return _Joined(whole, context.unit, tuple(map(documented, entries)), cuts)
 

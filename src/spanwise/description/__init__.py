@@ -29,7 +29,6 @@ from spanwise.description._counting import (
     count_training,
     look,
 )
-from spanwise.document import Input
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.engines import InProcess, engine_of
 from spanwise.errors import ChoiceError
@@ -146,10 +145,9 @@ def _described(opened: Opened, most: int) -> Description:
     sums = tested[0].sums
     for part in tested[1:]:
         sums += part.sums
-    inputs = [*source.entries({"": sums}), *opened.training]
     return Description(
         spanwise=__version__,
-        inputs=convert(inputs, tuple[Input, ...]),
+        inputs=(*source.entries({"": sums}), *opened.training),
         dataset=convert(dataset, DatasetFacts),
     )
 

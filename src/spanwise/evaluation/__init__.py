@@ -13,6 +13,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Attribute
 from spanwise.buckets import Strategy
 from spanwise.credits import Credit
+from spanwise.document import Input
 from spanwise.document.analyses import PlacementDocument
 from spanwise.engines import Engine, engine_of, release_freed_memory
 from spanwise.errors import ChoiceError
@@ -265,7 +266,7 @@ class _Counts(Struct, frozen=True, eq=False):
 
     whole: Whole
     kept: Whole | EvaluatedBlock
-    training: Sequence[Mapping[str, object]]  # the entries of the training data in the document
+    training: Sequence[Input]  # the entries of the training data in the document
     unit: str
     inputs: Inputs | None  # the data that was read, if it is in memory
     memory: int | None  # the size of a part in bytes; None if everything is one block

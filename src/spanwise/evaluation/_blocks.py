@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How, align
@@ -17,6 +17,7 @@ from spanwise.attributes import Lexicon, LexiconSums, SummedLexicon, Wanted, wan
 from spanwise.columns import Ints, ints
 from spanwise.composition import KnownSentences, content_of, input_entry, reading_entry
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
+from spanwise.document import Alignment, Input, given
 from spanwise.engines import Addable, Engine, Joining, joined, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, with_text
@@ -48,10 +49,10 @@ class BlockSums(Struct, frozen=True):
     repairs: int
     mentions: int
     labels: frozenset[str]
-    alignment: Mapping[str, Any] | None = None
+    alignment: Alignment | None = None
 
     @classmethod
-    def of(cls, annotation: Annotation, alignment: Mapping[str, object] | None = None) -> BlockSums:
+    def of(cls, annotation: Annotation, alignment: Alignment | None = None) -> BlockSums:
         """The sums of one block."""
         mentions = annotation.mentions
         return cls(annotation.reading.repairs, len(mentions), frozenset(mentions.labels), alignment)
@@ -74,18 +75,26 @@ class BlockSums(Struct, frozen=True):
         return sums
 
     def __add__(self, other: BlockSums) -> BlockSums:
-        reports = self.alignment, other.alignment
-        alignment = reports[0] if reports[0] is not None else reports[1]
-        if reports[0] is not None and reports[1] is not None:
-            alignment = {
-                key: value if key == "how" else value + reports[1][key] for key, value in reports[0].items()
-            }
+        alignments = [report for report in (self.alignment, other.alignment) if report is not None]
         return BlockSums(
             self.repairs + other.repairs,
             self.mentions + other.mentions,
             self.labels | other.labels,
-            alignment,
+            _added(alignments) if alignments else None,
         )
+
+
+def _added(reports: Sequence[Alignment]) -> Alignment:
+    """Add the reports of several blocks."""
+    crossing = [number for report in reports if (number := given(report.crossing)) is not None]
+    return Alignment(
+        how=reports[0].how,
+        sentences=sum(report.sentences for report in reports),
+        changed_sentences=sum(report.changed_sentences for report in reports),
+        changed_tokens=sum(report.changed_tokens for report in reports),
+        unplaced=sum(report.unplaced for report in reports),
+        crossing=sum(crossing) if crossing else UNSET,
+    )
 
 
 class BlockSource(Protocol):
@@ -103,7 +112,7 @@ class BlockSource(Protocol):
     def documents(self) -> int | None: ...
     def references(self, *, gold_only: bool = False) -> Iterator[Any]: ...
     def open(self, reference: Any, *, gold_only: bool = False) -> Block: ...
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]: ...
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]: ...
 
 
 class OneBlock(Struct, frozen=True, eq=False):
@@ -145,9 +154,9 @@ class OneBlock(Struct, frozen=True, eq=False):
         """Return the block, which is already open."""
         return reference
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]:
         """The entries of gold and predictions in `inputs` of the document."""
-        return [entry for entry in self.inputs.entries if entry["role"] != "train"]
+        return [entry for entry in self.inputs.entries if entry.role != "train"]
 
 
 class FileLayer(Struct, frozen=True):
@@ -220,13 +229,13 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         """Keep only some systems, given as old names by new ones; the files of the others stay closed."""
         return replace(self, layers={name: self.layers[old] for name, old in systems.items()})
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]:
         """The entries of gold and predictions in `inputs` of the document, as for files read whole."""
         gold = entry_of("gold", self.files[self.gold.file], self.gold.layer, sums[""])
         return [
             gold,
             *(
-                {**entry_of("predicted", self.files[layer.file], layer.layer, sums[name]), "system": name}
+                replace(entry_of("predicted", self.files[layer.file], layer.layer, sums[name]), system=name)
                 for name, layer in self.layers.items()
             ),
         ]
@@ -267,7 +276,7 @@ class LayerParts(Struct, frozen=True, eq=False):
             yield read_piece(self.source, piece)[self.layer]
 
 
-def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, object]:
+def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> Input:
     """The entry of a layer of a file in `inputs` of the document."""
     from spanwise.formats.parts import reading_of
 
@@ -275,7 +284,7 @@ def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> dict[str, o
     if role == "gold" and reading.sha256 is None:
         reading = replace(reading, sha256=content_of(LayerParts(one, layer)))
     entry = reading_entry(role, reading, sentences=one.sentences, tokens=one.tokens, mentions=sums.mentions)
-    return {**entry, "alignment": sums.alignment}
+    return replace(entry, alignment=sums.alignment)
 
 
 def many_blocks(
@@ -388,7 +397,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
 
     lexicon: Lexicon | SummedLexicon | None = None
     known: KnownSentences | None = None
-    entries: Sequence[Mapping[str, Any]] = ()
+    entries: Sequence[Input] = ()
     parts: tuple[LexiconPart, ...] = ()  # if the whole is too large to be sent to every block
 
     @classmethod
@@ -429,7 +438,7 @@ class TrainingSource(Protocol):
         """
         ...
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]: ...
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[Input]: ...
 
 
 def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
@@ -537,7 +546,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         documents = before + file.documents if self.marked and file.documents is not None else None
         return units_of(first, len(corpus), documents)
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[Input]:
         """The entries of the files in `inputs` of the document."""
         return [entry_of("train", file, "only", sums[number]) for number, file in enumerate(self.files)]
 

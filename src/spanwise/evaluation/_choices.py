@@ -24,7 +24,7 @@ from spanwise.columns import Ints, ints
 from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, with_one_vocabulary
 from spanwise.credits import Credit, credit_of
-from spanwise.document import Input, Settings
+from spanwise.document import Alignment, Input, Settings
 from spanwise.engines import at_once, cores, together
 from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of
@@ -43,7 +43,7 @@ class Block(Struct, frozen=True, eq=False):
     gold: Annotation
     systems: Mapping[str, Mentions]
     predicted: Mapping[str, Annotation]  # as read, before alignment
-    alignment: Mapping[str, Mapping[str, Any]]  # the report on each system
+    alignment: Mapping[str, Alignment]  # the report on each system
 
     @property
     def corpus(self) -> Corpus:
@@ -57,7 +57,7 @@ class Inputs(Block, frozen=True, eq=False):
     name: str
     merged: bool  # whether gold and predictions are in the same files
     train: tuple[Annotation, ...]
-    entries: tuple[dict[str, Any], ...]  # `inputs` of the result document
+    entries: tuple[Input, ...]  # `inputs` of the result document
 
     def documented(self) -> tuple[Input, ...]:
         """The sources and how they were read, as the documents of other verbs record them."""
@@ -68,10 +68,12 @@ class Inputs(Block, frozen=True, eq=False):
         )
 
 
-def documented(entry: Mapping[str, Any]) -> Input:
+def documented(entry: Input) -> Input:
     """Convert an input of the result document to the form that the documents of other verbs use."""
-    fields = {key: entry[key] for key in ("role", "path", "sha256", "format", "scheme", "repairs")}
-    return Input(**fields, system=entry.get("system", UNSET))
+    return Input(
+        role=entry.role, path=entry.path, sha256=entry.sha256, format=entry.format, scheme=entry.scheme,
+        repairs=entry.repairs, system=entry.system,
+    )  # fmt: skip
 
 
 def _input(role: str, annotation: Annotation, system: str | UnsetType = UNSET) -> Input:
@@ -191,9 +193,8 @@ def gathered(
     aligned = {key: align_to(gold, annotation, how=align) for key, annotation in predicted.items()}
     entries = [input_entry("gold", gold)]
     for key, annotation in predicted.items():
-        entries.append(
-            {**input_entry("predicted", annotation), "system": key, "alignment": aligned[key].report}
-        )
+        entry = input_entry("predicted", annotation)
+        entries.append(replace(entry, system=key, alignment=aligned[key].report))
     entries += [input_entry("train", annotation) for annotation in training]
     return Inputs(
         name=name or stem_of(gold.reading.path),
@@ -275,11 +276,11 @@ def _bytes(sources: Sequence[object]) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def _on_gold_text(annotation: Annotation, gold: Annotation, report: Mapping[str, object]) -> Annotation:
+def _on_gold_text(annotation: Annotation, gold: Annotation, report: Alignment) -> Annotation:
     """Let an annotation share the columns of the gold text, if the two texts are equal."""
     corpus = annotation.corpus
     by_tokens = corpus.unit == gold.corpus.unit == "token" and not corpus.without_text
-    if report["changed_sentences"] or "crossing" in report or not by_tokens:
+    if report.changed_sentences or report.crossing is not UNSET or not by_tokens:
         return annotation
     return replace(
         annotation, corpus=replace(corpus, tokens=gold.corpus.tokens, sentences=gold.corpus.sentences)

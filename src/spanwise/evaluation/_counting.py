@@ -17,7 +17,7 @@ from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, Ints
 from spanwise.composition import DatasetPart, dataset_entry
 from spanwise.corpus import Corpus, Mentions
-from spanwise.document import Settings
+from spanwise.document import Input, Settings
 from spanwise.document.evaluation import (
     ExampleCounts,
     GoldMention,
@@ -398,7 +398,7 @@ class Whole(Struct, frozen=True, eq=False):
 
     counted: Mapping[str, Counted]
     described: dict[str, object]
-    entries: list[dict[str, Any]]  # of gold and predictions in `inputs`
+    entries: list[Input]  # of gold and predictions in `inputs`
     units: int
     facts: Facts
     sentences: Sentences

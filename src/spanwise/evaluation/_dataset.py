@@ -34,6 +34,7 @@ from spanwise.buckets import Bucketing, default_strategy, fit
 from spanwise.columns import Column, Floats, Ints, floats, frozen, ints
 from spanwise.composition import KnownSentences
 from spanwise.corpus import Annotation, Mentions
+from spanwise.document import Input
 from spanwise.engines import MOST_THREADS, Engine, at_once, local_engine, most_shared
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import (
@@ -420,7 +421,7 @@ class Opened(Struct, frozen=True, eq=False):
 
     shared: BlockContext
     absent: Mapping[str, str]  # attributes that cannot be computed, and why
-    training: Sequence[Mapping[str, object]]  # entries of the result document
+    training: Sequence[Input]  # entries of the result document
     engine: Engine
     free: Callable[[], None] = nothing  # lets executors drop the blocks
     train: TrainingPlace | None = None  # training data themselves

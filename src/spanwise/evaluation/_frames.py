@@ -15,6 +15,7 @@ from spanwise.alignment import How
 from spanwise.columns import Ints, ints
 from spanwise.composition import reading_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
+from spanwise.document import Input
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.evaluation._blocks import BlockSums, block_of, units_of
@@ -141,17 +142,17 @@ class FrameBlocks(Struct, frozen=True, eq=False):
             corpus = replace(corpus, ids=numbers(begin, len(corpus)))
         return replace(annotation, corpus=corpus)
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]:
         """The entries of gold and predictions in `inputs` of the document."""
         rows = []
         for name, column in {"": self.columns.gold, **self.columns.systems}.items():
             role = "predicted" if name else "gold"
             entry = frame_entry(role, column, self, name, sums[name])
-            rows.append({**entry, "system": name, "alignment": sums[name].alignment} if name else entry)
+            rows.append(replace(entry, system=name, alignment=sums[name].alignment) if name else entry)
         return rows
 
 
-def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> dict[str, object]:
+def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: BlockSums) -> Input:
     """The entry of a column of a frame in `inputs` of the document."""
     recognised = frame.recognised.get(layer)
     declared = frame.reading.get("scheme")
@@ -231,7 +232,7 @@ class TrainingFrame(Struct, frozen=True, eq=False):
         documents = first + corpus.documents if self.marked and corpus.documents is not None else None
         return units_of(first, len(corpus), documents)
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[Input]:
         """The entry of the frame in `inputs` of the document."""
         return [frame_entry("train", self.frame.columns.gold, self.frame, "", sums[0])]
 

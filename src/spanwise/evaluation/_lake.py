@@ -31,6 +31,7 @@ from spanwise.corpus import (
     with_one_labelling,
     with_one_vocabulary,
 )
+from spanwise.document import Input
 from spanwise.engines.spark import (
     FrameEngine,
     Packed,
@@ -162,7 +163,7 @@ class Lake(Struct, frozen=True, eq=False):
             return _read_rows(Reader(**self.reading), path, table_of(data))
         return _read_named(Reader(**self.reading), File.of_bytes(path, data))
 
-    def entry(self, role: str, sums: BlockSums) -> dict[str, object]:
+    def entry(self, role: str, sums: BlockSums) -> Input:
         """The entry of the source in `inputs` of the document."""
         files = len({file.whole for file in self.files})
         evidence = f"{many(files, 'file')} read by Spark; {self.evidence}"
@@ -180,7 +181,7 @@ class Lake(Struct, frozen=True, eq=False):
         )  # fmt: skip
         tokens = sum(file.tokens for file in self.files)
         entry = reading_entry(role, reading, sentences=self.sentences, tokens=tokens, mentions=sums.mentions)
-        return {**entry, "alignment": sums.alignment}
+        return replace(entry, alignment=sums.alignment)
 
 
 def _read_named(reader: Reader, file: File) -> Annotation:
@@ -494,12 +495,12 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         documents = ints([*starts.tolist(), end - begin])
         return replace(gold, corpus=replace(gold.corpus, documents=documents, document_ids=tuple(names)))
 
-    def entries(self, sums: Mapping[str, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]:
         """The entries of gold and predictions in `inputs` of the document."""
         return [
             self.gold.entry("gold", sums[""]),
             *(
-                {**lake.entry("predicted", sums[name]), "system": name}
+                replace(lake.entry("predicted", sums[name]), system=name)
                 for name, lake in self.predicted.items()
             ),
         ]

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from spanwise.alignment import How
 from spanwise.attributes import Context
 from spanwise.corpus import Annotation, Mentions
+from spanwise.document import Input
 from spanwise.engines import MOST_THREADS, Engine, InProcess
 from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, gathered, read_predicted, training_of
@@ -51,7 +52,7 @@ class ReadGold(Struct, frozen=True, eq=False):
         predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
         block = gathered(self.gold, predicted, align=self.align, name=self.name)
         return ReadSystems(
-            block.systems, tuple(entry for entry in block.entries if entry["role"] == "predicted")
+            block.systems, tuple(entry for entry in block.entries if entry.role == "predicted")
         )
 
     def prepared(self, **choices: Any) -> PreparedDataset:
@@ -73,7 +74,7 @@ class ReadSystems(Struct, frozen=True, eq=False):
     """The predictions of systems as mentions in the gold text, and a record of how they were read."""
 
     mentions: Mapping[str, Mentions]
-    entries: tuple[Mapping[str, Any], ...]  # the entries of the files in the result document
+    entries: tuple[Input, ...]  # the entries of the files in the result document
 
 
 class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
@@ -82,7 +83,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     block: Inputs
     known: BlockContext
     gold: GoldBlock
-    training: Sequence[Mapping[str, object]]  # the entries of the training data in the result document
+    training: Sequence[Input]  # the entries of the training data in the result document
 
     @property
     def path(self) -> str:
@@ -96,7 +97,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
 
     def result(self, systems: ReadSystems) -> Result:
         """Evaluate a group of systems; their results do not depend on the systems of other groups."""
-        entries = (*self.block.entries, *(dict(entry) for entry in systems.entries))
+        entries = (*self.block.entries, *systems.entries)
         block = replace(self.block, systems=systems.mentions, entries=entries)
         shared = replace(self.known, source=OneBlock(block))
         evaluated = with_systems(

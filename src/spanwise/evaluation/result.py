@@ -91,7 +91,7 @@ def result_of(
     whole: Whole,
     kept: ResultParts,
     *,
-    training: Sequence[Mapping[str, object]],
+    training: Sequence[Input],
     unit: str,
     memory: int | None = None,
 ) -> Evaluation:
@@ -133,7 +133,7 @@ def _summary_of(
     choices: Choices,
     whole: Whole,
     *,
-    training: Sequence[Mapping[str, object]],
+    training: Sequence[Input],
     unit: str,
     memory: int | None,
 ) -> Evaluation:
@@ -164,7 +164,7 @@ def _summary_of(
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
-        inputs=convert([*whole.entries, *training], tuple[Input, ...]),
+        inputs=(*whole.entries, *training),
         settings=Settings(
             **choices.to_dict(),
             unit=unit,

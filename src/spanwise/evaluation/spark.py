@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus
+from spanwise.document import Input
 from spanwise.engines import Joining, engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.evaluation._blocks import BlockSums, Progress, TrainingFiles, TrainingPlace, learnt, units_of
@@ -191,7 +192,7 @@ class LakeTraining(Struct, frozen=True, eq=False):
         starts = None if documents is None else ints(documents + self._before(number))
         return units_of(self.first(reference), len(corpus), starts)
 
-    def entries(self, sums: Mapping[int, BlockSums]) -> list[dict[str, object]]:
+    def entries(self, sums: Mapping[int, BlockSums]) -> list[Input]:
         """The entries of the sources in `inputs` of the document."""
         return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
 

@@ -351,7 +351,7 @@ def _slices(opened: Opened, settings: Looking) -> Slices:
         opened.free()
     assert context.facts is not None
     sums = BlockSums.added([part.sums for part in parts])
-    entries: list[Mapping[str, Any]] = [*source.entries(sums), *opened.training]
+    entries = [*source.entries(sums), *opened.training]
     case = _Case(
         tuple(source.systems),
         SliceRows.joined([part.rows for part in parts]),
@@ -360,7 +360,7 @@ def _slices(opened: Opened, settings: Looking) -> Slices:
     )
     about = _About(
         tuple(map(documented, entries)),
-        entries[0]["sha256"],
+        entries[0].sha256,
         context.unit,
         context.facts.absent,
         context.facts.strategies,

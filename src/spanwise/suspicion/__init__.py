@@ -323,7 +323,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
     return replace(evidence, places=tuple(evidence.places[at] for at in order))
 
 
-def _inputs(entries: Sequence[Mapping[str, Any]], voters: Voters, roles: Sequence[str]) -> tuple[Input, ...]:
+def _inputs(entries: Sequence[Input], voters: Voters, roles: Sequence[str]) -> tuple[Input, ...]:
     names = {run: name for name, runs in voters.items() for run in runs}
     tested = [entry for entry in map(documented, entries) if entry.role != "train"]
     rest = [entry for entry in map(documented, entries) if entry.role == "train"]
