@@ -1,4 +1,4 @@
-"""Agreement by hand: pairs, documents, chance-corrected measures, majority, ceiling."""
+"""Agreement computed by hand: pairs, documents, chance-corrected measures, majority, ceiling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_pairwise_f1_counts_equal_mentions() -> None:
     assert pair.labels["ORG"].f1 == 0
 
 
-def test_two_who_marked_nothing_have_no_f1() -> None:
+def test_two_annotators_who_marked_nothing_have_no_f1() -> None:
     result = spanwise.agree({"a": marked(), "b": marked()})
     assert result.pairs[0].overall.f1 is None
     assert result.mean.overall.f1 is None
@@ -46,30 +46,30 @@ def test_two_who_marked_nothing_have_no_f1() -> None:
 
 
 def test_mean_and_population_deviation_are_over_pairs() -> None:
-    one, other = marked((0, 1, "PER")), marked((4, 5, "LOC"))
-    result = spanwise.agree({"a": one, "b": one, "c": other})
+    first, second = marked((0, 1, "PER")), marked((4, 5, "LOC"))
+    result = spanwise.agree({"a": first, "b": first, "c": second})
     assert result.mean.overall.f1 == pytest.approx(1 / 3)
     assert result.mean.overall.std == pytest.approx((2 / 9) ** 0.5)
 
 
 def test_krippendorffs_example_of_unitizing() -> None:
-    # Krippendorff (1995): a continuum from 150 to 450; observer j's units of c begin at 220, 355 and 400.
+    # Krippendorff (1995): a continuum from 150 to 450; observer j's units of c start at 220, 355 and 400.
     tokens = [["x"] * 300]
     i = read([[(75, 145, "c"), (220, 250, "c")]], tokens=tokens)
     j = read([[(70, 150, "c"), (205, 225, "c"), (250, 270, "c")]], tokens=tokens)
-    found = spanwise.agree({"i": i, "j": j}).alpha_u
-    assert found.observed == pytest.approx(0.0144, abs=5e-5)
-    assert found.expected == pytest.approx(0.0532, abs=5e-5)
-    assert found.all == pytest.approx(0.7286, abs=5e-5)
+    alpha = spanwise.agree({"i": i, "j": j}).alpha_u
+    assert alpha.observed == pytest.approx(0.0144, abs=5e-5)
+    assert alpha.expected == pytest.approx(0.0532, abs=5e-5)
+    assert alpha.all == pytest.approx(0.7286, abs=5e-5)
     # His category k, on which both agree.
     k = read([[(30, 90, "k"), (150, 200, "k")]], tokens=tokens)
-    found = spanwise.agree({"i": k, "j": k}).alpha_u
-    assert found.expected == pytest.approx(0.0490, abs=5e-5)
-    assert found.all == 1.0
+    alpha = spanwise.agree({"i": k, "j": k}).alpha_u
+    assert alpha.expected == pytest.approx(0.0490, abs=5e-5)
+    assert alpha.all == 1.0
 
 
 def unitizing_by_hand(units: list[list[tuple[int, int]]], length: int) -> tuple[float, float]:
-    """D_o and D_e of one label, section by section, as the paper writes them."""
+    """D_o and D_e of one label, computed section by section as in the paper."""
     sections: list[list[tuple[int, int, bool]]] = []
     for own in units:
         listed: list[tuple[int, int, bool]] = []
@@ -109,7 +109,7 @@ def unitizing_by_hand(units: list[list[tuple[int, int]]], length: int) -> tuple[
 
 
 def alpha_u_by_hand(case: Case, documents: list[int], names: list[str]) -> float | None:
-    """α_u of some documents laid end to end."""
+    """α_u of the concatenation of some documents."""
     text, work = case
     labels = {span[2] for own in work.values() for spans in own if spans for row in spans for span in row}
     sums = [0.0, 0.0]
@@ -123,33 +123,33 @@ def alpha_u_by_hand(case: Case, documents: list[int], names: list[str]) -> float
                     assert spans is not None
                     units[who] += [(at + a, at + b) for a, b, own in spans[number] if own == label]
                 at += len(sentence)
-        for place, value in enumerate(unitizing_by_hand(units, at)):
-            sums[place] += value
+        for index, value in enumerate(unitizing_by_hand(units, at)):
+            sums[index] += value
     return 1 - sums[0] / sums[1] if sums[1] else None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_alpha_u_is_that_of_the_formulas_section_by_section(seed: int) -> None:
+def test_alpha_u_follows_the_formulas_section_by_section(seed: int) -> None:
     case = campaign(seed, missing=0.25 if seed % 2 else 0.0)
-    given = by_annotator(case)
-    names, work = list(given), case[1]
+    annotations = by_annotator(case)
+    names, work = list(annotations), case[1]
     if len(names) < 2:
         return
-    found = spanwise.agree(given).alpha_u
+    alpha = spanwise.agree(annotations).alpha_u
     has = [[work[name][number] is not None for name in names] for number in range(len(case[0]))]
     common = [number for number, row in enumerate(has) if all(row)]
     if common:
-        assert found.all == pytest.approx(alpha_u_by_hand(case, common, names), abs=1e-12)
+        assert alpha.all == pytest.approx(alpha_u_by_hand(case, common, names), abs=1e-12)
     values = []
     for number, row in enumerate(has):
-        own = [name for name, there in zip(names, row, strict=True) if there]
+        own = [name for name, has_document in zip(names, row, strict=True) if has_document]
         if len(own) > 1:
             values.append(alpha_u_by_hand(case, [number], own))
     defined = [
-        sorted(value for value in some if value is not None) for some in (found.documents.values(), values)
+        sorted(value for value in some if value is not None) for some in (alpha.documents.values(), values)
     ]
     assert defined[0] == pytest.approx(defined[1], abs=1e-12)
-    assert len(found.documents) == len(values)
+    assert len(alpha.documents) == len(values)
 
 
 def test_overlapping_mentions_of_one_label_have_no_alpha_u_and_no_token_measures() -> None:
@@ -167,30 +167,32 @@ def evaluated(gold: Annotation, predicted: Annotation) -> SystemResult:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_pairwise_f1_is_evaluates_exact_f1_in_both_directions(seed: int) -> None:
-    given = by_annotator(campaign(seed))
-    found = spanwise.agree(given)
-    for pair in found.pairs:
-        one, other = (given[name] for name in pair.annotators)
-        for gold, predicted in ((one, other), (other, one)):
+def test_pairwise_f1_equals_the_exact_f1_of_evaluate_in_both_directions(seed: int) -> None:
+    annotations = by_annotator(campaign(seed))
+    agreement = spanwise.agree(annotations)
+    for pair in agreement.pairs:
+        first, second = (annotations[name] for name in pair.annotators)
+        for gold, predicted in ((first, second), (second, first)):
             overall = evaluated(gold, predicted).exact.overall
             assert pair.overall.f1 == pytest.approx(overall.f1, abs=1e-12)
-        directions = [present(evaluated(*sides).fair.overall.f1) for sides in ((one, other), (other, one))]
+        directions = [
+            present(evaluated(*sides).fair.overall.f1) for sides in ((first, second), (second, first))
+        ]
         assert pair.fair == pytest.approx(sum(directions) / 2, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kinds_of_disagreement_are_fair_outcomes_over_ordered_pairs(seed: int) -> None:
-    given = by_annotator(campaign(seed))
-    found = spanwise.agree(given).disagreement
-    pooled = dict.fromkeys(found, 0)
-    for one, other in combinations(given.values(), 2):
-        for gold, predicted in ((one, other), (other, one)):
+    annotations = by_annotator(campaign(seed))
+    counts = spanwise.agree(annotations).disagreement
+    pooled = dict.fromkeys(counts, 0)
+    for first, second in combinations(annotations.values(), 2):
+        for gold, predicted in ((first, second), (second, first)):
             scores = evaluated(gold, predicted)
             for name in ("LE", "BEs", "BEl", "BEo", "LBE", "BE"):
                 pooled[name] += scores.fair.overall[name]
             pooled["TP"] += scores.exact.overall.correct
-    assert {name: found[name] for name in pooled if name not in ("FN", "FP")} == {
+    assert {name: counts[name] for name in pooled if name not in ("FN", "FP")} == {
         name: value for name, value in pooled.items() if name not in ("FN", "FP")
     }
 
@@ -205,23 +207,23 @@ def numbers(document: Agreement) -> Plain:
     }
 
 
-def close(one: object, other: object) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
-    if isinstance(one, float) or isinstance(other, float):
-        return one == pytest.approx(other, abs=1e-12)
-    return one == other
+def close(first: object, second: object) -> bool:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(close(first[key], second[key]) for key in first)
+    if isinstance(first, float) or isinstance(second, float):
+        return first == pytest.approx(second, abs=1e-12)
+    return first == second
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
-    given = by_annotator(campaign(seed, missing=0.2))
-    if len(given) < 2:
+    annotations = by_annotator(campaign(seed, missing=0.2))
+    if len(annotations) < 2:
         return
-    turned = dict(reversed(given.items()))
-    one, other = spanwise.agree(given), spanwise.agree(turned)
-    # Documents without names are numbered as they come.
-    first, second = numbers(one), numbers(other)
+    turned = dict(reversed(annotations.items()))
+    forwards, backwards = spanwise.agree(annotations), spanwise.agree(turned)
+    # Documents without names are numbered in input order.
+    first, second = numbers(forwards), numbers(backwards)
     first["mean"].pop("documents"), second["mean"].pop("documents")
     assert close(first, second)
 
@@ -230,13 +232,13 @@ def test_the_order_of_annotators_changes_no_number(seed: int) -> None:
 def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
     text, work = campaign(seed)
     turned: Case = (text[::-1], {name: own[::-1] for name, own in work.items()})
-    one, other = spanwise.agree(by_annotator((text, work))), spanwise.agree(by_annotator(turned))
-    assert [pair.overall for pair in one.pairs] == [pair.overall for pair in other.pairs]
-    assert one.tokens.alpha == pytest.approx(other.tokens.alpha, abs=1e-12)
-    # α_u of the concatenation has gaps that span two documents, so that it alone may depend on their order.
-    values = [sorted(map(str, found.alpha_u.documents.values())) for found in (one, other)]
+    forwards, backwards = spanwise.agree(by_annotator((text, work))), spanwise.agree(by_annotator(turned))
+    assert [pair.overall for pair in forwards.pairs] == [pair.overall for pair in backwards.pairs]
+    assert forwards.tokens.alpha == pytest.approx(backwards.tokens.alpha, abs=1e-12)
+    # Only α_u of the concatenation may depend on the order, because its gaps may span two documents.
+    values = [sorted(map(str, agreement.alpha_u.documents.values())) for agreement in (forwards, backwards)]
     assert values[0] == values[1]
-    assert one.ceiling.mean == pytest.approx(other.ceiling.mean, abs=1e-12)
+    assert forwards.ceiling.mean == pytest.approx(backwards.ceiling.mean, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -244,35 +246,35 @@ def test_the_order_of_documents_changes_no_pair(seed: int) -> None:
 def test_no_byte_depends_on_how_documents_are_cut_into_blocks(
     seed: int, tokens: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = by_annotator(campaign(seed, missing=0.2 if seed % 2 else 0.0))
-    if len(given) < 3:
+    annotations = by_annotator(campaign(seed, missing=0.2 if seed % 2 else 0.0))
+    if len(annotations) < 3:
         return
-    *names, last = given
-    found, written = [], []
+    *names, last = annotations
+    documents, written = [], []
     majority, worksheet = tmp_path / "majority.jsonl", tmp_path / "open.csv"
-    own = {name: given[name] for name in names}
+    own = {name: annotations[name] for name in names}
     for size in (None, tokens):
         if size is not None:
             monkeypatch.setattr("spanwise.agreement._shared.BLOCK_TOKENS", size)
-        one = spanwise.agree(
-            own, systems={"system": given[last]}, tokens="iob2", majority=majority, worksheet=worksheet
+        agreement = spanwise.agree(
+            own, systems={"system": annotations[last]}, tokens="iob2", majority=majority, worksheet=worksheet
         )
         unmarked = {
             name: replace(own[name], corpus=replace(own[name].corpus, documents=None)) for name in names
         }
-        found.append((one.to_json(), spanwise.agree(unmarked).to_json()))
+        documents.append((agreement.to_json(), spanwise.agree(unmarked).to_json()))
         written.append([path.read_bytes() for path in (majority, worksheet)])
-    assert found[0] == found[1]
+    assert documents[0] == documents[1]
     assert written[0] == written[1]
 
 
 def test_an_identical_annotator_agrees_with_the_first_as_itself() -> None:
-    given = by_annotator(campaign(3))
-    first = next(iter(given))
-    found = spanwise.agree({**given, "twin": given[first]})
-    by_pair = {pair.annotators: pair for pair in found.pairs}
+    annotations = by_annotator(campaign(3))
+    first = next(iter(annotations))
+    agreement = spanwise.agree({**annotations, "twin": annotations[first]})
+    by_pair = {pair.annotators: pair for pair in agreement.pairs}
     assert by_pair[first, "twin"].overall.f1 == 1.0
-    for name in list(given)[1:]:
+    for name in list(annotations)[1:]:
         assert by_pair[first, name].overall.f1 == by_pair[name, "twin"].overall.f1
 
 
@@ -280,12 +282,12 @@ def test_a_document_counts_for_a_pair_only_if_both_have_it() -> None:
     text = [[["one", "two"]], [["three", "four"]]]
     both = annotation(text, [[[(0, 1, "PER")]], [[(0, 1, "LOC")]]])
     some = annotation(text[:1], [[[(0, 1, "PER")]]])
-    found = spanwise.agree({"a": both, "b": some, "c": both})
-    by_pair = {pair.annotators: pair for pair in found.pairs}
+    agreement = spanwise.agree({"a": both, "b": some, "c": both})
+    by_pair = {pair.annotators: pair for pair in agreement.pairs}
     assert (by_pair["a", "b"].overall.first, by_pair["a", "b"].overall.f1) == (1, 1.0)
     assert by_pair["a", "c"].overall.both == 2
-    assert found.ranking[-1].missing == () or any(row.missing == ("2",) for row in found.ranking)
-    assert "b did not annotate 2" in found.notes
+    assert agreement.ranking[-1].missing == () or any(row.missing == ("2",) for row in agreement.ranking)
+    assert "b did not annotate 2" in agreement.notes
 
 
 def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
@@ -296,8 +298,8 @@ def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
         "d": marked((4, 5, "ORG")),
     }
     gold, sheet = tmp_path / "gold.conll", tmp_path / "todo.csv"
-    found = spanwise.agree(four, majority=gold, worksheet=sheet).majority
-    assert (found.accepted, found.tied, found.rejected) == (1, 2, 0)
+    majority = spanwise.agree(four, majority=gold, worksheet=sheet).majority
+    assert (majority.accepted, majority.tied, majority.rejected) == (1, 2, 0)
     assert read(gold).mentions.rows() == [(0, 0, 1, "PER")]
     rows = sheet.read_text(encoding="utf-8").splitlines()
     assert [row.split(",")[4:10] for row in rows[1:3]] == [
@@ -324,7 +326,7 @@ def test_a_decision_reaches_a_label_that_begins_with_an_apostrophe_or_as_a_formu
     assert read(gold).mentions.rows() == [(0, 4, 5, label)]
 
 
-def test_k_of_n_votes_on_request() -> None:
+def test_the_majority_may_need_k_of_n_votes() -> None:
     three = {"a": marked((0, 1, "PER")), "b": marked((4, 5, "LOC")), "c": marked((0, 1, "PER"))}
     assert spanwise.agree(three, votes=1).majority.accepted == 2
     assert spanwise.agree(three, votes=3).majority.accepted == 0
@@ -336,15 +338,15 @@ def test_the_ceiling_is_f1_against_the_majority_of_the_others() -> None:
         "b": marked((0, 1, "PER"), (4, 5, "LOC")),
         "c": marked((0, 1, "PER"), (2, 3, "PER"), (4, 5, "LOC")),
     }
-    found = spanwise.agree(three, systems={"s": three["c"]})
-    # Against a: b and c share PER and LOC; against b: PER and PER; against c: PER alone.
-    assert found.ceiling.annotators == {
+    agreement = spanwise.agree(three, systems={"s": three["c"]})
+    # Against a: b and c share PER and LOC; against b: PER and PER; against c: only PER.
+    assert agreement.ceiling.annotators == {
         "a": pytest.approx(2 * 1 / 4),
         "b": pytest.approx(2 * 1 / 4),
         "c": pytest.approx(2 * 1 / 4),
     }
-    assert found.ceiling.mean == pytest.approx(0.5)
-    system = found.systems["s"]
+    assert agreement.ceiling.mean == pytest.approx(0.5)
+    system = agreement.systems["s"]
     assert system.annotators == {
         "a": pytest.approx(4 / 5),
         "b": pytest.approx(4 / 5),
@@ -353,12 +355,12 @@ def test_the_ceiling_is_f1_against_the_majority_of_the_others() -> None:
     assert system.majority.f1 == 1.0
 
 
-def test_the_interval_of_the_ceiling_holds_it() -> None:
-    found = spanwise.agree(by_annotator(campaign(1, documents=8))).ceiling
-    interval = found.interval["mean"]
-    assert interval is not None and found.mean is not None
+def test_the_interval_of_the_ceiling_contains_it() -> None:
+    ceiling = spanwise.agree(by_annotator(campaign(1, documents=8))).ceiling
+    interval = ceiling.interval["mean"]
+    assert interval is not None and ceiling.mean is not None
     assert interval[0] is not None and interval[1] is not None
-    assert interval[0] < found.mean < interval[1]
+    assert interval[0] < ceiling.mean < interval[1]
 
 
 def test_files_that_share_no_document_are_refused() -> None:

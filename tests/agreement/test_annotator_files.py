@@ -1,4 +1,4 @@
-"""Annotators come from named files, patterns, folders, and files that hold several of them."""
+"""Annotators are read from named files, patterns, folders, and files with several of them."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_prodigy_records_name_their_annotators(tmp_path: Path) -> None:
         {"text": "More", "_input_hash": 8, "spans": [], "_annotator_id": "ner-bo", "answer": "accept"},
         {"text": "Odd", "_input_hash": 9, "spans": [], "_annotator_id": "ner-ada", "answer": "reject"},
     )
-    found = spanwise.agree(path)
-    assert found.annotators == ("ner-ada", "ner-bo")
-    assert found.pairs[0].overall.f1 == pytest.approx(0.5)
-    assert found.pairs[0].shared == 1
-    assert "ner-ada did not annotate 8" in found.notes
+    agreement = spanwise.agree(path)
+    assert agreement.annotators == ("ner-ada", "ner-bo")
+    assert agreement.pairs[0].overall.f1 == pytest.approx(0.5)
+    assert agreement.pairs[0].shared == 1
+    assert "ner-ada did not annotate 8" in agreement.notes
 
 
 def test_prodigy_sessions_stand_in_for_annotators(tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_doccano_annotations_name_their_users(tmp_path: Path) -> None:
         tmp_path / "doccano.jsonl",
         {"id": 1, "text": TEXT, "annotations": [user(1, *PER), user(1, *LOC), user(2, *PER)]},
     )
-    found = spanwise.agree(path)
-    assert found.annotators == ("1", "2")
-    assert found.pairs[0].overall.f1 == pytest.approx(2 / 3)
+    agreement = spanwise.agree(path)
+    assert agreement.annotators == ("1", "2")
+    assert agreement.pairs[0].overall.f1 == pytest.approx(2 / 3)
 
 
 def test_a_doccano_user_without_a_record_did_not_see_that_text(tmp_path: Path) -> None:
@@ -80,10 +80,10 @@ def test_a_doccano_user_without_a_record_did_not_see_that_text(tmp_path: Path) -
         {"id": 1, "text": TEXT, "annotations": [user(1, *PER), user(2, *PER), user(3, *LOC)]},
         {"id": 2, "text": TEXT + " again", "annotations": [user(1, *PER), user(2, *LOC)]},
     )
-    found = spanwise.agree(path)
-    both = {pair.annotators: pair.overall for pair in found.pairs}
-    assert (both["1", "2"].both, both["1", "2"].first, both["1", "2"].second) == (1, 2, 2)
-    assert (both["1", "3"].both, both["1", "3"].first, both["1", "3"].second) == (0, 1, 1)
+    agreement = spanwise.agree(path)
+    overall = {pair.annotators: pair.overall for pair in agreement.pairs}
+    assert (overall["1", "2"].both, overall["1", "2"].first, overall["1", "2"].second) == (1, 2, 2)
+    assert (overall["1", "3"].both, overall["1", "3"].first, overall["1", "3"].second) == (0, 1, 1)
 
 
 def test_label_studio_keeps_several_annotations_of_a_task(tmp_path: Path) -> None:
@@ -105,20 +105,20 @@ def test_label_studio_keeps_several_annotations_of_a_task(tmp_path: Path) -> Non
     }
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps([task]), encoding="utf-8")
-    found = spanwise.agree(path)
-    assert found.annotators == ("ada@example.org", "bo@example.org")
-    assert found.pairs[0].overall.f1 == pytest.approx(2 / 3)
+    agreement = spanwise.agree(path)
+    assert agreement.annotators == ("ada@example.org", "bo@example.org")
+    assert agreement.pairs[0].overall.f1 == pytest.approx(2 / 3)
 
 
-def test_columns_of_tags_are_annotators(tmp_path: Path) -> None:
+def test_columns_of_tags_are_read_as_annotators(tmp_path: Path) -> None:
     path = tmp_path / "three.conll"
     path.write_text("Ada NNP B-PER B-PER O\nmet VBD O O O\nRome NNP B-LOC B-ORG B-LOC\n", encoding="utf-8")
-    found = spanwise.agree(path)
-    assert found.annotators == ("column 2", "column 3", "column 4")
-    assert [pair.overall.both for pair in found.pairs] == [1, 1, 0]
+    agreement = spanwise.agree(path)
+    assert agreement.annotators == ("column 2", "column 3", "column 4")
+    assert [pair.overall.both for pair in agreement.pairs] == [1, 1, 0]
 
 
-def test_limits_hold_for_files_of_several_annotators(tmp_path: Path) -> None:
+def test_limits_apply_to_files_of_several_annotators(tmp_path: Path) -> None:
     records = [{"text": TEXT, "spans": spans(PER, LOC), "_session_id": who} for who in ("ada", "bo")]
     columns = tmp_path / "two.conll"
     columns.write_text("Ada B-PER B-PER\nmet O O\nRome B-LOC B-LOC\n", encoding="utf-8")
@@ -130,6 +130,24 @@ def test_limits_hold_for_files_of_several_annotators(tmp_path: Path) -> None:
             spanwise.agree(path, limits={"labels": 1})
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"text": ' + "[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"text": ' + "1" * 5_000 + "}", "a number has too many digits"),
+    ],
+    ids=["record", "list", "number"],
+)
+def test_json_that_python_cannot_parse_is_refused_with_its_line(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ner.jsonl"
+    path.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(spanwise.InputError, match=rf"ner.jsonl:1: the JSON cannot be read: .*{message}"):
+        spanwise.agree(path)
+
+
 def conll(path: Path, tags: str, word: str = "Rome") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"in O\n{word} {tags}\n", encoding="utf-8")
@@ -139,20 +157,20 @@ def test_a_pattern_finds_annotators_and_documents(tmp_path: Path) -> None:
     conll(tmp_path / "ada" / "one.conll", "B-LOC")
     conll(tmp_path / "ada" / "two.conll", "B-LOC", "Oslo")
     conll(tmp_path / "bo" / "two.conll", "B-ORG", "Oslo")
-    found = spanwise.agree(str(tmp_path / "{annotator}" / "*.conll"))
-    assert found.annotators == ("ada", "bo")
-    assert set(found.mean.documents) == {"two"}
-    assert "bo did not annotate one" in found.notes
-    assert spanwise.agree(tmp_path).pairs == found.pairs
+    agreement = spanwise.agree(str(tmp_path / "{annotator}" / "*.conll"))
+    assert agreement.annotators == ("ada", "bo")
+    assert set(agreement.mean.documents) == {"two"}
+    assert "bo did not annotate one" in agreement.notes
+    assert spanwise.agree(tmp_path).pairs == agreement.pairs
 
 
 def test_documents_of_inception_are_folders_with_a_file_for_each_annotator(tmp_path: Path) -> None:
     for document in ("one.txt", "two.txt"):
         conll(tmp_path / document / "ada.conll", "B-LOC", document)
         conll(tmp_path / document / "bo.conll", "B-LOC", document)
-    found = spanwise.agree(str(tmp_path / "*" / "{annotator}.conll"))
-    assert found.annotators == ("ada", "bo")
-    assert set(found.alpha_u.documents) == {"one.txt", "two.txt"}
+    agreement = spanwise.agree(str(tmp_path / "*" / "{annotator}.conll"))
+    assert agreement.annotators == ("ada", "bo")
+    assert set(agreement.alpha_u.documents) == {"one.txt", "two.txt"}
 
 
 def test_brat_folders_are_annotators(tmp_path: Path) -> None:
@@ -161,12 +179,12 @@ def test_brat_folders_are_annotators(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "d1.txt").write_text(TEXT, encoding="utf-8")
         (folder / "d1.ann").write_text(f"T1\tPER 0 3\tAda\nT2\t{label} 14 18\tRome\n", encoding="utf-8")
-    found = spanwise.agree(str(tmp_path / "{annotator}"))
-    assert found.annotators == ("ada", "bo")
-    assert found.unit == "character"
-    assert found.pairs[0].documents is not None
-    assert found.pairs[0].documents["d1"].f1 == pytest.approx(0.5)
-    assert found.tokens.cohen[0].kappa is not None
+    agreement = spanwise.agree(str(tmp_path / "{annotator}"))
+    assert agreement.annotators == ("ada", "bo")
+    assert agreement.unit == "character"
+    assert agreement.pairs[0].documents is not None
+    assert agreement.pairs[0].documents["d1"].f1 == pytest.approx(0.5)
+    assert agreement.tokens.cohen[0].kappa is not None
 
 
 def test_documents_of_json_lines_keep_their_names(tmp_path: Path) -> None:
@@ -176,12 +194,12 @@ def test_documents_of_json_lines_keep_their_names(tmp_path: Path) -> None:
             {"document": "d1", "tokens": ["Rome"], "spans": [[0, 1, "LOC"]]},
             {"document": "d2", "tokens": ["Oslo"], "spans": []},
         )
-    found = spanwise.agree([tmp_path / "ada.jsonl", tmp_path / "bo.jsonl"])
-    assert list(found.alpha_u.documents) == ["d1", "d2"]
+    agreement = spanwise.agree([tmp_path / "ada.jsonl", tmp_path / "bo.jsonl"])
+    assert list(agreement.alpha_u.documents) == ["d1", "d2"]
 
 
-def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
+def test_files_with_the_same_name_are_named_by_their_folders(tmp_path: Path) -> None:
     conll(tmp_path / "ada" / "test.conll", "B-LOC")
     conll(tmp_path / "bo" / "test.conll", "B-LOC")
-    found = spanwise.agree([tmp_path / "ada" / "test.conll", tmp_path / "bo" / "test.conll"])
-    assert found.annotators == ("ada", "bo")
+    agreement = spanwise.agree([tmp_path / "ada" / "test.conll", tmp_path / "bo" / "test.conll"])
+    assert agreement.annotators == ("ada", "bo")

@@ -1,4 +1,4 @@
-"""What describe says of a test set, in Python, on the terminal and as JSON; the papers that cite names."""
+"""Describing a test set in Python, on the terminal and as JSON; and the papers that `cite` lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dataset(files: Path) -> DatasetFacts:
     return describe(files / "test.bio", train=files / "train.bio").dataset
 
 
-def test_sizes_and_labels_stand_by_frequency(dataset: DatasetFacts) -> None:
+def test_labels_are_ordered_by_frequency(dataset: DatasetFacts) -> None:
     assert (dataset.sentences, dataset.tokens, dataset.mentions) == (4, 8, 5)
     assert dataset.labels == {"LOC": 2, "ORG": 2, "PER": 1}
     assert dataset.label_order == ("LOC", "ORG", "PER")
@@ -55,7 +55,7 @@ def test_tough_mentions_are_composed_by_label(dataset: DatasetFacts) -> None:
     assert tough["TCM-ALL"].overall.mentions == 4
 
 
-def test_gold_units_stand_in_the_buckets_of_every_attribute(dataset: DatasetFacts) -> None:
+def test_gold_units_are_counted_in_the_buckets_of_every_attribute(dataset: DatasetFacts) -> None:
     length = dataset.attributes["entity_length"]
     assert [(row.name, row.gold) for row in length.buckets] == [
         ("XS", 5),
@@ -64,16 +64,16 @@ def test_gold_units_stand_in_the_buckets_of_every_attribute(dataset: DatasetFact
         ("XL", 0),
     ]
     for attribute in dataset.attributes.values():
-        # Every mention has one token, so there are as many units of either kind.
+        # Every mention has one token, so there are equally many units of both kinds.
         assert sum(row.gold for row in attribute.buckets) == 5
 
 
-def test_sentences_of_training_data_are_counted(dataset: DatasetFacts) -> None:
+def test_sentences_that_occur_in_the_training_data_are_counted(dataset: DatasetFacts) -> None:
     assert dataset.duplicates_with_train == 2
 
 
 @pytest.mark.parametrize("kinds", [2**64 - 1, 3])
-def test_repeated_sentences_are_counted_exactly_though_half_of_their_hashes_be_equal(
+def test_repeated_sentences_are_counted_exactly_despite_hash_collisions(
     kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modulus = np.array([kinds, 2**64 - 1], dtype=np.uint64)
@@ -84,8 +84,10 @@ def test_repeated_sentences_are_counted_exactly_though_half_of_their_hashes_be_e
             [list(random.choice(["a", "b"], random.integers(0, 4))) for _ in range(random.integers(1, 9))]
             for _ in range(3)
         )
-        known = composition.KnownSentences.of([Corpus.of(first), Corpus.of(second)])
-        assert known.count(Corpus.of(test)) == sum(one in first + second for one in test if one)
+        train_sentences = composition.KnownSentences.of([Corpus.of(first), Corpus.of(second)])
+        assert train_sentences.count(Corpus.of(test)) == sum(
+            words in first + second for words in test if words
+        )
 
 
 def test_conflicts_name_sequences_with_two_labels_and_sentences_annotated_in_two_ways(
@@ -122,7 +124,7 @@ def test_redaction_leaves_out_all_text(files: Path) -> None:
     assert "Ford" not in document.to_json()
 
 
-def test_without_training_data_what_needs_them_is_absent_and_says_why(files: Path) -> None:
+def test_facts_that_need_training_data_are_absent_without_it_and_say_why(files: Path) -> None:
     dataset = describe(files / "test.bio").dataset
     assert dataset.duplicates_with_train is None
     assert present(dataset.absent)["entity_frequency"] == "no training data were given"
@@ -141,7 +143,7 @@ def test_undefined_zeta_is_null() -> None:
     assert json.loads(describe(empty).to_json())["dataset"]["mentions"] == 0
 
 
-def test_a_file_of_positions_alone_has_no_tokens_and_no_tough_mentions() -> None:
+def test_a_file_of_positions_has_no_tokens_and_no_tough_mentions() -> None:
     corpus = Corpus(codes([]), (), ints([0, 0]), without_text=True)
     dataset = describe(Annotation(corpus, Mentions.of([(0, 2, 5, "X")]))).dataset
     assert dataset.tokens is None and dataset.tough is None
@@ -149,7 +151,7 @@ def test_a_file_of_positions_alone_has_no_tokens_and_no_tough_mentions() -> None
     assert dataset.conflicts is None
 
 
-def test_the_dataset_of_a_result_is_of_the_same_form(dataset: DatasetFacts) -> None:
+def test_the_dataset_of_a_result_has_the_same_form(dataset: DatasetFacts) -> None:
     gold = Annotation(Corpus.of([["Rome"]]), Mentions.of([(0, 0, 1, "LOC")]))
     document = composition.dataset_document(
         "small", gold, [], toughness=None, zeta={"x": float("nan")}, absent={}
@@ -158,7 +160,7 @@ def test_the_dataset_of_a_result_is_of_the_same_form(dataset: DatasetFacts) -> N
     assert document["zeta"] == {"x": None} and document["tough"] is None
 
 
-def test_training_data_without_text_are_refused_beside_a_text(files: Path) -> None:
+def test_training_data_without_text_is_refused_for_a_test_set_with_text(files: Path) -> None:
     (files / "train.spans").write_text("PER\t1\t1\n", encoding="utf-8")
     with pytest.raises(InputError, match="training data without tokens cannot show what was seen"):
         describe(files / "test.bio", train=files / "train.spans")
@@ -182,7 +184,7 @@ def test_the_command_describes_in_parts(files: Path, capsys: pytest.CaptureFixtu
     assert "--memory is 'much'" in capsys.readouterr().err
 
 
-def test_an_unknown_keyword_is_answered_with_the_nearest_one(files: Path) -> None:
+def test_an_unknown_keyword_is_answered_with_the_closest_one(files: Path) -> None:
     with pytest.raises(ChoiceError, match=r"Did you mean 'scheme'\?"):
         describe(files / "test.bio", schem="IOB2")
 
@@ -230,6 +232,6 @@ def test_cite_prints_each_paper_and_its_bibtex(capsys: pytest.CaptureFixture[str
     assert "pages = {1400--1407}," in shown
 
 
-def test_an_unknown_paper_is_answered_with_the_nearest() -> None:
+def test_an_unknown_paper_is_answered_with_the_closest_one() -> None:
     with pytest.raises(ChoiceError, match="no paper is called 'tu2021'"):
         citations.find(["tu2021"])

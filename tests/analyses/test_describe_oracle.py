@@ -1,4 +1,4 @@
-"""Every number of a description agrees with the slow oracle, however the data are cut into blocks."""
+"""Every number of a description agrees with the slow oracle, however the data is cut into blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = ("Ann", "bo", "Cy", "in")
 
 @pytest.fixture(autouse=True, scope="module")
 def small_blocks() -> Iterator[None]:
-    """Data in parts are cut after a few tokens, and sums of two blocks are added at once."""
+    """Cut data into parts of a few tokens, and merge the sums of two blocks at once."""
     with pytest.MonkeyPatch.context() as patch:
         small_parts(patch, tokens=4, training=3, together=2)
         yield
@@ -27,7 +27,7 @@ def small_blocks() -> Iterator[None]:
 
 @st.composite
 def texts(draw: st.DrawFn) -> Annotated:
-    """Short sentences of few words with few labels, some of them annotated twice, some empty."""
+    """Short sentences with few words and labels, some of them annotated twice, some empty."""
     sentences, rows = [], []
     for words in draw(st.lists(st.lists(st.sampled_from(WORDS), max_size=4), min_size=1, max_size=9)):
         row, at = [], 0
@@ -48,59 +48,59 @@ def annotation(text: Annotated) -> Annotation:
     return Annotation(Corpus.of(text.sentences, documents=text.documents), Mentions.of(mentions))
 
 
-def pair(one: dict[str, Any]) -> Any:
-    return one["train"], one["test"]
+def pair(row: dict[str, Any]) -> Any:
+    return row["train"], row["test"]
 
 
-def told(document: Any) -> dict[str, Any]:
-    """What the oracle knows of a description."""
+def facts_of(document: Any) -> dict[str, Any]:
+    """The parts of a description that the oracle computes."""
     facts = document.to_dict()["dataset"]
     conflicts = facts["conflicts"]
-    found = {
+    result = {
         "sentences": facts["sentences"],
         "tokens": facts["tokens"],
         "mentions": facts["mentions"],
         "labels": facts["labels"],
-        "tough": {name: one["overall"]["mentions"] for name, one in facts["tough"].items()},
+        "tough": {name: part["overall"]["mentions"] for name, part in facts["tough"].items()},
         "duplicates": facts["duplicates_with_train"],
         "conflicts": {
             "labels": conflicts["labels"],
             "sentences": {
                 "groups": conflicts["sentences"]["groups"],
                 "examples": [
-                    [one["mentions"] for one in group] for group in conflicts["sentences"]["examples"]
+                    [part["mentions"] for part in group] for group in conflicts["sentences"]["examples"]
                 ],
             },
             "variation": {
                 "places": conflicts["variation"]["places"],
                 "examples": [
-                    {key: value for key, value in one.items() if key != "place"}
-                    for one in conflicts["variation"]["examples"]
+                    {key: value for key, value in part.items() if key != "place"}
+                    for part in conflicts["variation"]["examples"]
                 ],
             },
         },
     }
     if "drift" in facts:
         drift = facts["drift"]
-        found["drift"] = {
-            "labels": {label: pair(one) for label, one in drift["labels"].items()},
+        result["drift"] = {
+            "labels": {label: pair(part) for label, part in drift["labels"].items()},
             "label_distance": drift["label_distance"],
-            "lengths": {name: (*pair(one), one["distance"]) for name, one in drift["lengths"].items()},
+            "lengths": {name: (*pair(part), part["distance"]) for name, part in drift["lengths"].items()},
             "left_out": drift["left_out"],
             "unknown": pair(drift["unknown_tokens"]),
-            "tough": {name: pair(one) for name, one in drift["tough"].items()},
+            "tough": {name: pair(part) for name, part in drift["tough"].items()},
         }
-        found["zeta"] = facts["zeta"]
-    return found
+        result["zeta"] = facts["zeta"]
+    return result
 
 
-def close(one: Any) -> Any:
-    """The same with numbers that need be equal only nearly."""
-    if isinstance(one, dict):
-        return {key: close(value) for key, value in one.items()}
-    if isinstance(one, list | tuple):
-        return type(one)(map(close, one))
-    return pytest.approx(one) if isinstance(one, float) else one
+def close(content: Any) -> Any:
+    """A copy in which numbers need to be only approximately equal."""
+    if isinstance(content, dict):
+        return {key: close(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return type(content)(map(close, content))
+    return pytest.approx(content) if isinstance(content, float) else content
 
 
 @settings(max_examples=150, deadline=None)
@@ -111,10 +111,10 @@ def test_a_description_is_what_plain_counting_gives(
     expected = description(test, train, most=most)
     tested, training = annotation(test), list(map(annotation, train))
     whole = describe(tested, train=training or None, examples=most)
-    found = told(whole)
+    described = facts_of(whole)
     if "zeta" not in expected:
-        found.pop("zeta", None)
-    assert found == close(expected)
+        described.pop("zeta", None)
+    assert described == close(expected)
     for how in ({"memory": "1MB"}, {"memory": "1MB", "lowercase": True}):
         parts = describe(tested, train=training or None, examples=most, **how)
         alike = describe(tested, train=training or None, examples=most, lowercase="lowercase" in how)

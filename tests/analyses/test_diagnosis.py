@@ -1,4 +1,4 @@
-"""Diagnoses: of buckets, slices, pairs and many systems, by hand-made tables."""
+"""Diagnoses of buckets, slices, pairs and many systems, on hand-made tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ score = st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10))
 
 
 def findings(content: Plain) -> tuple[Finding, ...]:
-    """The findings of a document that a test changed."""
+    """The findings of a document that a test has modified."""
     document = document_of(content)
     assert isinstance(document, Evaluation)
     return findings_of(document)
@@ -33,8 +33,8 @@ def diagnosed(rows: list[Plain]) -> diagnosis.Diagnosis:
     return diagnosis.self_diagnosis(typed_buckets(rows))
 
 
-def sliced(one: Plain, mentions: int) -> tuple[WeakSlice, ...]:
-    return diagnosis.slices(typed_system(one), mentions)
+def sliced(content: Plain, mentions: int) -> tuple[WeakSlice, ...]:
+    return diagnosis.slices(typed_system(content), mentions)
 
 
 def buckets(*values: float | None, names: list[str] | None = None) -> list[Plain]:
@@ -46,38 +46,38 @@ def buckets(*values: float | None, names: list[str] | None = None) -> list[Plain
 
 
 def test_self_diagnosis_names_best_and_worst_and_their_gap() -> None:
-    found = diagnosed(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
-    assert (found.best, found.worst) == ("XS", "XL")
-    assert found.gap == pytest.approx(0.5)
-    assert found.spearman == pytest.approx(-0.8)
-    assert found.std == pytest.approx(np.std([0.9, 0.7, 0.8, 0.4]))
+    actual = diagnosed(buckets(0.9, 0.7, 0.8, 0.4, names=["XS", "S", "L", "XL"]))
+    assert (actual.best, actual.worst) == ("XS", "XL")
+    assert actual.gap == pytest.approx(0.5)
+    assert actual.spearman == pytest.approx(-0.8)
+    assert actual.std == pytest.approx(np.std([0.9, 0.7, 0.8, 0.4]))
 
 
 @lawful
 @given(st.lists(score, max_size=6))
-def test_undefined_buckets_take_no_part(values: list[float | None]) -> None:
-    found = diagnosed(buckets(*values))
+def test_undefined_buckets_are_ignored(values: list[float | None]) -> None:
+    actual = diagnosed(buckets(*values))
     defined = [(at, value) for at, value in enumerate(values) if value is not None]
     if not defined:
-        assert found == diagnosis.Diagnosis()
+        assert actual == diagnosis.Diagnosis()
         return
     scores = [value for _, value in defined]
-    assert found.gap == pytest.approx(max(scores) - min(scores))
-    assert found.std == pytest.approx(np.std(scores), abs=1e-12)
+    assert actual.gap == pytest.approx(max(scores) - min(scores))
+    assert actual.std == pytest.approx(np.std(scores), abs=1e-12)
     if len(defined) < 3 or len(set(scores)) == 1:
-        assert found.spearman is None
+        assert actual.spearman is None
     else:
-        assert found.spearman == pytest.approx(stats.spearmanr([at for at, _ in defined], scores).statistic)
+        assert actual.spearman == pytest.approx(stats.spearmanr([at for at, _ in defined], scores).statistic)
 
 
 def test_categories_have_no_rank_correlation() -> None:
-    found = diagnosed([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
-    assert found.spearman is None and found.worst == "B3"
+    actual = diagnosed([{**row, "value": row["name"]} for row in buckets(0.9, 0.7, 0.5)])
+    assert actual.spearman is None and actual.worst == "B3"
 
 
-def test_mentions_without_a_place_are_no_bucket_of_the_scale() -> None:
-    found = diagnosed(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
-    assert found.worst == "B2" and found.spearman is None
+def test_unplaced_mentions_are_not_diagnosed_as_a_bucket() -> None:
+    actual = diagnosed(buckets(0.9, 0.7, 0.0, names=["B1", "B2", "unplaced"]))
+    assert actual.worst == "B2" and actual.spearman is None
 
 
 def system(labels: dict[str, Plain], *, tough: Plain | None = None, attributes: Plain | None = None) -> Plain:
@@ -98,38 +98,38 @@ def cell(gold: int, predicted: int, correct: int, **more: object) -> Plain:
 
 
 def test_cost_is_the_share_of_gold_times_the_distance_to_the_overall_score() -> None:
-    one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
-    rows = sliced(one, 400)
+    content = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
+    rows = sliced(content, 400)
     assert [row.name for row in rows] == ["LOC", "PER"]
     assert rows[0].cost == pytest.approx(0.75 * (0.6 - 0.5))
     assert rows[1].cost == pytest.approx(0.25 * (0.6 - 0.9))
 
 
 def test_costs_of_slices_that_partition_balanced_data_cancel_out() -> None:
-    one = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
-    assert sum(row.cost for row in sliced(one, 400)) == pytest.approx(0)
+    content = system({"PER": cell(100, 100, 90), "LOC": cell(300, 300, 150)})
+    assert sum(row.cost for row in sliced(content, 400)) == pytest.approx(0)
 
 
-def test_slices_under_fifty_gold_units_and_without_a_score_are_left_out() -> None:
+def test_slices_with_fewer_than_fifty_gold_units_or_without_a_score_are_left_out() -> None:
     table = {"unit": "mention", "buckets": [cell(49, 60, 1, name="XS", label="1"), cell(0, 0, 0, name="S")]}
-    one = system({"PER": cell(500, 500, 90)}, attributes={"entity_length": table})
-    assert [row.kind for row in sliced(one, 500)] == ["label"]
+    content = system({"PER": cell(500, 500, 90)}, attributes={"entity_length": table})
+    assert [row.kind for row in sliced(content, 500)] == ["label"]
 
 
 def test_tough_subsets_cost_recall() -> None:
     tough = {"SEEN": {"overall": {"mentions": 60, "correct": 30, "recall": 0.5}}}
-    one = system({"PER": cell(100, 100, 80)}, tough=tough)
-    row = sliced(one, 100)[0]
+    content = system({"PER": cell(100, 100, 80)}, tough=tough)
+    row = sliced(content, 100)[0]
     assert (row.kind, row.score) == ("tough", "recall")
     assert row.cost == pytest.approx(0.6 * 0.3)
 
 
-def test_token_slices_are_held_against_the_score_of_all_token_units() -> None:
+def test_token_slices_are_compared_with_the_score_of_all_token_units() -> None:
     table = {"unit": "token", "buckets": [
         cell(100, 100, 40, name="XS", label="0"), cell(100, 100, 80, name="S", label="(0, 1]"),
     ]}  # fmt: skip
-    one = system({"PER": cell(60, 60, 6)}, attributes={"token_frequency": table})
-    rows = [row for row in sliced(one, 60) if row.kind == "bucket"]
+    content = system({"PER": cell(60, 60, 6)}, attributes={"token_frequency": table})
+    rows = [row for row in sliced(content, 60) if row.kind == "bucket"]
     assert [row.title for row in rows] == ["token_frequency = 0", "token_frequency in (0, 1]"]
     assert rows[0].overall == pytest.approx(0.6) and rows[0].cost == pytest.approx(0.5 * 0.2)
 
@@ -141,56 +141,60 @@ def subset(right: int, missed: int) -> Plain:
 
 def bucket(name: str, right: int, missed: int, *, value: float | None = None) -> Plain:
     outcomes = {"gold": {"TP": right, "FN": missed}}
-    found = cell(right + missed, right + 1, right, name=name, label=name, outcomes=outcomes)
-    return {**found, "low": value, "high": value}
+    counts = cell(right + missed, right + 1, right, name=name, label=name, outcomes=outcomes)
+    return {**counts, "low": value, "high": value}
 
 
-def grouped(one: Plain) -> list[list[str]]:
-    typed = typed_system(one)
+def grouped(content: Plain) -> list[list[str]]:
+    typed = typed_system(content)
     groups = diagnosis.distinct(diagnosis.slices(typed, 1000), typed)
     return [[row.title for row in group] for group in groups]
 
 
 def test_slices_with_the_same_outcomes_are_the_same_mentions_under_two_names() -> None:
     table = {"unit": "mention", "buckets": [bucket("a", 100, 90), bucket("b", 100, 91)]}
-    one = system({"PER": cell(1000, 900, 700)}, tough={"TCM-ALL": subset(100, 90)}, attributes={"x": table})
-    assert sorted(map(sorted, grouped(one))) == [["TCM-ALL", "x = a"], ["label = PER"], ["x = b"]]
+    content = system(
+        {"PER": cell(1000, 900, 700)}, tough={"TCM-ALL": subset(100, 90)}, attributes={"x": table}
+    )
+    assert sorted(map(sorted, grouped(content))) == [["TCM-ALL", "x = a"], ["label = PER"], ["x = b"]]
 
 
-def test_a_part_by_definition_of_four_fifths_is_nearly_the_same() -> None:
+def test_a_subset_that_is_four_fifths_of_another_is_nearly_the_same() -> None:
     tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(40, 40), "UNSEEN-TYPE": subset(50, 29)}
-    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
-    assert grouped(one) == [["UNSEEN-ANY", "UNSEEN-TOKENS"], ["UNSEEN-TYPE"], ["label = PER"]]
+    content = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert grouped(content) == [["UNSEEN-ANY", "UNSEEN-TOKENS"], ["UNSEEN-TYPE"], ["label = PER"]]
 
 
-def test_a_part_with_more_of_some_outcome_than_the_whole_is_no_part() -> None:
-    tough = {"UNSEEN-ANY": subset(60, 40), "UNSEEN-TOKENS": subset(40, 41)}  # compared in lower case, say
-    one = system({"PER": cell(1000, 900, 700)}, tough=tough)
-    assert [group for group in grouped(one) if len(group) > 1] == []
+def test_a_slice_with_more_of_some_outcome_than_the_whole_is_not_a_part_of_it() -> None:
+    tough = {"UNSEEN-ANY": subset(60, 40), "UNSEEN-TOKENS": subset(40, 41)}  # possible if one ignores case
+    content = system({"PER": cell(1000, 900, 700)}, tough=tough)
+    assert [group for group in grouped(content) if len(group) > 1] == []
 
 
-def test_slices_that_are_alike_to_a_third_stand_together_whatever_their_order() -> None:
+def test_slices_that_are_similar_to_a_third_are_grouped_in_any_order() -> None:
     table = {"unit": "mention", "buckets": [bucket("0", 50, 50, value=0)]}
     tough = {"UNSEEN-ANY": subset(50, 50), "UNSEEN-TOKENS": subset(42, 50)}
-    one = system({"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table})
-    first = grouped(one)[0]
+    content = system(
+        {"PER": cell(1000, 900, 700)}, tough=tough, attributes={"entity_label_consistency": table}
+    )
+    first = grouped(content)[0]
     assert set(first) == {"UNSEEN-ANY", "UNSEEN-TOKENS", "entity_label_consistency = 0"}
-    costs = {row.title: row.cost for row in sliced(one, 1000)}
+    costs = {row.title: row.cost for row in sliced(content, 1000)}
     assert first == sorted(first, key=lambda title: -costs[title])
 
 
 def test_the_attribute_label_does_not_list_labels_twice() -> None:
     table = {"unit": "mention", "buckets": [cell(100, 100, 80, name="PER", value="PER")]}
-    one = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
-    assert len(sliced(one, 100)) == 1
+    content = system({"PER": cell(100, 100, 80)}, attributes={"label": table})
+    assert len(sliced(content, 100)) == 1
 
 
 # ---- two systems --------------------------------------------------------------------------------
 
 
 def test_comparative_diagnosis_is_not_clamped() -> None:
-    found = diagnosis.comparative_diagnosis([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
-    best, worst = present(found.best), present(found.worst)
+    actual = diagnosis.comparative_diagnosis([0.5, 0.4], [0.6, 0.7], ["XS", "XL"])
+    best, worst = present(actual.best), present(actual.worst)
     assert (best.bucket, worst.bucket) == ("XS", "XL")
     assert (best.difference, worst.difference) == pytest.approx((-0.1, -0.3))
 
@@ -202,10 +206,10 @@ def test_beta_is_the_largest_difference_only_if_every_bucket_is_won() -> None:
     assert tied.beta == pytest.approx(0.0)
 
 
-def test_relative_increase_is_undefined_where_the_old_score_is_zero() -> None:
-    found = diagnosis.comparative_diagnosis([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
-    assert found.relative == pytest.approx((0.2, None, None))
-    assert found.differences == pytest.approx((0.1, 0.3, None))
+def test_relative_increase_is_undefined_if_the_old_score_is_zero() -> None:
+    actual = diagnosis.comparative_diagnosis([0.6, 0.3, 0.3], [0.5, 0.0, np.nan], ["a", "b", "c"])
+    assert actual.relative == pytest.approx((0.2, None, None))
+    assert actual.differences == pytest.approx((0.1, 0.3, None))
 
 
 def test_a_pair_without_a_common_bucket_has_no_diagnosis() -> None:
@@ -215,7 +219,7 @@ def test_a_pair_without_a_common_bucket_has_no_diagnosis() -> None:
 # ---- many systems -------------------------------------------------------------------------------
 
 
-def comparison(one: str, other: str, difference: float, significant: bool) -> Comparison:
+def comparison(first: str, second: str, difference: float, significant: bool) -> Comparison:
     row = ScoreTest(
         path=("exact", "overall", "f1"),
         difference=difference,
@@ -224,13 +228,13 @@ def comparison(one: str, other: str, difference: float, significant: bool) -> Co
         p_corrected=None,
         significant=significant,
     )
-    return Comparison(systems=(one, other), scores=(row,))
+    return Comparison(systems=(first, second), scores=(row,))
 
 
-def test_letters_stand_for_systems_in_order_of_score() -> None:
+def test_letters_are_assigned_to_systems_in_order_of_score() -> None:
     scores = {"crf": 0.5, "bert": 0.9, "lstm": 0.7, "none": None}
     assert diagnosis.lettering(scores) == {"bert": "a", "lstm": "b", "crf": "c", "none": "d"}
-    found = diagnosis.letters(
+    actual = diagnosis.letters(
         scores,
         [
             comparison("crf", "bert", -0.4, True),
@@ -238,7 +242,7 @@ def test_letters_stand_for_systems_in_order_of_score() -> None:
             comparison("lstm", "crf", 0.2, True),
         ],
     )
-    assert found == {"bert": "c", "lstm": "c", "crf": "", "none": ""}
+    assert actual == {"bert": "c", "lstm": "c", "crf": "", "none": ""}
 
 
 def test_beyond_fifty_two_systems_letters_become_numbers() -> None:
@@ -246,7 +250,7 @@ def test_beyond_fifty_two_systems_letters_become_numbers() -> None:
     assert (many["s25"], many["s26"], many["s52"]) == ("z", "A", "(53)")
 
 
-def test_rank_flips_are_slices_where_the_order_reverses() -> None:
+def test_rank_flips_are_slices_in_which_the_order_reverses() -> None:
     slices = [{"a": 0.4, "b": 0.5, "c": 0.6}, {"a": 0.9, "b": 0.8}]
     (flip,) = diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices)
     assert (flip.slice, flip.overall, flip.here) == (0, "a", "b")
@@ -258,14 +262,14 @@ def test_equal_and_undefined_scores_reverse_nothing() -> None:
     assert diagnosis.rank_flips({"a": 0.9, "b": 0.8}, slices) == []
 
 
-def test_means_skip_what_is_undefined_and_say_how_many_they_used() -> None:
+def test_means_skip_undefined_values_and_count_those_used() -> None:
     assert diagnosis.mean_of([0.25, float("nan"), 0.75]) == diagnosis.Mean(0.5, 2)
     assert diagnosis.mean_of([]) == diagnosis.Mean(None, 0)
 
 
 @lawful
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_the_order_of_values_does_not_move_a_mean(values: list[float], draw: Random) -> None:
+def test_the_order_of_values_does_not_change_a_mean(values: list[float], draw: Random) -> None:
     other = list(values)
     draw.shuffle(other)
     assert diagnosis.mean_of(values) == diagnosis.mean_of(other)
@@ -280,10 +284,10 @@ def kinds(document: Plain) -> list[str]:
 
 def test_findings_are_at_most_four_and_about_the_best_system() -> None:
     document = result("crf", "bert")
-    found = findings(document)
-    assert 1 <= len(found) <= 4
+    actual = findings(document)
+    assert 1 <= len(actual) <= 4
     best = max(document["systems"], key=lambda name: document["systems"][name]["exact"]["overall"]["f1"])
-    assert {row.system for row in found} <= {best, None}
+    assert {row.system for row in actual} <= {best, None}
 
 
 def test_the_first_finding_is_the_kind_of_error_that_costs_most() -> None:
@@ -299,16 +303,16 @@ def test_the_first_finding_is_the_kind_of_error_that_costs_most() -> None:
 
 def test_a_perfect_system_on_clean_data_has_no_findings() -> None:
     document = result("crf")
-    one = document["systems"]["crf"]
-    for row in one["gains"].values():
+    content = document["systems"]["crf"]
+    for row in content["gains"].values():
         row["gain"] = 0.0
-    one["slices"], one["tough"] = [], {}
+    content["slices"], content["tough"] = [], {}
     document["settings"]["few_units"] = False
     document["dataset"]["duplicates_with_train"] = 0
     assert findings(document) == ()
 
 
-def test_unseen_mentions_are_a_finding_where_their_recall_is_lower() -> None:
+def test_unseen_mentions_are_a_finding_if_their_recall_is_lower() -> None:
     document = result("crf")
     tough = document["systems"]["crf"]["tough"]
     tough["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
@@ -329,24 +333,24 @@ def test_unseen_mentions_are_a_finding_where_their_recall_is_lower() -> None:
     assert "tough" not in kinds(document)
 
 
-def test_the_slice_of_a_finding_is_not_the_unseen_mentions_again() -> None:
+def test_the_slice_finding_does_not_repeat_the_unseen_mentions() -> None:
     document = result("crf")
-    one = document["systems"]["crf"]
-    one["tough"]["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
-    one["tough"]["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
-    one["slices"] = [{**row, "interval": None, "cost": 0.1, "value": 0.1} for row in one["slices"]]
-    unseen = {**one["slices"][0], "kind": "tough", "name": "UNSEEN-ANY", "cost": 0.3, "attribute": None}
+    content = document["systems"]["crf"]
+    content["tough"]["SEEN"]["overall"] |= {"mentions": 100, "correct": 90, "recall": 0.9}
+    content["tough"]["UNSEEN-ANY"]["overall"] |= {"mentions": 100, "correct": 40, "recall": 0.4}
+    content["slices"] = [{**row, "interval": None, "cost": 0.1, "value": 0.1} for row in content["slices"]]
+    unseen = {**content["slices"][0], "kind": "tough", "name": "UNSEEN-ANY", "cost": 0.3, "attribute": None}
     same = {**unseen, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
-    one["slices"] = [unseen, same, *one["slices"]]
+    content["slices"] = [unseen, same, *content["slices"]]
     slices = [row for row in findings(document) if row.kind == "slice"]
     assert slices[0].path == ("attributes", "entity_length", "XS", "f1")
-    outcomes = one["tough"]["UNSEEN-ANY"]["outcomes"]
-    one["attributes"]["entity_length"]["buckets"][0]["outcomes"] = {"gold": outcomes}
+    outcomes = content["tough"]["UNSEEN-ANY"]["outcomes"]
+    content["attributes"]["entity_length"]["buckets"][0]["outcomes"] = {"gold": outcomes}
     slices = [row for row in findings(document) if row.kind == "slice"]
     assert slices[0].path != ("attributes", "entity_length", "XS", "f1")
 
 
-def test_a_lead_that_may_be_chance_is_no_finding() -> None:
+def test_a_lead_that_may_be_chance_is_not_a_finding() -> None:
     document = result("crf", "bert")
     overall = next(
         row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "overall", "f1"]
@@ -359,22 +363,22 @@ def test_a_lead_that_may_be_chance_is_no_finding() -> None:
     assert "lead" not in kinds(document), "less than a point"
 
 
-def test_findings_rest_on_fifty_mentions_and_on_a_test_that_leaves_chance_out() -> None:
+def test_findings_need_fifty_mentions_and_a_significant_test() -> None:
     document = result("crf")
-    one = document["systems"]["crf"]
-    kind = max(one["gains"], key=lambda key: one["gains"][key]["gain"])
-    one["fair"]["overall"][kind] = 49
+    content = document["systems"]["crf"]
+    kind = max(content["gains"], key=lambda key: content["gains"][key]["gain"])
+    content["fair"]["overall"][kind] = 49
     assert "gain" not in kinds(document)
-    one["fair"]["overall"][kind] = 50
+    content["fair"]["overall"][kind] = 50
     assert "gain" in kinds(document)
-    one["gains"][kind]["interval"] = {"gain": [0.0, 0.2]}
+    content["gains"][kind]["interval"] = {"gain": [0.0, 0.2]}
     assert "gain" not in kinds(document)
-    for row in one["slices"]:
+    for row in content["slices"]:
         row["p"] = 0.05
     assert "slice" not in kinds(document)
 
 
-def test_a_real_lead_names_the_slice_that_gives_most_of_it() -> None:
+def test_a_significant_lead_names_the_slice_that_contributes_most() -> None:
     document = result("crf", "bert")
     for score in document["comparisons"][0]["scores"]:
         score["significant"] = score["path"] in (["exact", "overall", "f1"], ["exact", "labels", "PER", "f1"])
@@ -388,7 +392,7 @@ def test_a_real_lead_names_the_slice_that_gives_most_of_it() -> None:
     assert row.loses[0] == "tough"
 
 
-def test_odd_data_are_a_finding_with_what_is_odd() -> None:
+def test_unusual_data_is_a_finding_that_names_the_problem() -> None:
     document = result("crf", "bert")
     row = findings(document)[-1]
     assert row.kind == "data"

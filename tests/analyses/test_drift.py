@@ -1,4 +1,4 @@
-"""Drift between training and test data: what must hold of files that everybody has."""
+"""Drift between training and test data, on public files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 import spanwise
 
 
-def test_the_training_data_themselves_have_not_drifted_in_labels_and_lengths(data: Path) -> None:
+def test_the_training_data_itself_has_not_drifted_in_labels_and_lengths(data: Path) -> None:
     train = data / "wnut16" / "train.txt"
     drift = spanwise.describe(train, train=train).dataset.drift
     assert drift is not None
     assert drift.label_distance == 0
-    assert all(one.distance == 0 and one.train == one.test for one in drift.lengths.values())
+    assert all(drifted.distance == 0 and drifted.train == drifted.test for drifted in drift.lengths.values())
     assert drift.unknown_tokens is not None and drift.unknown_tokens.test == 0
     assert drift.tough["SEEN"].test == 1
 
@@ -27,7 +27,7 @@ def test_wnut16_has_more_unseen_mentions_than_its_training_text_has_within_itsel
     assert (unseen.train, unseen.test) == pytest.approx((1086 / 1496, 3131 / 3473))
 
 
-def test_span_files_have_labels_only(tmp_path: Path) -> None:
+def test_span_files_have_only_drift_in_labels(tmp_path: Path) -> None:
     path = tmp_path / "gold.spans"
     path.write_text("PER\t1\t1\n\nLOC\t1\t2\n", encoding="utf-8")
     drift = spanwise.describe(path, train=path).dataset.drift

@@ -1,4 +1,4 @@
-"""Release gates: thresholds, floors, drops against an earlier result, and documents set side by side."""
+"""Release gates: thresholds, floors, drops since an earlier result, and comparisons of documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Results as they are read from files."""
+    """Results that were written to files and loaded again."""
     folder = tmp_path_factory.mktemp("results")
     for name in ("good", "same", "bad"):
         evaluate(
@@ -58,11 +58,11 @@ def test_a_score_that_reaches_the_threshold_exactly_passes(results: Results) -> 
     assert gate(changed(results["bad"], F1, 0.9), fail_under=90).passed
 
 
-def test_a_small_p_is_written_as_tables_write_it(results: Results) -> None:
+def test_a_small_p_is_written_as_in_tables(results: Results) -> None:
     change = gate(results["bad"], against=results["good"], fail_drop=0)
-    (one,) = change.changes
-    assert one.p is not None and one.p < 0.01
-    assert change.lines[0].startswith("mine: F1 ") and said_p(one.p) in change.lines[0]
+    (row,) = change.changes
+    assert row.p is not None and row.p < 0.01
+    assert change.lines[0].startswith("mine: F1 ") and said_p(row.p) in change.lines[0]
 
 
 def test_without_thresholds_nothing_fails(results: Results) -> None:
@@ -71,12 +71,12 @@ def test_without_thresholds_nothing_fails(results: Results) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["PER", "f1", "recall", "tough/UNSEEN-ANY", "tough/SEEN/PER", "entity_length/XS", "eLen/XS",
+    "path", ["PER", "f1", "recall", "tough/UNSEEN-ANY", "tough/SEEN/PER", "entity_length/XS", "eLen/XS",
               "fair/overall/f1", "exact/labels/LOC/recall", "gains/LE/gain"]
 )  # fmt: skip
-def test_floors_reach_labels_slices_and_any_score(results: Results, place: str) -> None:
-    assert gate(results["good"], floors=[f"{place}=0"]).passed
-    assert not gate(results["good"], floors={place: 99.99}).passed
+def test_floors_can_be_set_for_labels_slices_and_any_score(results: Results, path: str) -> None:
+    assert gate(results["good"], floors=[f"{path}=0"]).passed
+    assert not gate(results["good"], floors={path: 99.99}).passed
 
 
 def test_an_undefined_score_reaches_no_floor(results: Results) -> None:
@@ -98,7 +98,7 @@ def test_an_undefined_score_reaches_no_floor(results: Results) -> None:
         ("fair/overall=90", "a floor must name one score."),
     ],
 )
-def test_a_floor_that_names_nothing_is_told(results: Results, floor: str, expected: str) -> None:
+def test_a_floor_that_names_nothing_is_reported(results: Results, floor: str, expected: str) -> None:
     with pytest.raises(ChoiceError) as error:
         gate(results["good"], floors=[floor])
     assert expected in str(error.value)
@@ -122,7 +122,7 @@ def test_a_rise_passes_and_a_result_against_itself_too(results: Results) -> None
     assert gate(results["good"], against=results["good"], fail_drop=0).passed
 
 
-def test_without_an_allowed_drop_the_change_is_told_and_nothing_fails(
+def test_without_an_allowed_drop_the_change_is_reported_and_nothing_fails(
     results: Results, tmp_path: Path
 ) -> None:
     path = tmp_path / "base.json"
@@ -137,13 +137,13 @@ def test_a_drop_needs_an_earlier_result(results: Results) -> None:
 
 
 def test_without_resamples_a_drop_is_refused_not_passed(files: Path) -> None:
-    made = {
+    results = {
         name: evaluate(files / "gold.txt", {"mine": files / f"{name}.txt"}, resamples=0)
         for name in ("good", "bad")
     }
     with pytest.raises(ChoiceError, match="a paired test, which resamples=0 leaves out"):
-        gate(made["bad"], against=made["good"], fail_drop=0)
-    outcome = gate(made["bad"], against=made["good"])
+        gate(results["bad"], against=results["good"], fail_drop=0)
+    outcome = gate(results["bad"], against=results["good"])
     assert outcome.passed and "not tested without resamples" in outcome.lines[0]
 
 
@@ -173,58 +173,60 @@ def test_a_document_without_systems_passes_no_gate(results: Results) -> None:
             gate(document, fail_under=50)
 
 
-def test_a_tough_floor_without_training_data_is_told(files: Path) -> None:
+def test_a_tough_floor_without_training_data_is_refused(files: Path) -> None:
     document = evaluate(files / "gold.txt", {"mine": files / "good.txt"}, resamples=0)
     with pytest.raises(ChoiceError, match="the floor of tough/SEEN needs training data"):
         gate(document, floors=["tough/SEEN=70"])
 
 
-def test_a_system_without_an_earlier_one_is_told(files: Path, results: Results) -> None:
-    found = evaluate(
+def test_a_system_without_an_earlier_one_is_reported(files: Path, results: Results) -> None:
+    result = evaluate(
         files / "gold.txt", {"mine": files / "good.txt", "other": files / "bad.txt"}, resamples=50
     )
-    outcome = gate(found, against=results["good"], fail_drop=1)
+    outcome = gate(result, against=results["good"], fail_drop=1)
     assert "other: untested, because the earlier result has no system of this name." in (outcome.lines)
 
 
 def test_a_system_that_is_new_is_untested_and_fails_when_strict(files: Path, results: Results) -> None:
     systems = {"mine": files / "bad.txt", "other": files / "good.txt"}
-    found = evaluate(files / "gold.txt", systems, resamples=50)
-    loose = gate(found, against=results["good"])
+    result = evaluate(files / "gold.txt", systems, resamples=50)
+    loose = gate(result, against=results["good"])
     assert loose.passed
     assert [(change.system, change.new) for change in loose.changes] == [("mine", False), ("other", True)]
-    tight = gate(found, against=results["good"], strict=True)
+    tight = gate(result, against=results["good"], strict=True)
     assert [check.name for check in tight.checks if not check.passed] == ["other untested"]
     mine = tight.changes[0]
     difference, (low, high) = present(mine.difference), present(mine.interval)
     assert difference == pytest.approx(present(mine.after) - present(mine.before))
     assert present(low) <= difference <= present(high) < 0
     with pytest.raises(ChoiceError, match="strict needs an earlier result"):
-        gate(found, strict=True)
+        gate(result, strict=True)
 
 
 def test_a_summary_shows_what_changed_since_an_earlier_result(files: Path, results: Results) -> None:
     systems = {"mine": files / "bad.txt", "other": files / "good.txt"}
     outcome = gate(evaluate(files / "gold.txt", systems, resamples=50), against=results["good"])
     shown = step_summary(results["bad"], changes=outcome.changes, notes=outcome.notes)
-    one = outcome.changes[0]
-    before, after, difference = (100 * present(value) for value in (one.before, one.after, one.difference))
+    change = outcome.changes[0]
+    before, after, difference = (
+        100 * present(value) for value in (change.before, change.after, change.difference)
+    )
     scores = f"{before:.2f} | {after:.2f} | **{difference:+.2f}**"
     assert f"| mine | {scores} |" in shown
     assert "| new, untested |" in shown
 
 
-def test_an_earlier_result_of_another_gold_file_is_told_by_its_name(
+def test_an_earlier_result_of_another_gold_file_is_reported_by_name(
     files: Path, results: Results, tmp_path: Path
 ) -> None:
     path = tmp_path / "base.json"
-    found = evaluate(files / "train.txt", {"mine": files / "train.txt"}, resamples=0)
-    found.to_json(path)
+    other = evaluate(files / "train.txt", {"mine": files / "train.txt"}, resamples=0)
+    other.to_json(path)
     with pytest.raises(InputError, match=r"base\.json: the gold data differ .* so the new result cannot be"):
         gate(results["good"], against=path)
 
 
-def test_results_without_a_common_system_cannot_be_held_against_each_other(files: Path) -> None:
+def test_results_without_a_common_system_cannot_be_compared(files: Path) -> None:
     def two(*names: str) -> Evaluation:
         return evaluate(files / "gold.txt", dict.fromkeys(names, files / "good.txt"), resamples=0)
 
@@ -263,7 +265,7 @@ def test_systems_of_different_names_keep_them(results: Results) -> None:
     assert [row.system for row in merged.inputs if row.role == "predicted"] == ["mine", "theirs"]
 
 
-def test_slices_that_were_not_cut_alike_are_left_out_and_named(files: Path, results: Results) -> None:
+def test_slices_with_different_edges_are_left_out_and_named(files: Path, results: Results) -> None:
     other = evaluate(
         files / "gold.txt", {"other": files / "bad.txt"}, train=files / "train.txt",
         buckets={"sentence_length": "5,9"}, resamples=50,
@@ -282,7 +284,7 @@ def test_other_training_data_leaves_out_what_depends_on_it(files: Path, results:
     assert "tough" not in families and "labels" in families
 
 
-def test_another_gold_file_is_told(results: Results, tmp_path: Path) -> None:
+def test_another_gold_file_is_reported(results: Results, tmp_path: Path) -> None:
     write(tmp_path / "gold.txt", sentences(200, 77))
     other = evaluate(tmp_path / "gold.txt", {"mine": tmp_path / "gold.txt"}, resamples=0)
     with pytest.raises(InputError) as error:
@@ -291,14 +293,14 @@ def test_another_gold_file_is_told(results: Results, tmp_path: Path) -> None:
     assert "A paired test needs two results over the same gold file." in str(error.value)
 
 
-def test_gold_that_was_read_in_other_units_is_told(results: Results) -> None:
+def test_gold_that_was_read_in_other_units_is_reported(results: Results) -> None:
     good = results["good"]
     other = replace(good, units=replace(present(good.units), kind="document", number=3))
     with pytest.raises(InputError, match=r"read differently \(3 documents here, 200 sentences there\)"):
         compare_documents([results["good"], other], names=["a.json", "b.json"])
 
 
-def test_documents_without_systems_or_counts_are_told(results: Results) -> None:
+def test_documents_without_systems_or_counts_are_refused(results: Results) -> None:
     with pytest.raises(InputError, match=r"b\.json: the document holds no systems"):
         compare_documents([results["good"], replace(results["good"], systems={})], names=["a.json", "b.json"])
     with pytest.raises(InputError, match=r"b\.json: only evaluations can be compared, but .* is a study"):
@@ -314,7 +316,7 @@ def test_the_same_document_twice_is_refused(results: Results) -> None:
 
 
 @pytest.mark.parametrize("score", ["precision", "recall", "macro", "fair"])
-def test_gates_are_about_the_primary_score(files: Path, score: str) -> None:
+def test_gates_use_the_primary_score(files: Path, score: str) -> None:
     def of(name: str, primary: str = "f1") -> Evaluation:
         train = files / "train.txt"
         return evaluate(
@@ -340,14 +342,14 @@ def test_gates_are_about_the_primary_score(files: Path, score: str) -> None:
 
 
 def test_a_file_of_thresholds_may_name_the_score_of_its_threshold(results: Results, tmp_path: Path) -> None:
-    asked = tmp_path / "gate.toml"
-    asked.write_text('fail_under = 50\nscore = "fair"\n')
-    (line,) = gate(results["good"], file=asked).lines
+    file = tmp_path / "gate.toml"
+    file.write_text('fail_under = 50\nscore = "fair"\n')
+    (line,) = gate(results["good"], file=file).lines
     assert line.startswith("mine: fair f1 is ")
-    (bound,) = gate(results["good"], file=asked, floor_bound=True).lines
+    (bound,) = gate(results["good"], file=file, floor_bound=True).lines
     assert bound.startswith("mine: the lower bound of fair f1 is ")
-    asked.write_text('fail_under = 50\nscore = "fare"\n')
+    file.write_text('fail_under = 50\nscore = "fare"\n')
     with pytest.raises(InputError, match=r"gate.toml: \$.score: 'fare' is not a possible value"):
-        gate(results["good"], file=asked)
+        gate(results["good"], file=file)
     with pytest.raises(ChoiceError, match="Did you mean 'fair'"):
         gate(results["good"], fail_under=50, score="fare")

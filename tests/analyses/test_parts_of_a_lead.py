@@ -1,4 +1,4 @@
-"""The parts of a lead add up to it, whichever way the mentions are divided."""
+"""The parts of a lead add up to it, however the mentions are divided."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TAGS = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 @given(gold=st.lists(TAGS, min_size=3, max_size=3), first=st.lists(TAGS, min_size=3, max_size=3),
        second=st.lists(TAGS, min_size=3, max_size=3))  # fmt: skip
-def test_contributions_add_up_to_the_difference_and_turn_their_sign(
+def test_contributions_add_up_to_the_difference_and_change_sign_when_swapped(
     gold: list[list[str]], first: list[list[str]], second: list[list[str]]
 ) -> None:
     result = spanwise.evaluate(gold, {"a": first, "b": second}, resamples=0, repair="conlleval")
     a, b = result.systems["a"], result.systems["b"]
     leads, turned = parts_of_lead(a, b), parts_of_lead(b, a)
-    one, other = a.exact.overall.f1, b.exact.overall.f1
-    if one is None or other is None:
+    first_f1, second_f1 = a.exact.overall.f1, b.exact.overall.f1
+    if first_f1 is None or second_f1 is None:
         assert leads == {}
         return
     assert "labels" in leads
     for division, parts in leads.items():
-        assert sum(part.contribution for part in parts) == pytest.approx(one - other, abs=1e-12)
+        assert sum(part.contribution for part in parts) == pytest.approx(first_f1 - second_f1, abs=1e-12)
         back = {part.name: -part.contribution for part in turned[division]}
         assert {part.name: part.contribution for part in parts} == pytest.approx(back, abs=1e-12)
 
@@ -44,7 +44,7 @@ def one_token(*labels: str) -> list[list[str]]:
 
 
 def test_two_systems_that_are_even_overall_but_not_in_their_parts() -> None:
-    """Each finds one label and misses the other; the finding says so before all others."""
+    """Each finds one label and misses the other; this finding comes before all others."""
     gold = one_token(*(["PER"] * 80 + ["LOC"] * 80))
     result = spanwise.evaluate(
         gold,
@@ -67,7 +67,7 @@ def test_two_systems_that_are_even_overall_but_not_in_their_parts() -> None:
     assert "even overall" in result.to_text() and "gains on some mentions what it loses" in result.to_html()
 
 
-# ---- several runs: the mean over all pairs of runs, data and training both varying -----------------
+# ---- several runs: the mean over all pairs of runs, with variance from data and training ------------
 
 
 def drawn(seed: int, sentences: int = 14) -> list[list[str]]:
@@ -86,10 +86,10 @@ def worse(gold: list[list[str]], share: float, seed: int) -> list[list[str]]:
 def lead_of(
     gold: list[list[str]], first: list[list[list[str]]], second: list[list[list[str]]], at: int | None = None
 ) -> list[list[dict[str, float]]]:
-    """By pair of runs what each label contributes, one sentence left out; from single evaluations."""
+    """The contribution of each label by pair of runs, without sentence `at`, from single evaluations."""
 
     def kept(rows: list[list[str]]) -> list[list[str]]:
-        return [row for place, row in enumerate(rows) if place != at]
+        return [row for index, row in enumerate(rows) if index != at]
 
     named = {
         f"{side}{run}": kept(tags)
@@ -121,8 +121,8 @@ def test_intervals_over_runs_are_those_of_leaving_each_sentence_out(tmp_path: Pa
         (tmp_path / name).write_text(text, encoding="utf-8")
         return name
 
-    for system, made in runs.items():
-        for run, tags in enumerate(made):
+    for system, predictions in runs.items():
+        for run, tags in enumerate(predictions):
             write(f"{system}.{run}.txt", tags)
     document = spanwise.study(
         {
@@ -133,29 +133,29 @@ def test_intervals_over_runs_are_those_of_leaving_each_sentence_out(tmp_path: Pa
         root=tmp_path, cache=False, workers=1,
     )  # fmt: skip
     assert isinstance(document, Study)
-    found = {part.name: part for part in document.datasets["d"].comparisons[0].lead["labels"]}
+    by_label = {part.name: part for part in document.datasets["d"].comparisons[0].lead["labels"]}
     whole = lead_of(gold, runs["a"], runs["b"])
     left = [lead_of(gold, runs["a"], runs["b"], at) for at in range(len(gold))]
-    assert found.keys() == {"PER", "LOC", "ORG"}
-    for name, part in found.items():
+    assert by_label.keys() == {"PER", "LOC", "ORG"}
+    for name, part in by_label.items():
         cells = [[cell.get(name, 0.0) for cell in row] for row in whole]
         value = mean(mean(row) for row in cells)
         assert part.contribution == pytest.approx(value, abs=1e-12)
         without = [mean(cell.get(name, 0.0) for row in rows for cell in row) for rows in left]
         n = len(without)
-        # Around the mean of the values that are left, as everywhere; they vary by n − 1 of n.
+        # The variance is around the mean of the leave-one-out values, scaled by (n − 1)² / n.
         terms = [((n - 1) ** 2 / n * variance(without), n - 1)]
         ours, theirs = [mean(row) for row in cells], [mean(row[j] for row in cells) for j in range(2)]
         if shared:
             terms.append((variance([x + y for x, y in zip(ours, theirs, strict=True)]) / 2, 1))
         else:
             terms += [(variance(ours) / 2, 1), (variance(theirs) / 2, 1)]
-        total = sum(one for one, _ in terms)
-        freedom = total**2 / sum(one**2 / degrees for one, degrees in terms)
+        total = sum(term for term, _ in terms)
+        freedom = total**2 / sum(term**2 / degrees for term, degrees in terms)
         reach = t.ppf(0.975, freedom) * total**0.5
         assert part.interval == pytest.approx((value - reach, value + reach), abs=1e-9)
     difference = document.datasets["d"].comparisons[0].score(F1)
     assert difference is not None
-    assert sum(part.contribution for part in found.values()) == pytest.approx(
+    assert sum(part.contribution for part in by_label.values()) == pytest.approx(
         difference.difference, abs=1e-12
     )

@@ -1,4 +1,4 @@
-"""The primary question may be about another score; over datasets all systems are tested at once."""
+"""The primary question may be about another score; over datasets, all systems are tested at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def value(document: Evaluation, name: str, path: tuple[str, ...]) -> float:
     return float(node[path[-1]])
 
 
-def test_the_choices_of_the_flag_are_the_scores_that_there_are() -> None:
+def test_the_choices_of_the_flag_are_the_available_scores() -> None:
     assert SETTINGS["primary"].choices == tuple(PRIMARY)
 
 
@@ -51,8 +51,8 @@ def test_p_of_every_primary_score_is_the_share_of_all_swaps(choice: str) -> None
     (comparison,) = result.comparisons
     row = comparison.primary
     assert row is not None and row.path == path and row.role == "primary"
-    assert [one.role for one in comparison.scores].count("primary") == 1
-    differing = [at for at, (one, other) in enumerate(zip(A, B, strict=True)) if one != other]
+    assert [score.role for score in comparison.scores].count("primary") == 1
+    differing = [at for at, (score, score_b) in enumerate(zip(A, B, strict=True)) if score != score_b]
     reached = []
     for swapped in product((False, True), repeat=len(differing)):
         first, second = list(A), list(B)
@@ -63,7 +63,7 @@ def test_p_of_every_primary_score_is_the_share_of_all_swaps(choice: str) -> None
         reached.append(abs(value(bare, "a", path) - value(bare, "b", path)))
     seen = abs(value(result, "a", path) - value(result, "b", path))
     assert comparison.test == "exact randomisation"
-    assert row.p == pytest.approx(np.mean([one >= seen - 1e-12 for one in reached]))
+    assert row.p == pytest.approx(np.mean([score >= seen - 1e-12 for score in reached]))
 
 
 def test_another_primary_score_is_named_in_signature_and_sentence() -> None:
@@ -76,8 +76,8 @@ def test_another_primary_score_is_named_in_signature_and_sentence() -> None:
 
 def test_letters_follow_the_primary_score() -> None:
     many = [["B-A", "O", "B-B"]] * 30
-    precise = [["B-A", "O", "O"]] * 30  # misses half, and is never wrong
-    greedy = [["B-A", "B-A", "B-B"]] * 30  # finds all, and a third is wrong
+    precise = [["B-A", "O", "O"]] * 30  # misses half, but is never wrong
+    greedy = [["B-A", "B-A", "B-B"]] * 30  # finds all, but a third is wrong
     systems = {"precise": precise, "greedy": greedy}
     by_precision = evaluate(many, systems, primary="precision")
     by_recall = evaluate(many, systems, primary="recall")
@@ -101,7 +101,7 @@ def test_memory_for_shuffles_changes_no_byte() -> None:
     assert whole.to_dict()["comparisons"] == parts.to_dict()["comparisons"]
 
 
-def test_one_system_is_put_into_words() -> None:
+def test_one_system_is_described_in_words() -> None:
     result = evaluate(GOLD, {"a": A})
     ((words,),) = table(result, "statements").rows
     assert str(words).startswith("a scores ") and str(words).endswith(
@@ -109,18 +109,18 @@ def test_one_system_is_put_into_words() -> None:
     )
 
 
-def test_every_significant_difference_is_put_into_words() -> None:
+def test_every_significant_difference_is_described_in_words() -> None:
     many = [["B-A", "O", "B-B"]] * 30
     result = evaluate(many, {"a": many, "b": [["B-A", "O", "O"]] * 30})
     words = [str(row[0]) for row in table(result, "statements").rows]
-    assert any("recall" in one and "Westfall-Young over" in one for one in words)
+    assert any("recall" in statement and "Westfall-Young over" in statement for statement in words)
 
 
 # ---- studies --------------------------------------------------------------------------------
 
 
 def written(path: Path, tags: Tags) -> None:
-    rows = ["\n".join(f"t{at} {tag}" for at, tag in enumerate(one)) for one in tags]
+    rows = ["\n".join(f"t{at} {tag}" for at, tag in enumerate(sentence)) for sentence in tags]
     path.write_text("\n\n".join(rows) + "\n", encoding="utf-8")
 
 
@@ -130,7 +130,7 @@ class StudyOf(Protocol):
 
 @pytest.fixture
 def study_of(tmp_path: Path) -> StudyOf:
-    """A study of three systems on three datasets, better from system to system, with as many runs."""
+    """A function that makes a study of three systems, each better than the last, on three datasets."""
 
     def make(*, runs: int = 1, same: bool = False, primary: str = "f1") -> Study:
         draw = np.random.default_rng(1)
@@ -158,11 +158,11 @@ def study_of(tmp_path: Path) -> StudyOf:
 
 
 def test_all_systems_are_tested_over_datasets_by_friedman(study_of: StudyOf) -> None:
-    found = study_of()
-    test = present(found.analyses.over_datasets)
+    study = study_of()
+    test = present(study.analyses.over_datasets)
     means = [
-        [present(found.analyses.holistic[name][one].mean) for name in ("good", "fair", "poor")]
-        for one in ("d1", "d2", "d3")
+        [present(study.analyses.holistic[name][item].mean) for name in ("good", "fair", "poor")]
+        for item in ("d1", "d2", "d3")
     ]
     ranks = np.array([np.argsort(np.argsort(row)) for row in means])
 
@@ -174,10 +174,12 @@ def test_all_systems_are_tested_over_datasets_by_friedman(study_of: StudyOf) -> 
         square([order[row] for order, row in zip(orders_, ranks, strict=True)])
         for orders_ in product([np.array(order) for order in orders], repeat=3)
     ]
-    exact = np.mean([one >= square(ranks) - 1e-9 for one in every])
+    exact = np.mean([item >= square(ranks) - 1e-9 for item in every])
     assert test.datasets == 3 and test.method == "exact" and test.p == pytest.approx(exact)
-    words = [str(row[0]) for row in table(found, "statements").rows]
-    assert any(one.startswith("The 3 systems") and "Friedman's test over 3 datasets" in one for one in words)
+    words = [str(row[0]) for row in table(study, "statements").rows]
+    assert any(
+        item.startswith("The 3 systems") and "Friedman's test over 3 datasets" in item for item in words
+    )
 
 
 def test_friedman_names_what_it_compares() -> None:
@@ -191,11 +193,11 @@ def test_the_signature_of_a_study_names_its_test(study_of: StudyOf) -> None:
     assert several.settings.primary == "recall"
 
 
-def test_the_same_file_under_two_systems_is_said(study_of: StudyOf) -> None:
-    found = study_of(same=True)
-    (row,) = present(found.plan).shared
+def test_the_same_file_under_two_systems_is_reported(study_of: StudyOf) -> None:
+    study = study_of(same=True)
+    (row,) = present(study.plan).shared
     assert row["dataset"] == "d2" and sorted(name for name, _ in row["runs"]) == ["fair", "good"]
-    assert "d2: fair (run 0) and good (run 0) have the same predictions" in " ".join(found.to_text().split())
+    assert "d2: fair (run 0) and good (run 0) have the same predictions" in " ".join(study.to_text().split())
 
 
 def test_a_study_refuses_an_unknown_primary_score(study_of: StudyOf) -> None:
@@ -205,8 +207,8 @@ def test_a_study_refuses_an_unknown_primary_score(study_of: StudyOf) -> None:
 
 def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
     gold: Tags = [["B-A", "O", "B-B"]] * 40
-    many = [["B-A", "B-A", "B-B"]] * 40  # finds everything, and something wrong
-    few = [["B-A", "O", "O"]] * 40  # finds half, and nothing wrong
+    many = [["B-A", "B-A", "B-B"]] * 40  # finds everything, with some errors
+    few = [["B-A", "O", "O"]] * 40  # finds half, without errors
     systems = {"few": few, "many": many}
     for primary, best, other in (("recall", "many", "few"), ("precision", "few", "many")):
         result = evaluate(gold, systems, primary=primary)
@@ -224,7 +226,7 @@ def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
         assert (lead.system, lead.primary) == (best, primary)
 
 
-def test_the_detectable_difference_is_that_of_the_corrected_level() -> None:
+def test_the_detectable_difference_uses_the_corrected_level() -> None:
     third = [["B-A", "O", "O"], *GOLD[1:9], ["B-A", "O", "B-A"], *GOLD[10:]]
     two = evaluate(GOLD, {"a": A, "b": B}).comparisons[0]
     three = evaluate(GOLD, {"a": A, "b": B, "c": third}).comparisons[0]

@@ -1,4 +1,4 @@
-"""The preset `interpreteval` gives the figures that the authors of Fu, Liu and Neubig (2020) released."""
+"""The preset `interpreteval` reproduces the figures released by Fu, Liu and Neubig (2020)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Columns = list[list[list[str]]]
 
 
 def columns(path: Path, separator: str) -> Columns:
-    """The columns of a file, each as sentences, read in the plainest way."""
+    """The columns of a file, each as a list of sentences, read in the simplest way."""
     blocks = path.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
     rows = [[line.split(separator) for line in block.split("\n") if line] for block in blocks]
     sentences = [block for block in rows if block]
@@ -31,7 +31,7 @@ def columns(path: Path, separator: str) -> Columns:
 
 
 class ReleasedBucket(Struct):
-    """A bucket of the released figures: of a category its tag, else from where to where it reaches."""
+    """A bucket of the released figures: the tag of a category, or the bounds of a numeric bucket."""
 
     index: int
     f1: float
@@ -42,7 +42,7 @@ class ReleasedBucket(Struct):
 
 
 class ReleasedDiagnosis(Struct):
-    """The places of the worst and the best bucket, and the gap between them."""
+    """The indices of the worst and the best bucket, and the gap between them."""
 
     worst: int
     best: int
@@ -50,14 +50,14 @@ class ReleasedDiagnosis(Struct):
 
 
 class Derived(Struct):
-    """What follows from the buckets."""
+    """Figures derived from the buckets."""
 
     sigma: float
     rho: float | None
 
 
 class ReleasedModel(Struct):
-    """The figures of one model by the short names of attributes."""
+    """The figures of one model, by the short names of attributes."""
 
     buckets: dict[str, list[ReleasedBucket]]
     self_diagnosis: dict[str, ReleasedDiagnosis]
@@ -65,7 +65,7 @@ class ReleasedModel(Struct):
 
 
 class ReleasedLead(Struct):
-    """The places of the buckets in which one model leads most and least, and by how much."""
+    """The indices of the buckets in which one model leads most and least, and by how much."""
 
     worst: int
     worst_gap: float
@@ -74,7 +74,7 @@ class ReleasedLead(Struct):
 
 
 class Released(Struct):
-    """All figures that the authors released."""
+    """All figures released by the authors."""
 
     models: dict[str, ReleasedModel]
     comparative: dict[str, ReleasedLead]
@@ -82,7 +82,7 @@ class Released(Struct):
 
 
 class Wnut16(NamedTuple):
-    """The files that the figures were made from: columns, known words, and the figures themselves."""
+    """The files behind the figures (columns and known words), and the figures themselves."""
 
     train: Columns
     systems: dict[str, Columns]
@@ -150,15 +150,15 @@ def test_the_released_self_diagnosis_is_reproduced(
 
 
 def test_the_released_comparative_diagnosis_is_reproduced(wnut16: Wnut16, both: dict[str, Figures]) -> None:
-    found = interpreteval.compare(both["Flair"], both["ELMo"])
+    diagnoses = interpreteval.compare(both["Flair"], both["ELMo"])
     for name, short in SHORT.items():
-        ours, theirs = found[name], wnut16.released.comparative[short]
+        ours, theirs = diagnoses[name], wnut16.released.comparative[short]
         rows = both["Flair"].attributes[name].buckets
-        for extreme, place, gap in (
+        for extreme, index, gap in (
             (ours.best, theirs.best, theirs.best_gap),
             (ours.worst, theirs.worst, theirs.worst_gap),
         ):
-            assert present(extreme).bucket == rows[place].name
+            assert present(extreme).bucket == rows[index].name
             assert present(extreme).difference == pytest.approx(gap, abs=1e-9)
         assert ours.relative == pytest.approx(wnut16.released.heatmap_relative[short], abs=1e-9)
 
@@ -187,21 +187,21 @@ def values(name: str, **switched: bool) -> list[float]:
     return [round(value, 4) for value in attributes.of(name, attributes.mentions).values()]
 
 
-def test_labels_are_what_follows_the_last_hyphen() -> None:
+def test_the_label_is_what_follows_the_last_hyphen() -> None:
     assert [row.value for row in small().attributes["label"].buckets] == ["loc", "org", "per"]
     rows = small(last_hyphen=False).attributes["label"].buckets
     assert [row.value for row in rows] == ["ORG", "PER", "geo-LOC"]
 
 
-def test_mentions_run_over_the_end_of_a_sentence() -> None:
+def test_mentions_may_cross_the_end_of_a_sentence() -> None:
     tagged = Tagged([["a"], ["b"]], [["B-X"], ["I-X"]])
     assert tagged.mentions(Departures()) == [(0, 2, "x")]
     assert tagged.mentions(replace(Departures(), one_sentence=False)) == [(0, 1, "x"), (1, 2, "x")]
 
 
-def test_consistency_of_a_string_that_is_no_training_mention_is_zero() -> None:
+def test_consistency_of_a_string_that_is_not_a_training_mention_is_zero() -> None:
     # Mentions: Ann Lee, New-York, acme, Acme Corp. "acme" occurs as ORG and as O; "acme corp" only as O.
-    # The first word of the training file follows no blank, so the search does not find it.
+    # The first word of the training file is not preceded by a space, so the search does not find it.
     assert values("entity_label_consistency") == [0, 1, 0, 0]
     assert values("entity_label_consistency", regular_expression=False) == [0, 1, 0.5, 0]
     assert values("entity_label_consistency", regular_expression=False, lower_case=False) == [0, 1, 0, 0]
@@ -212,34 +212,34 @@ def test_an_unseen_token_inherits_the_value_before_it() -> None:
     for inherited, last in ((True, 0.5), (False, 0.0)):
         training = Training(Tagged(TRAIN, TRAIN_TAGS), replace(Departures(), inherited=inherited))
         attributes = interpreteval.Attributes(tagged, training, [])
-        found = attributes.of("token_label_consistency", attributes.mentions)
-        assert list(found.values()) == [0.5, last]
+        by_unit = attributes.of("token_label_consistency", attributes.mentions)
+        assert list(by_unit.values()) == [0.5, last]
 
 
 def test_densities_count_tokens_of_mentions_and_words_outside_the_list() -> None:
     assert values("entity_density") == [0.6, 0.6, 0.75, 0.75]
     assert values("entity_density", token_density=False) == [0.4, 0.4, 0.5, 0.5]
     assert values("oov_density") == [0.6, 0.6, 1.0, 1.0]
-    # Without the list, unknown is what the training text does not hold, lower-cased as everything else.
+    # Without the list, words missing from the training text are unknown; everything is lowercased.
     assert values("oov_density", word_list=False) == [0.4, 0.4, 0.25, 0.25]
 
 
-def test_a_lone_bracket_is_no_pattern_and_finds_nothing() -> None:
+def test_a_single_bracket_is_not_a_pattern_and_finds_nothing() -> None:
     training = Training(Tagged([["a", "[", "b"]], [["O", "B-X", "O"]]), Departures())
     assert training.occurrences("[") == []
     assert Training(training.tagged, replace(Departures(), regular_expression=False)).occurrences("[") == [1]
 
 
-def test_comparisons_end_at_zero_unless_that_is_switched_off() -> None:
+def test_comparisons_are_clamped_at_zero_unless_switched_off() -> None:
     worse = [["O", "O", "O", "B-geo-LOC", "O"], ["O", "O", "O", "O"]]
-    better, found = small(), small(worse)
-    clamped = present(interpreteval.compare(better, found)["label"].worst)
+    better, figures = small(), small(worse)
+    clamped = present(interpreteval.compare(better, figures)["label"].worst)
     assert (clamped.bucket, clamped.difference) == ("loc", 0.0)
     lead = interpreteval.compare(small(clamped=False), small(worse, clamped=False))["entity_length"]
     assert present(present(lead.worst).difference) > 0
 
 
-def test_the_preset_asks_for_its_word_list() -> None:
+def test_the_preset_requires_its_word_list() -> None:
     with pytest.raises(InputError, match="needs a list of known words"):
         interpreteval.evaluate(Tagged(TOKENS, GOLD), Tagged(TOKENS, GOLD), Tagged(TRAIN, TRAIN_TAGS))
 
@@ -276,7 +276,7 @@ def test_with_every_departure_off_the_figures_are_those_of_evaluate(wnut16: Wnut
         assert ours == theirs, name
 
 
-def test_annotations_serve_as_well_as_lists(wnut16: Wnut16, data: Path) -> None:
+def test_annotations_are_accepted_as_well_as_lists(wnut16: Wnut16, data: Path) -> None:
     layers = spanwise.formats.read_layers(data / "wnut16" / "flair.txt")
     train = spanwise.read(data / "wnut16" / "train.txt")
     figures = interpreteval.evaluate(

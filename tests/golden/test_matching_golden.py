@@ -1,4 +1,4 @@
-"""Ortmann's figures for GermEval 2014, and what her three data sets are counted by."""
+"""Ortmann's figures for GermEval 2014, and the counts of her three datasets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Matched: TypeAlias = tuple[Mentions, Mentions, Matching, dict[str, Table]]
 
 
 def spans_of(path: Path) -> Mentions:
-    """Rows label, first, last token; a blank line ends a sentence, NONE or EMPTY marks one without spans."""
+    """Read rows of label, first and last token; blank lines end sentences, NONE or EMPTY means no spans."""
     rows, sentence, open_ = [], 0, False
     for line in path.read_text(encoding="utf-8").splitlines():
         fields = line.split("\t")
@@ -47,7 +47,7 @@ def matched(data: Path) -> Matched:
 def counts_by_label(
     gold: Mentions, predicted: Mentions, events: Events, focus: str
 ) -> dict[str, Counter[str]]:
-    """Outcomes × label, each event under its label of one side, or of the only side it has."""
+    """Outcomes by label, using the label of one side, or of the only side that the event has."""
     counts: dict[str, Counter[str]] = {label: Counter() for label in gold.labels}
     for g, p, outcome, _ in events.rows():
         first, second = (g, p) if focus == "gold" else (p, g)
@@ -73,7 +73,9 @@ def check(expected: dict[str, Cell], counts: Counter[str]) -> None:
 
 
 @pytest.mark.parametrize(("key", "focus"), [("focus_target", "gold"), ("focus_system", "predicted")])
-def test_ortmanns_tables_hold_overall_and_for_each_label(matched: Matched, key: str, focus: str) -> None:
+def test_ortmanns_tables_are_reproduced_overall_and_for_each_label(
+    matched: Matched, key: str, focus: str
+) -> None:
     gold, predicted, matching, expected = matched
     table = expected[key]
     by_label = counts_by_label(gold, predicted, matching.events(), focus)
@@ -99,7 +101,7 @@ def test_the_traditional_figures_follow_from_the_same_matching(matched: Matched)
         check_scores(traditional.scores, correct, m - correct, n - correct)
 
 
-def test_ortmanns_confusion_of_labels_holds(matched: Matched) -> None:
+def test_ortmanns_confusion_of_labels_is_reproduced(matched: Matched) -> None:
     gold, predicted, matching, expected = matched
     cells: Counter[tuple[str, str]] = Counter()
     for g, p, outcome, _ in matching.events().rows():

@@ -1,4 +1,4 @@
-"""Published figures, recomputed from the data they were made from."""
+"""Published figures, recomputed from the original data."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from spanwise.reproduction.tables import friedman_values
 
 
 @pytest.fixture(scope="module")
-def found(data: Path) -> Reproduction:
+def reproduced(data: Path) -> Reproduction:
     return reproduce(data)
 
 
-def test_no_cell_is_unexplained(found: Reproduction) -> None:
-    assert [cell for cell in found.cells if cell.status == "unexplained"] == []
-    assert found.counts()["equal"] > 500
+def test_no_cell_is_unexplained(reproduced: Reproduction) -> None:
+    assert [cell for cell in reproduced.cells if cell.status == "unexplained"] == []
+    assert reproduced.counts()["equal"] > 500
 
 
-def test_only_the_known_cells_differ(found: Reproduction) -> None:
+def test_only_the_known_cells_differ(reproduced: Reproduction) -> None:
     different = Counter(
-        (cell.source, cell.table) for cell in found.cells if not cell.equal and cell.computed is not None
+        (cell.source, cell.table) for cell in reproduced.cells if not cell.equal and cell.computed is not None
     )
     assert different == {
         ("Tu21", "Table 3"): 1,
@@ -48,25 +48,25 @@ def test_only_the_known_cells_differ(found: Reproduction) -> None:
     }
 
 
-def test_only_what_is_divided_by_nothing_is_undefined() -> None:
+def test_only_divisions_by_zero_are_undefined() -> None:
     undefined = [cell for cell in ortmann.released_cells() if cell.computed is None]
     assert len(undefined) == 8
     assert all(cell.paper == 0 and cell.name.endswith("precision") for cell in undefined)
 
 
-def test_a_mean_that_leaves_a_dataset_out_is_told_by_which(found: Reproduction) -> None:
-    cell = next(cell for cell in found.cells if cell.name.startswith("CcnnWgloveCnnCrf F1, mean"))
+def test_an_incomplete_mean_names_the_dataset_left_out(reproduced: Reproduction) -> None:
+    cell = next(cell for cell in reproduced.cells if cell.name.startswith("CcnnWgloveCnnCrf F1, mean"))
     assert (cell.paper, round(float(cell.computed or 0), 2)) == (75.52, 71.12)
     assert cell.why == "it is the mean without WB"
 
 
-def test_the_means_of_the_second_table_were_taken_by_place(found: Reproduction) -> None:
-    by_place = [cell for cell in found.cells if cell.table == "Table 2 by place"]
+def test_the_means_of_the_second_table_were_taken_by_position(reproduced: Reproduction) -> None:
+    by_place = [cell for cell in reproduced.cells if cell.table == "Table 2 by place"]
     assert len(by_place) == 192
     assert all(cell.equal for cell in by_place)
 
 
-def test_the_least_p_value_of_a_friedman_test_is_that_of_equal_orders() -> None:
+def test_the_smallest_p_value_of_a_friedman_test_comes_from_equal_orders() -> None:
     orders = [[1, 2, 3, 4]] * 6
     least = friedmanchisquare(*zip(*orders, strict=True)).pvalue
     assert friedman_values(6, 4)[0] == pytest.approx(least)
@@ -76,7 +76,7 @@ def test_the_least_p_value_of_a_friedman_test_is_that_of_equal_orders() -> None:
     }), abs=1e-9)  # fmt: skip
 
 
-def test_the_example_of_tough_mentions_is_sorted_as_in_the_paper() -> None:
+def test_the_example_of_tough_mentions_is_classified_as_in_the_paper() -> None:
     """Tu21, Table 1."""
     train = Annotation(
         Corpus.of([["Newcastle", "is", "a", "city", "in", "the", "UK", "."]]),
@@ -111,13 +111,13 @@ def test_the_example_of_tough_mentions_is_sorted_as_in_the_paper() -> None:
         ("Ort22", "released results, fields", 14 * 10 + 10),
     ],
 )
-def test_every_table_is_there_whole(found: Reproduction, source: str, table: str, cells: int) -> None:
-    assert sum((cell.source, cell.table) == (source, table) for cell in found.cells) == cells
+def test_every_table_is_complete(reproduced: Reproduction, source: str, table: str, cells: int) -> None:
+    assert sum((cell.source, cell.table) == (source, table) for cell in reproduced.cells) == cells
 
 
-def test_what_cannot_be_computed_is_named(found: Reproduction) -> None:
-    assert all(missing.claim and missing.why for missing in found.missing)
-    assert {missing.source for missing in found.missing} == {"Fu19", "Fu20", "Tu21", "Ort22"}
+def test_claims_that_cannot_be_computed_are_named(reproduced: Reproduction) -> None:
+    assert all(missing.claim and missing.why for missing in reproduced.missing)
+    assert {missing.source for missing in reproduced.missing} == {"Fu19", "Fu20", "Tu21", "Ort22"}
 
 
 def test_a_difference_without_a_reason_is_unexplained() -> None:
@@ -127,11 +127,11 @@ def test_a_difference_without_a_reason_is_unexplained() -> None:
 
 def test_parts_that_are_missing_are_not_computed(data: Path, tmp_path: Path) -> None:
     (tmp_path / "conll2002-es").symlink_to(data / "conll2002-es")
-    found = reproduce(tmp_path)
-    assert {cell.source for cell in found.cells if cell not in ortmann.released_cells()} == {"Tu21"}
+    reproduced = reproduce(tmp_path)
+    assert {cell.source for cell in reproduced.cells if cell not in ortmann.released_cells()} == {"Tu21"}
     assert (
         Missing("Fu20", "everything from wnut16", f"there is no folder {tmp_path / 'wnut16'}")
-        in found.missing
+        in reproduced.missing
     )
 
 
@@ -169,7 +169,7 @@ def test_each_departure_has_a_row_in_the_documented_table(
     assert next(row for row in rows if row["departure"] == "six_labels")["attributes"] == ["label"]
 
 
-def test_the_documented_counts_are_what_the_command_prints(found: Reproduction) -> None:
-    counts = " · ".join(f"{number} {status}" for status, number in found.counts().items())
+def test_the_documented_counts_are_what_the_command_prints(reproduced: Reproduction) -> None:
+    counts = " · ".join(f"{number} {status}" for status, number in reproduced.counts().items())
     page = Path(__file__).parents[2] / "docs" / "reproduction.md"
     assert counts in page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Answers placed as another program places them, on real text."""
+"""Answers are placed as by other programs, on real text."""
 
 from __future__ import annotations
 
@@ -35,17 +35,21 @@ def test_langextract_places_gold_strings_where_its_preset_does(data: Path) -> No
     theirs = set()
     for number, listed in chosen.items():
         words = gold.corpus.words(number)
-        begins, ends, place = {}, {}, 0
+        begins, ends, position = {}, {}, 0
         for token, word in enumerate(words):
-            begins[place], ends[place + len(word)] = token, token + 1
-            place += len(word) + 1
-        said = [
+            begins[position], ends[position + len(word)] = token, token + 1
+            position += len(word) + 1
+        extractions = [
             Extraction(extraction_class=label, extraction_text=" ".join(words[a:b])) for a, b, label in listed
         ]
         groups = resolver.WordAligner().align_extractions(
-            [said], " ".join(words), enable_fuzzy_alignment=False
+            [extractions], " ".join(words), enable_fuzzy_alignment=False
         )
-        for one in (one for group in groups for one in group if one.char_interval is not None):
-            interval = one.char_interval
-            theirs.add((number, begins[interval.start_pos], ends[interval.end_pos], one.extraction_class))
+        for extraction in (
+            extraction for group in groups for extraction in group if extraction.char_interval is not None
+        ):
+            interval = extraction.char_interval
+            theirs.add(
+                (number, begins[interval.start_pos], ends[interval.end_pos], extraction.extraction_class)
+            )
     assert theirs == ours and len(ours) == sum(map(len, chosen.values()))

@@ -1,4 +1,4 @@
-"""Mentions and scores are those of seqeval and seqscore, each on the schemes that it reads right."""
+"""Mentions and scores equal those of seqeval and seqscore, on the schemes that each reads correctly."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def seqeval_default(tags: list[str]) -> Spans:
 
 
 def seqeval_strict(tags: list[str], name: str) -> Spans:
-    found = seqeval_scheme.Entities([tags], getattr(seqeval_scheme, STRICT.get(name, name)))
-    return {(entity.start, entity.end, entity.tag) for entity in found.entities[0]}
+    entities = seqeval_scheme.Entities([tags], getattr(seqeval_scheme, STRICT.get(name, name)))
+    return {(entity.start, entity.end, entity.tag) for entity in entities.entities[0]}
 
 
 @pytest.mark.parametrize("name", ["IO", "IOB1", "IOB2", "IOE1", "IOE2", "BIOES"])
-def test_mentions_are_those_of_seqeval_by_default(name: str) -> None:
+def test_mentions_equal_those_of_seqeval_by_default(name: str) -> None:
     for tags in cases(name, 500):
         assert ours(tags, name, "conlleval") == seqeval_default(tags), tags
 
 
-def test_seqeval_by_default_does_not_know_the_letters_l_u_m_and_w() -> None:
-    # It takes any other letter as going on, so that BILOU, BMES and BMEWO neighbours are merged.
+def test_seqeval_by_default_does_not_support_the_letters_l_u_m_and_w() -> None:
+    # It treats any other letter as a continuation, so that BILOU, BMES and BMEWO neighbours are merged.
     assert seqeval_default(["U-PER", "U-PER"]) == {(0, 2, "PER")}
     assert ours(["U-PER", "U-PER"], "BILOU", "conlleval") == {(0, 1, "PER"), (1, 2, "PER")}
     assert seqeval_default(["W-PER", "W-PER"]) == {(0, 2, "PER")}
@@ -67,12 +67,12 @@ def test_seqeval_by_default_does_not_know_the_letters_l_u_m_and_w() -> None:
 
 
 @pytest.mark.parametrize("name", ["IOB2", "IOE2", "BIOES", "BILOU"])
-def test_mentions_are_those_of_seqeval_strict_when_impossible_tags_are_discarded(name: str) -> None:
+def test_mentions_equal_those_of_seqeval_strict_when_impossible_tags_are_discarded(name: str) -> None:
     for tags in cases(name, 400):
         assert ours(tags, name, "discard") == seqeval_strict(tags, name), tags
 
 
-def test_mentions_of_possible_iob1_are_those_of_seqeval_strict() -> None:
+def test_mentions_of_valid_iob1_equal_those_of_seqeval_strict() -> None:
     possible = [tags for tags in cases("IOB1", 900) if not impossible(Tags.of([tags]), "IOB1")]
     assert len(possible) > 200
     for tags in possible:
@@ -80,20 +80,20 @@ def test_mentions_of_possible_iob1_are_those_of_seqeval_strict() -> None:
 
 
 def test_seqeval_strict_drops_an_iob1_mention_before_an_impossible_tag() -> None:
-    # The second B-PER is well begun, behind a PER; the B-LOC behind it is not, and seqeval drops both.
+    # The second B-PER is valid after a PER; the B-LOC after it is not, and seqeval drops both.
     tags = ["I-PER", "B-PER", "B-LOC"]
     assert ours(tags, "IOB1", "discard") == {(0, 1, "PER"), (1, 2, "PER")}
     assert seqeval_strict(tags, "IOB1") == {(0, 1, "PER")}
 
 
-def test_seqeval_strict_does_not_read_ioe1() -> None:
-    # E- ends a mention right before another one of its label: seqeval drops that mention.
+def test_seqeval_strict_misreads_ioe1() -> None:
+    # E- ends a mention directly before another one with the same label: seqeval drops that mention.
     assert ours(["E-PER", "I-PER"], "IOE1", "conlleval") == {(0, 1, "PER"), (1, 2, "PER")}
     assert seqeval_strict(["E-PER", "I-PER"], "IOE1") == {(1, 2, "PER")}
 
 
 @pytest.mark.parametrize("name", list(SEQSCORE))
-def test_mentions_are_those_of_seqscore_with_its_repairs(name: str) -> None:
+def test_mentions_equal_those_of_seqscore_with_its_repairs(name: str) -> None:
     validate_labels = pytest.importorskip("seqscore.validation").validate_labels
     encoding = seqscore_encoding.get_encoding(SEQSCORE[name])
     repairs = encoding.supported_repair_methods()
@@ -103,25 +103,33 @@ def test_mentions_are_those_of_seqscore_with_its_repairs(name: str) -> None:
         assert valid == (not impossible(Tags.of([tags]), name)), tags
         for repair in ("conlleval", "discard"):
             if not valid and repair not in repairs:
-                continue  # seqscore repairs BIO in both ways, IOB as conlleval does, and nothing else
+                continue  # seqscore repairs BIO in both ways, IOB only like conlleval, and nothing else
             labels = tags if valid else encoding.repair_labels(tags, repair)
-            found = {(m.span.start, m.span.end, m.type) for m in encoding.decode_labels(labels)}
-            assert ours(tags, name, repair) == found, tags
+            theirs = {(m.span.start, m.span.end, m.type) for m in encoding.decode_labels(labels)}
+            assert ours(tags, name, repair) == theirs, tags
             compared += 1
     assert compared > 40
 
 
 def _f1(gold: list[Spans], predicted: list[Spans], label: str | None = None) -> tuple[float, ...] | None:
-    """Precision, recall and F1 by their definitions; None where one is undefined."""
+    """Precision, recall and F1 by definition; None if one of them is undefined."""
 
     def only(spans: list[Spans]) -> set[tuple[int, int, int, str]]:
-        return {(i, *span) for i, one in enumerate(spans) for span in one if label in (None, span[2])}
+        return {(i, *span) for i, row in enumerate(spans) for span in row if label in (None, span[2])}
 
-    right, said, true = len(only(gold) & only(predicted)), len(only(predicted)), len(only(gold))
-    return (right / said, right / true, 2 * right / (said + true)) if said and true else None
+    right, predicted_number, gold_number = (
+        len(only(gold) & only(predicted)),
+        len(only(predicted)),
+        len(only(gold)),
+    )
+    return (
+        (right / predicted_number, right / gold_number, 2 * right / (predicted_number + gold_number))
+        if predicted_number and gold_number
+        else None
+    )
 
 
-def test_micro_and_per_label_scores_are_those_of_seqeval() -> None:
+def test_micro_and_per_label_scores_equal_those_of_seqeval() -> None:
     generator = random.Random(11)
     undefined = 0
     with warnings.catch_warnings():
@@ -140,7 +148,7 @@ def test_micro_and_per_label_scores_are_those_of_seqeval() -> None:
                     scores = _f1(sides[0], sides[1], name)
                     theirs = report.get("micro avg" if name is None else name)
                     if scores is None or theirs is None:
-                        undefined += 1  # where seqeval prints 0, ours is n/a
+                        undefined += 1  # seqeval prints 0, ours is n/a
                         continue
                     assert scores == pytest.approx(
                         (theirs["precision"], theirs["recall"], theirs["f1-score"])

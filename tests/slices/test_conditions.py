@@ -1,4 +1,4 @@
-"""The language of conditions: read, written in one form, and evaluated over mentions."""
+"""The language of conditions: parsed, written in canonical form, and evaluated over mentions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def conditions(draw: st.DrawFn) -> Condition:
 
 
 @given(conditions())
-def test_a_condition_is_read_back_from_its_text(condition: Condition) -> None:
+def test_a_condition_is_parsed_back_from_its_text(condition: Condition) -> None:
     assert parse(str(condition)) == condition
     assert str(parse(str(condition))) == str(condition)
 
@@ -56,7 +56,7 @@ WORDS = st.lists(st.sampled_from(["Ann", "an", "ann", "Anna", "of", "OF", "x"]),
 
 @given(st.lists(WORDS, min_size=1, max_size=3), WORDS, st.booleans(), st.data())
 def test_words_are_found_as_by_a_search_in_the_joined_text(
-    sentences: list[list[str]], asked: list[str], more: bool, data: st.DataObject
+    sentences: list[list[str]], queried: list[str], more: bool, data: st.DataObject
 ) -> None:
     rows = []
     for number, words in enumerate(sentences):
@@ -65,15 +65,15 @@ def test_words_are_found_as_by_a_search_in_the_joined_text(
     vocabulary = sorted({word for words in sentences for word in words})
     tokens = np.array([vocabulary.index(word) for words in sentences for word in words])
     search = WordSearch.of_tokens(tokens, vocabulary, np.cumsum([0, *map(len, sentences)]))
-    wanted = " ".join(asked[:2]).casefold()
-    pattern = f" {wanted}" if more else f" {wanted} "
+    query = " ".join(queried[:2]).casefold()
+    pattern = f" {query}" if more else f" {query} "
     inside = [f" {' '.join(sentences[s][a:b])} ".casefold() for s, a, b in rows]
     around = [f" {' '.join(words)} ".casefold() for words in sentences]
     mention, sentence = np.array(rows).T, np.arange(len(sentences))
-    text = " ".join(asked[:2]) + "*" * more
-    found = search.holding(text, *search.mentions(*mention))
-    assert found.tolist() == [pattern in one for one in inside]
-    assert search.holding(text, *search.around(sentence)).tolist() == [pattern in one for one in around]
+    text = " ".join(queried[:2]) + "*" * more
+    mask = search.holding(text, *search.mentions(*mention))
+    assert mask.tolist() == [pattern in joined for joined in inside]
+    assert search.holding(text, *search.around(sentence)).tolist() == [pattern in joined for joined in around]
 
 
 def test_words_of_texts_without_tokens_are_found_between_punctuation() -> None:
@@ -118,7 +118,7 @@ def test_the_canonical_form(text: str, canonical: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "label", "=PER", "label=", "label=PER &", "eLen>=many", 'a="b', "a=b=c"]
 )
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_invalid_conditions_are_refused(text: str) -> None:
     with pytest.raises(spanwise.ChoiceError):
         parse(text)
 
@@ -152,14 +152,14 @@ def sides() -> DescribedSides:
 def test_masks_over_gold_and_predicted_mentions(
     text: str, gold: list[int], predicted: list[int] | None
 ) -> None:
-    both = sides()
-    assert both.gold.mask(text).tolist() == [bool(one) for one in gold]
-    other = both.predicted["m"]
+    described = sides()
+    assert described.gold.mask(text).tolist() == [bool(expected) for expected in gold]
+    other = described.predicted["m"]
     if predicted is None:
         with pytest.raises(spanwise.ChoiceError, match="gold mentions"):
             other.mask(text)
     else:
-        assert other.mask(text).tolist() == [bool(one) for one in predicted]
+        assert other.mask(text).tolist() == [bool(expected) for expected in predicted]
 
 
 @pytest.mark.parametrize("text", ["colour=red", "label=ANIMAL", "label>3", "toughness>=1", "toughness=HARD"])
@@ -169,7 +169,7 @@ def test_unknown_names_and_values_are_refused(text: str) -> None:
 
 
 @given(st.integers(-3, 3), st.sampled_from(["=", "!=", ">=", "<=", ">", "<"]), st.integers(0, 5))
-def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
+def test_a_bucket_decides_a_comparison_if_all_its_values_agree(
     bound: int, operator: Operator, which: int
 ) -> None:
     buckets = [
@@ -183,17 +183,19 @@ def test_a_bucket_decides_a_comparison_where_all_its_values_agree(
     else:
         low = -9 if bucket.low is None else bucket.low
         inside = grid[(grid > low) & (grid <= (9 if bucket.high is None else bucket.high))]
-    one = Criterion("x", operator, (str(bound),))
+    criterion = Criterion("x", operator, (str(bound),))
     compare = {
         "=": inside == bound, "!=": inside != bound, ">=": inside >= bound, "<=": inside <= bound,
         ">": inside > bound, "<": inside < bound,
     }[operator]  # fmt: skip
     expected = True if compare.all() else False if not compare.any() else None
-    assert bucket_holds(bucket, one) == expected
+    assert bucket_holds(bucket, criterion) == expected
 
 
 @given(st.integers(-1, 12), st.sampled_from([">=", "<=", ">", "<"]), st.integers(0, 3))
-def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: Operator, which: int) -> None:
+def test_a_bucket_of_whole_numbers_contains_no_values_between_them(
+    bound: int, operator: Operator, which: int
+) -> None:
     bucket = [
         Bucket("B1", high=3, label="≤ 3"), Bucket("B2", low=3, high=6, label="4–6"),
         Bucket("B3", low=6, high=7, label="7"), Bucket("B4", low=7, label="≥ 8"),
@@ -204,8 +206,8 @@ def test_a_bucket_of_whole_numbers_has_none_between_them(bound: int, operator: O
         ">": [value > bound for value in inside], "<": [value < bound for value in inside],
     }[operator]  # fmt: skip
     expected = True if all(compare) else None if any(compare) else False
-    one = Criterion("entity_length", operator, (str(bound),))
-    assert bucket_holds(bucket, one) == expected
+    criterion = Criterion("entity_length", operator, (str(bound),))
+    assert bucket_holds(bucket, criterion) == expected
 
 
 def test_errors_where_lists_what_the_slice_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

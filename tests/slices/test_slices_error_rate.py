@@ -1,4 +1,4 @@
-"""Error rate and power of the search, in short; `benchmarks/slices.py` has the long form."""
+"""A short check of the error rate and power of the search; `benchmarks/slices.py` runs the full version."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TRIALS = 100
 
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("documents", [40, 100])
-def test_nothing_is_listed_where_nothing_is_weak(documents: int, clustered: bool) -> None:
+def test_nothing_is_listed_if_nothing_is_weak(documents: int, clustered: bool) -> None:
     share = listing(World(documents, clustered=clustered), TRIALS).anything
     assert share <= 0.05 + 2 * sqrt(0.05 * 0.95 / TRIALS)
 
 
 def test_a_planted_conjunction_is_found() -> None:
-    found = listing(World(100, planted=True), TRIALS)
-    assert found.anything >= 0.75
-    assert found.planted >= 0.65
+    shares = listing(World(100, planted=True), TRIALS)
+    assert shares.anything >= 0.75
+    assert shares.planted >= 0.65

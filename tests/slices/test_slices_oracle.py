@@ -1,4 +1,4 @@
-"""Slices against plain enumeration: every conjunction by itself, every statistic by its definition."""
+"""Slices compared with plain enumeration: every conjunction on its own, every statistic by definition."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def data(seed: int, *, documents: int = 12) -> tuple[Annotation, Annotation, Ann
 
 
 class Item:
-    """One mention with its document, its loss and everything that can be said of it."""
+    """One mention with its document, its loss and all its facts."""
 
     def __init__(self, document: int, facts: dict[str, set[str]]) -> None:
         self.document = document
@@ -69,7 +69,7 @@ class Item:
 
 
 def items_of(gold: Annotation, systems: dict[str, Annotation], train: Annotation, over: Over) -> list[Item]:
-    """The items of the systems, from an evaluation document: labels, buckets and subsets by name."""
+    """The items of the systems, from an evaluation document, with labels, buckets and subsets by name."""
     result = spanwise.evaluate(
         gold,
         systems,
@@ -84,16 +84,16 @@ def items_of(gold: Annotation, systems: dict[str, Annotation], train: Annotation
             facts = {name: {value} for name, value in mention["buckets"].items()}
             if over == "recall":
                 facts["toughness"] = set(mention["tough"])
-            one = Item(int(sentence["document"]), facts)
+            item = Item(int(sentence["document"]), facts)
             missed = {name: outcome != "TP" for name, outcome in mention["outcome"].items()}
-            one.loss = float(missed["a"]) - (float(missed["b"]) if "b" in missed else 0.0)
-            listed.append(one)
+            item.loss = float(missed["a"]) - (float(missed["b"]) if "b" in missed else 0.0)
+            listed.append(item)
     if over == "f1":
         for sentence in result.to_dict()["sentences"]:
             for mention in sentence["systems"]["a"]:
-                one = Item(int(sentence["document"]), {name: {v} for name, v in mention["buckets"].items()})
-                one.loss = float(mention["outcome"] != "TP")
-                listed.append(one)
+                item = Item(int(sentence["document"]), {name: {v} for name, v in mention["buckets"].items()})
+                item.loss = float(mention["outcome"] != "TP")
+                listed.append(item)
     return listed
 
 
@@ -110,8 +110,8 @@ def statistic(items: list[Item], inside: list[bool], *, paired: bool) -> float:
     n, size = len(items), sum(inside)
     mean = sum(item.loss for item in items) / n
     sums: dict[int, float] = {}
-    for item, held in zip(items, inside, strict=True):
-        term = item.loss * held if paired else (held - size / n) * (item.loss - mean)
+    for item, selected in zip(items, inside, strict=True):
+        term = item.loss * selected if paired else (selected - size / n) * (item.loss - mean)
         sums[item.document] = sums.get(item.document, 0.0) + term
     square = sum(value**2 for value in sums.values())
     return sum(sums.values()) / sqrt(square) if square > 1e-18 else 0.0
@@ -120,14 +120,14 @@ def statistic(items: list[Item], inside: list[bool], *, paired: bool) -> float:
 def all_slices(
     items: list[Item], depth: int, *, paired: bool
 ) -> dict[frozenset[int], tuple[Conditions, float]]:
-    """Every slice with enough items, by the items it holds, under its shortest description."""
-    found: dict[frozenset[int], tuple[Conditions, float]] = {}
+    """Every slice with enough items, keyed by its items, with its shortest description."""
+    slices: dict[frozenset[int], tuple[Conditions, float]] = {}
     for conditions in conjunctions(items, depth):
         inside = [item.meets(conditions) for item in items]
-        members = frozenset(place for place, held in enumerate(inside) if held)
-        if LEAST <= len(members) <= len(items) - LEAST and members not in found:
-            found[members] = conditions, statistic(items, inside, paired=paired)
-    return found
+        members = frozenset(index for index, selected in enumerate(inside) if selected)
+        if LEAST <= len(members) <= len(items) - LEAST and members not in slices:
+            slices[members] = conditions, statistic(items, inside, paired=paired)
+    return slices
 
 
 def find(
@@ -151,16 +151,16 @@ def test_one_system_equals_plain_enumeration(seed: int, over: Over, depth: int) 
     gold, first, _, train = data(seed)
     items = items_of(gold, {"a": first}, train, over)
     expected = all_slices(items, depth, paired=False)
-    found = find(gold, {"a": first}, train, over=over, depth=depth)
-    one = found.systems["a"]
-    assert found.tested == one.tested == len(expected)
-    assert one.overall.units == len(items)
-    assert one.overall.loss == pytest.approx(sum(item.loss for item in items) / len(items))
+    result = find(gold, {"a": first}, train, over=over, depth=depth)
+    own_slices = result.systems["a"]
+    assert result.tested == own_slices.tested == len(expected)
+    assert own_slices.overall.units == len(items)
+    assert own_slices.overall.loss == pytest.approx(sum(item.loss for item in items) / len(items))
     highest = max(t for _, t in expected.values())
-    assert one.slices, "at level 0.9 the highest is listed"
-    assert one.slices[0].t == pytest.approx(highest)
+    assert own_slices.slices, "at level 0.9 the highest is listed"
+    assert own_slices.slices[0].t == pytest.approx(highest)
     left = list(items)
-    for row in one.slices:
+    for row in own_slices.slices:
         conditions = tuple((part.attribute, part.value) for part in row.conditions)
         members = [item for item in items if item.meets(conditions)]
         assert row.units == len(members)
@@ -168,7 +168,7 @@ def test_one_system_equals_plain_enumeration(seed: int, over: Over, depth: int) 
         inside = [item.meets(conditions) for item in left]
         assert row.t == pytest.approx(statistic(left, inside, paired=False))
         assert row.rest_units == sum(inside) >= LEAST
-        left = [item for item, held in zip(left, inside, strict=True) if not held]
+        left = [item for item, selected in zip(left, inside, strict=True) if not selected]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -189,12 +189,12 @@ def test_two_systems_equal_plain_enumeration(seed: int) -> None:
 
 def test_contributions_of_two_systems_add_up_to_the_difference_of_f1() -> None:
     gold, first, second, train = data(3)
-    found = find(gold, {"a": first, "b": second}, train, over="f1")
+    result = find(gold, {"a": first, "b": second}, train, over="f1")
     scores = spanwise.evaluate(gold, {"a": first, "b": second}, resamples=0)
     f1 = {name: scores[name].exact.overall.f1 for name in "ab"}
     assert f1["a"] is not None and f1["b"] is not None
     difference = f1["a"] - f1["b"]
-    assert found.comparison[0].overall["difference"] == pytest.approx(difference)
+    assert result.comparison[0].overall["difference"] == pytest.approx(difference)
     whole = spanwise.find_slices(
         gold, {"a": first, "b": second}, over="f1", depth=1, least=1, level=0.999, attributes="label"
     )
@@ -204,12 +204,12 @@ def test_contributions_of_two_systems_add_up_to_the_difference_of_f1() -> None:
 
 
 def test_p_counts_the_flips_that_reach_it() -> None:
-    """With few units all sign vectors can be tried, and the p-value is close to the exact one."""
+    """With few units, all sign vectors can be tried, and the p-value is close to the exact one."""
     rng = np.random.default_rng(1)
     unit = np.repeat(np.arange(10), 6)
     loss = (rng.random(60) < 0.3).astype(float)
     codes = rng.integers(0, 2, (2, 60))
-    text = [["xy"[one] + "xy"[two]] for one, two in codes.T]
+    text = [["xy"[a] + "xy"[b]] for a, b in codes.T]
     mentions = [(sentence, 0, 1, "PER") for sentence in range(60)]
     corpus = Corpus.of(text, documents=[6] * 10)
 
@@ -220,7 +220,7 @@ def test_p_counts_the_flips_that_reach_it() -> None:
         return mention.tokens[0][1]
 
     kept = [row for row, lost in zip(mentions, loss, strict=True) if not lost]
-    found = spanwise.find_slices(
+    result = spanwise.find_slices(
         Annotation(corpus, Mentions.of(mentions)), Annotation(corpus, Mentions.of(kept)),
         attributes=[own(first), own(second)], least=5, level=0.999, flips=4000,
     )  # fmt: skip
@@ -237,12 +237,12 @@ def test_p_counts_the_flips_that_reach_it() -> None:
     signs = np.array(list(product([-1, 1], repeat=10)))
     maxima = (signs @ table.T).max(axis=1)
     exact = float((maxima >= table.sum(axis=1).max() - 1e-9).mean())
-    assert found.tested == len(rows)
-    (system,) = found.systems.values()
+    assert result.tested == len(rows)
+    (system,) = result.systems.values()
     assert system.slices[0].p == pytest.approx(exact, abs=0.03)
 
 
-def test_slices_with_the_same_items_are_one_under_the_shortest_description() -> None:
+def test_slices_with_the_same_items_are_merged_under_the_shortest_description() -> None:
     gold, first, _, _ = data(0)
 
     def label_again(mention: Mention) -> str:
@@ -253,8 +253,8 @@ def test_slices_with_the_same_items_are_one_under_the_shortest_description() -> 
         gold, {"a": first}, attributes=["label", own(label_again)], least=LEAST, level=0.99
     )
     assert twice.tested == once.tested
-    listed = [one.where for one in twice.systems["a"].slices]
-    assert listed == [one.where for one in once.systems["a"].slices]
+    listed = [row.where for row in twice.systems["a"].slices]
+    assert listed == [row.where for row in once.systems["a"].slices]
     assert all("label_again" not in where for where in listed)
 
 
@@ -264,7 +264,7 @@ def test_the_same_call_gives_the_same_bytes() -> None:
     assert calls[0] == calls[1]
 
 
-def test_a_result_finds_its_slices() -> None:
+def test_a_result_can_find_its_slices() -> None:
     gold, first, _, train = data(1)
     result = spanwise.evaluate(gold, {"a": first}, train=train, resamples=0)
     assert (

@@ -19,7 +19,7 @@ from spanwise.studies import Manifest, Pair, StudyDataset, StudySystem
 from spanwise.studies.analyses import analyses
 
 NAMES = ["XS", "S", "L", "XL"]
-Runs: TypeAlias = Mapping[str, Mapping[str, SystemScores]]  # of a system, by dataset
+Runs: TypeAlias = Mapping[str, Mapping[str, SystemScores]]  # the runs of a system, by dataset
 Parts: TypeAlias = Mapping[str, DatasetRuns]
 
 
@@ -33,7 +33,9 @@ def run(
     cells = [
         {"name": name, "label": name, "gold": 60, "predicted": 60, "correct": 0, "f1": score}
         | ({"value": name} if value else {})
-        for name, score in zip(names, (None if one is None else float(one) for one in f1), strict=False)
+        for name, score in zip(
+            names, (None if f1_score is None else float(f1_score) for f1_score in f1), strict=False
+        )
     ]
     return typed_system(
         {
@@ -75,7 +77,7 @@ def datasets(**systems: Runs) -> Parts:
 
 
 @pytest.fixture
-def found() -> tuple[Parts, Analyses]:
+def analysed() -> tuple[Parts, Analyses]:
     draw = np.random.default_rng(3)
 
     def system(shift: float) -> Runs:
@@ -96,7 +98,9 @@ def found() -> tuple[Parts, Analyses]:
 
 def f1(parts: Parts, dataset: str, system: str) -> NDArray[np.float64]:
     runs = parts[dataset].runs[system].values()
-    return np.array([[bucket.f1 for bucket in one.attributes["entity_length"].buckets] for one in runs])
+    return np.array(
+        [[bucket.f1 for bucket in run_scores.attributes["entity_length"].buckets] for run_scores in runs]
+    )
 
 
 def test_runs_are_averaged_with_their_sample_standard_deviation() -> None:
@@ -109,16 +113,16 @@ def test_runs_are_averaged_with_their_sample_standard_deviation() -> None:
     assert row["b"]["d2"] == MainResult(mean=None, std=None, runs=0)
 
 
-def test_holistic_scores_are_means_over_runs(found: tuple[Parts, Analyses]) -> None:
-    cell = found[1].holistic["a"]["d1"]
+def test_holistic_scores_are_means_over_runs(analysed: tuple[Parts, Analyses]) -> None:
+    cell = analysed[1].holistic["a"]["d1"]
     assert cell.mean == pytest.approx(0.82) and cell.std == pytest.approx(0.01)
     assert cell.values == pytest.approx({"1": 0.81, "2": 0.82, "3": 0.83})
 
 
-def test_model_wise_correlation_and_deviation_are_those_of_the_mean_table(
-    found: tuple[Parts, Analyses],
+def test_model_wise_correlation_and_deviation_come_from_the_mean_table(
+    analysed: tuple[Parts, Analyses],
 ) -> None:
-    parts, result = found
+    parts, result = analysed
     cell = result.model_wise["a"]["entity_length"]
     rho, sigma = [], []
     for dataset in ("d1", "d2"):
@@ -133,8 +137,8 @@ def test_model_wise_correlation_and_deviation_are_those_of_the_mean_table(
     assert cell.used == {"spearman": 2, "std": 2}
 
 
-def test_model_wise_friedman_takes_datasets_and_runs_as_blocks(found: tuple[Parts, Analyses]) -> None:
-    parts, result = found
+def test_model_wise_friedman_uses_datasets_and_runs_as_blocks(analysed: tuple[Parts, Analyses]) -> None:
+    parts, result = analysed
     blocks = np.concatenate([f1(parts, dataset, "a") for dataset in ("d1", "d2")])
     expected = stats.friedmanchisquare(*blocks.T)
     test = result.model_wise["a"]["entity_length"].friedman
@@ -143,8 +147,8 @@ def test_model_wise_friedman_takes_datasets_and_runs_as_blocks(found: tuple[Part
     assert test.p == pytest.approx(expected.pvalue) and test.grey is False
 
 
-def test_attribute_wise_values_are_means_over_models(found: tuple[Parts, Analyses]) -> None:
-    parts, result = found
+def test_attribute_wise_values_are_means_over_models(analysed: tuple[Parts, Analyses]) -> None:
+    parts, result = analysed
     rho = [stats.spearmanr(range(4), f1(parts, "d2", s).mean(axis=0)).statistic for s in "ab"]
     sigma = [f1(parts, "d2", s).mean(axis=0).std() for s in "ab"]
     row = result.attribute_wise["d2"]["entity_length"]
@@ -156,12 +160,12 @@ def test_attribute_wise_values_are_means_over_models(found: tuple[Parts, Analyse
     assert row.friedman.statistic == pytest.approx(stats.friedmanchisquare(*blocks.T).statistic)
 
 
-def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(found: tuple[Parts, Analyses]) -> None:
-    parts, result = found
+def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(analysed: tuple[Parts, Analyses]) -> None:
+    parts, result = analysed
     pair = result.bucket_wise.comparative[0]
     for at, name in enumerate(NAMES):
-        one, other = (np.concatenate([f1(parts, d, s)[:, at] for d in ("d1", "d2")]) for s in "ab")
-        expected = stats.wilcoxon(one, other, method="exact")
+        first, second = (np.concatenate([f1(parts, d, s)[:, at] for d in ("d1", "d2")]) for s in "ab")
+        expected = stats.wilcoxon(first, second, method="exact")
         test = pair.wilcoxon["entity_length"][name]
         assert test.statistic == pytest.approx(expected.statistic) and test.pairs == 6
         assert test.p == pytest.approx(expected.pvalue)
@@ -169,30 +173,30 @@ def test_wilcoxon_pairs_runs_of_equal_name_over_datasets(found: tuple[Parts, Ana
         assert test.note == "cannot reach p < 0.05 once corrected: over 4 tests of 6 pairs p is at least 0.12"
 
 
-def test_the_test_over_datasets_and_runs_is_named(found: tuple[Parts, Analyses]) -> None:
-    test = present(found[1].bucket_wise.comparative[0].overall)
+def test_the_test_over_datasets_and_runs_is_named(analysed: tuple[Parts, Analyses]) -> None:
+    test = present(analysed[1].bucket_wise.comparative[0].overall)
     assert test.test == "Wilcoxon signed-rank over datasets × runs"
     assert test.pairs == 6 and test.p == pytest.approx(2 / 64) and test.significant is True
     assert test.difference == pytest.approx(0.1)
 
 
-def test_comparative_diagnosis_is_that_of_the_mean_table(found: tuple[Parts, Analyses]) -> None:
-    parts, result = found
+def test_comparative_diagnosis_comes_from_the_mean_table(analysed: tuple[Parts, Analyses]) -> None:
+    parts, result = analysed
     row = result.bucket_wise.comparative[0].datasets["d1"]["entity_length"]
     new, old = (f1(parts, "d1", s).mean(axis=0) for s in "ab")
     assert present(row.best).bucket == NAMES[int(np.argmax(new - old))]
     assert row.relative == pytest.approx((new - old) / old)
 
 
-def test_a_numeric_factor_gives_a_line_of_score_against_it(found: tuple[Parts, Analyses]) -> None:
-    factor = found[1].factors["size"]
+def test_a_numeric_factor_gives_a_line_of_score_against_it(analysed: tuple[Parts, Analyses]) -> None:
+    factor = analysed[1].factors["size"]
     assert factor.numeric and factor.pairs == (("a", "b"),)
     line = present(factor.line)
     assert [(point.value, point.system) for point in line] == [(1, "b"), (2, "a")]
     assert line[1].mean == pytest.approx(0.82)
 
 
-def test_the_gain_over_the_lowest_value_is_taken_among_systems_equal_in_all_other_factors() -> None:
+def test_the_gain_over_the_lowest_value_compares_systems_equal_in_all_other_factors() -> None:
     scores = {"a": 0.5, "b": 0.6, "c": 0.9, "d": 0.7}
     systems = {
         name: {d: {"1": run(f1, 0.1, 0.2, 0.3, 0.4)} for d in ("d1", "d2")} for name, f1 in scores.items()
@@ -208,9 +212,9 @@ def test_the_gain_over_the_lowest_value_is_taken_among_systems_equal_in_all_othe
 
 
 def test_self_diagnosis_has_the_scores_of_both_ends_and_a_test_over_runs(
-    found: tuple[Parts, Analyses],
+    analysed: tuple[Parts, Analyses],
 ) -> None:
-    parts, result = found
+    parts, result = analysed
     row = result.bucket_wise.self_["a"]["d1"]["entity_length"]
     mean = f1(parts, "d1", "a").mean(axis=0)
     assert row.best_f1 == pytest.approx(mean.max()) and row.worst_f1 == pytest.approx(mean.min())
@@ -219,34 +223,34 @@ def test_self_diagnosis_has_the_scores_of_both_ends_and_a_test_over_runs(
     assert present(result.model_wise["a"]["entity_length"].wilcoxon).pairs == 6
 
 
-def test_a_pair_can_be_compared_on_some_datasets_alone(found: tuple[Parts, Analyses]) -> None:
-    parts, _ = found
+def test_a_pair_can_be_compared_on_only_some_datasets(analysed: tuple[Parts, Analyses]) -> None:
+    parts, _ = analysed
     pair = Pair("a", "b", datasets=("d2",))
     row = analyses(parts, manifest("a", "b", pairs=[pair])).bucket_wise.comparative[0]
     assert list(row.datasets) == list(row.gains) == ["d2"]
     assert present(row.overall).blocks == ("d2 1", "d2 2", "d2 3")
 
 
-def test_gains_are_over_all_runs_and_stand_against_the_mean_value_of_attributes(
-    found: tuple[Parts, Analyses],
+def test_gains_are_over_all_runs_and_related_to_the_mean_values_of_attributes(
+    analysed: tuple[Parts, Analyses],
 ) -> None:
-    row = found[1].bucket_wise.comparative[0]
+    row = analysed[1].bucket_wise.comparative[0]
     assert row.gains == pytest.approx({"d1": 0.1, "d2": 0.1})
     assert row.pays["entity_length"].datasets == 2
-    average = found[1].average["a"]
+    average = analysed[1].average["a"]
     assert average.mean == pytest.approx(0.82) and average.used == 2
 
 
 def test_a_factor_in_words_gives_no_line() -> None:
-    one = {"d1": {"1": run(0.5, 0.1, 0.2, 0.3, 0.4)}}
-    result = analyses(datasets(a=one, b=one), manifest("a", "b", factors={"a": {"kind": "crf"}}))
+    runs = {"d1": {"1": run(0.5, 0.1, 0.2, 0.3, 0.4)}}
+    result = analyses(datasets(a=runs, b=runs), manifest("a", "b", factors={"a": {"kind": "crf"}}))
     assert result.factors["kind"].line is None
 
 
 def test_tough_recall_is_averaged_over_runs_and_an_empty_subset_is_undefined(
-    found: tuple[Parts, Analyses],
+    analysed: tuple[Parts, Analyses],
 ) -> None:
-    cell = found[1].tough["a"]["d1"]["SEEN"]
+    cell = analysed[1].tough["a"]["d1"]["SEEN"]
     assert cell.mean == pytest.approx(0.82) and cell.mentions == 70
     assert cell.labels["PER"] == SubsetSpread(mean=None, std=None, runs=0, mentions=9)
 
@@ -278,9 +282,9 @@ def test_friedman_leaves_out_blocks_with_undefined_or_other_buckets_and_names_th
 
 
 def test_categories_have_no_correlation_and_are_tested_by_name() -> None:
-    one = run(0.5, 0.4, 0.3, 0.2, value=True, names=["PER", "LOC", "ORG"])
-    two = run(0.5, 0.1, 0.5, 0.3, value=True, names=["ORG", "PER", "LOC"])
-    result = analyses(datasets(a={"d1": {"1": one}, "d2": {"1": two}}), manifest("a"))
+    first = run(0.5, 0.4, 0.3, 0.2, value=True, names=["PER", "LOC", "ORG"])
+    second = run(0.5, 0.1, 0.5, 0.3, value=True, names=["ORG", "PER", "LOC"])
+    result = analyses(datasets(a={"d1": {"1": first}, "d2": {"1": second}}), manifest("a"))
     cell = result.model_wise["a"]["entity_length"]
     assert cell.spearman["mean"] is None and cell.tests["d1"] is None
     assert cell.friedman.statistic == pytest.approx(
@@ -291,9 +295,9 @@ def test_categories_have_no_correlation_and_are_tested_by_name() -> None:
 def test_rank_flips_are_found_per_dataset_and_ranks_are_given() -> None:
     labels = {"PER": {"gold": 80, "f1": 0.9}, "LOC": {"gold": 10, "f1": 0.1}}
     turned = {"PER": {"gold": 80, "f1": 0.5}, "LOC": {"gold": 10, "f1": 0.9}}
-    one = {"d1": {"1": run(0.5, 0.4, 0.3, 0.2, 0.1, labels=labels)}}
-    two = {"d1": {"1": run(0.6, 0.5, 0.4, 0.3, 0.2, labels=turned)}}
-    result = analyses(datasets(a=one, b=two), manifest("a", "b")).bucket_wise
+    first = {"d1": {"1": run(0.5, 0.4, 0.3, 0.2, 0.1, labels=labels)}}
+    second = {"d1": {"1": run(0.6, 0.5, 0.4, 0.3, 0.2, labels=turned)}}
+    result = analyses(datasets(a=first, b=second), manifest("a", "b")).bucket_wise
     assert [(row.name, row.overall, row.here) for row in result.rank_flips] == [("PER", "b", "a")]
     per = next(row for row in result.ranks if row.name == "PER")
     assert per.ranks == {"a": 1, "b": 2} and per.dataset == "d1"
@@ -312,8 +316,8 @@ def ranked(**means: Sequence[float | None]) -> Ranking:
     return present(analyses(parts, manifest(*means)).ranking)
 
 
-def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
-    # Demšar (2006), 3.2.2: four algorithms, 14 data sets, q = 2.569, critical difference 1.25.
+def test_mean_ranks_and_the_critical_difference_equal_those_of_demsar() -> None:
+    # Demšar (2006), 3.2.2: four algorithms, 14 datasets, q = 2.569, critical difference 1.25.
     ranking = ranked(a=[0.9] * 14, b=[0.8] * 14, c=[0.7] * 14, d=[0.6] * 14)
     assert ranking.ranks == {"a": 1, "b": 2, "c": 3, "d": 4}
     assert ranking.critical == pytest.approx(1.25, abs=0.005)

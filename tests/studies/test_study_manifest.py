@@ -1,4 +1,4 @@
-"""The manifest: what it says, and what it is told when it is wrong."""
+"""The manifest of a study: how it is read, and which errors are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pairs(manifest: Manifest) -> list[tuple[str, str, str | None]]:
     return [(pair.first, pair.second, pair.factor) for pair in manifest.pairs]
 
 
-def test_datasets_and_systems_stand_in_sorted_order(tmp_path: Path) -> None:
+def test_datasets_and_systems_are_sorted(tmp_path: Path) -> None:
     manifest = read(tmp_path, MANIFEST)
     assert [dataset.name for dataset in manifest.datasets] == ["north", "south"]
     assert [system.name for system in manifest.systems] == ["large", "rules", "small"]
@@ -37,7 +37,7 @@ def test_datasets_and_systems_stand_in_sorted_order(tmp_path: Path) -> None:
     assert manifest.settings == {"attributes": "fu20", "resamples": 50}
 
 
-def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_path: Path) -> None:
+def test_pairs_that_differ_in_only_one_factor_are_compared_larger_first(tmp_path: Path) -> None:
     assert pairs(read(tmp_path, MANIFEST)) == [
         ("large", "rules", "size"),
         ("large", "small", "size"),
@@ -47,7 +47,7 @@ def test_pairs_that_differ_in_one_factor_alone_are_compared_larger_first(tmp_pat
     assert pairs(read(tmp_path, text)) == [("rules", "small", "size")]
 
 
-def test_pairs_asked_for_keep_their_direction_and_join_those_of_factors(tmp_path: Path) -> None:
+def test_explicit_pairs_keep_their_direction_and_join_those_of_factors(tmp_path: Path) -> None:
     text = MANIFEST + '[[compare]]\nsystems = ["small", "large"]\n'
     assert ("small", "large", "size") in pairs(read(tmp_path, text))
     assert ("large", "small", "size") not in pairs(read(tmp_path, text))
@@ -56,8 +56,8 @@ def test_pairs_asked_for_keep_their_direction_and_join_those_of_factors(tmp_path
 def test_without_factors_and_comparisons_all_pairs_are_compared(tmp_path: Path) -> None:
     text = re.sub(r"factors = .*\n", "", MANIFEST)
     assert len(pairs(read(tmp_path, text))) == 3
-    asked = text + '[[compare]]\nsystems = ["small", "large"]\n'
-    assert pairs(read(tmp_path, asked)) == [("small", "large", None)]
+    explicit = text + '[[compare]]\nsystems = ["small", "large"]\n'
+    assert pairs(read(tmp_path, explicit)) == [("small", "large", None)]
 
 
 def test_a_comparison_of_three_systems_is_three_pairs(tmp_path: Path) -> None:
@@ -65,18 +65,18 @@ def test_a_comparison_of_three_systems_is_three_pairs(tmp_path: Path) -> None:
     assert len(pairs(read(tmp_path, text))) == 3
 
 
-def test_columns_become_the_keywords_of_reading(tmp_path: Path) -> None:
+def test_columns_become_keywords_for_reading(tmp_path: Path) -> None:
     text = MANIFEST.replace('test = "north/test.txt"', 'test = "t"\ncolumns = {token = 0, tag = 3, pos = 1}')
     north = read(tmp_path, text).datasets[0]
     assert north.reading == {"token_column": 0, "tag_column": 3, "columns": {"pos": 1}}
 
 
-def test_reading_at_the_top_holds_for_every_dataset_that_says_nothing_else(tmp_path: Path) -> None:
+def test_top_level_reading_options_apply_to_datasets_that_do_not_override_them(tmp_path: Path) -> None:
     text = 'scheme = "IOB1"\n' + MANIFEST.replace('test = "north/test.txt"', 'test = "t"\nscheme = "BIOES"')
-    assert [one.reading["scheme"] for one in read(tmp_path, text).datasets] == ["BIOES", "IOB1"]
+    assert [dataset.reading["scheme"] for dataset in read(tmp_path, text).datasets] == ["BIOES", "IOB1"]
 
 
-def test_broken_toml_is_told_with_its_line(tmp_path: Path) -> None:
+def test_broken_toml_is_reported_with_its_line(tmp_path: Path) -> None:
     refuse(tmp_path, "a = 1\nb = = 2\n", "study.toml:2: this is not TOML")
 
 
@@ -87,7 +87,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         read_manifest(path)
 
 
-def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path: Path) -> None:
+def test_an_unknown_key_is_reported_with_its_line_and_the_closest_known_one(tmp_path: Path) -> None:
     refuse(
         tmp_path,
         MANIFEST.replace("resamples = 50", "resample = 50"),
@@ -114,17 +114,19 @@ def test_an_unknown_key_is_told_with_its_line_and_the_nearest_known_one(tmp_path
         ("attributes", "columns = {token = 1.5}\nattributes", "the column 'token' must be a number"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_a_wrong_value_is_reported_with_its_position(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
     assert old in MANIFEST
     refuse(tmp_path, MANIFEST.replace(old, new), "study.toml", expected)
 
 
-def test_a_system_without_predictions_is_told_what_to_add(tmp_path: Path) -> None:
+def test_an_error_about_a_system_without_predictions_says_what_to_add(tmp_path: Path) -> None:
     text = "\n".join(MANIFEST.splitlines()[1:])
     refuse(tmp_path, text, "where to find the predictions of 'large'.", "Add, above all tables")
 
 
-def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_value_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     refuse(
         tmp_path,
         "predictions = 'p'\n[datasets]\nnorth = 3\n[systems.a]\n",
@@ -132,24 +134,26 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_datasets_and_systems_must_be_there(tmp_path: Path) -> None:
+def test_datasets_and_systems_are_required(tmp_path: Path) -> None:
     refuse(tmp_path, "seed = 1\n", "the manifest names no datasets.\nAdd a table such as [datasets.NAME].")
     refuse(tmp_path, '[datasets.a]\ntest = "t"\n', "the manifest names no systems.")
 
 
 @pytest.mark.parametrize(
-    "asked, expected",
+    "comparison, expected",
     [
         ('systems = ["large", "smal"]', "no system is called 'smal'. Did you mean 'small'?"),
         ('systems = ["large"]', "comparison 1 needs two different systems, not ['large']."),
         ('system = ["large"]', "the key 'system' is not known here."),
     ],
 )
-def test_a_wrong_comparison_is_told_with_its_place(tmp_path: Path, asked: str, expected: str) -> None:
-    refuse(tmp_path, f"{MANIFEST}[[compare]]\n{asked}\n", "study.toml:", expected)
+def test_a_wrong_comparison_is_reported_with_its_position(
+    tmp_path: Path, comparison: str, expected: str
+) -> None:
+    refuse(tmp_path, f"{MANIFEST}[[compare]]\n{comparison}\n", "study.toml:", expected)
 
 
-def test_a_comparison_that_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_a_comparison_that_is_not_a_table_is_refused(tmp_path: Path) -> None:
     refuse(tmp_path, 'compare = ["large", "small"]\n' + MANIFEST, "'compare' must be written as [[compare]]")
 
 

@@ -1,4 +1,4 @@
-"""Every file of a study is opened once, and every dataset looked at once, for all systems and runs."""
+"""Every file of a study is opened once, and every dataset surveyed once, for all systems and runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def data(folder: Path) -> set[str]:
-    """All files of annotations, below the folder."""
+    """The paths of all annotation files in the folder."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*.txt")}
 
 
@@ -39,7 +39,7 @@ def test_a_study_opens_each_of_its_files_once(folder: Path, workers: int) -> Non
     assert set(seen.values()) == {1}
 
 
-def test_kept_cells_open_their_files_once_and_read_none(folder: Path, tmp_path: Path) -> None:
+def test_cached_cells_open_their_files_once_and_read_none(folder: Path, tmp_path: Path) -> None:
     spanwise.study(folder / "study.toml", workers=1, cache=tmp_path)
     with opens(folder) as seen, entered() as calls:
         spanwise.study(folder / "study.toml", workers=1, cache=tmp_path)
@@ -48,7 +48,7 @@ def test_kept_cells_open_their_files_once_and_read_none(folder: Path, tmp_path: 
     assert not [name for _, name in calls if name.startswith("Reader.")]
 
 
-def test_a_dataset_is_looked_at_once_for_all_systems_and_runs(folder: Path) -> None:
+def test_a_dataset_is_surveyed_once_for_all_systems_and_runs(folder: Path) -> None:
     with entered() as calls:
         document = spanwise.study(folder / "study.toml", workers=1, cache=False)
     once = [
@@ -77,7 +77,9 @@ def test_an_evaluation_opens_each_of_its_files_once(folder: Path, tmp_path: Path
     names = {"gold": "north/test.txt", "train": "north/train.txt", "a": "north/predictions/small.1.txt"}
     files = {}
     for name, path in names.items():
-        text = (folder / path).read_bytes() * (1 if packed else 40)  # longer than what tells the format
+        text = (folder / path).read_bytes() * (
+            1 if packed else 40
+        )  # longer than the head used to detect the format
         files[name] = tmp_path / f"{name}.txt{'.gz' if packed else ''}"
         files[name].write_bytes(gzip.compress(text) if packed else text)
     with opens(tmp_path) as seen, entered() as calls:

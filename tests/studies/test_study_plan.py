@@ -1,4 +1,4 @@
-"""The plan: which files a study reads, which runs are missing or copies; and the cache of its results."""
+"""The plan of a study: which files it reads and which runs are missing or copies; and its cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def runs(folder: Path, pattern: str, system: str, *datasets: str) -> list[dict[str, str]]:
-    """The runs of a system on each dataset: the file that the plan has found for each."""
+    """For each dataset, the runs of a system and the file that the plan found for each."""
     touch(folder, "gold")
     tree = {"datasets": {name: {"test": "gold"} for name in datasets}, "systems": {system: {}}}
     plan = make_plan(manifest_of({"predictions": pattern, **tree}, root=folder))
@@ -32,38 +32,38 @@ def runs(folder: Path, pattern: str, system: str, *datasets: str) -> list[dict[s
 
 def test_runs_are_found_by_their_pattern(tmp_path: Path) -> None:
     touch(tmp_path, "kin/bert.1.txt", "kin/bert.2.txt", "kin/crf.1.txt", "ewe/bert.7.txt", "kin/bert.1.bak")
-    (found,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "bert", "kin")
-    assert found == {"1": "kin/bert.1.txt", "2": "kin/bert.2.txt"}
+    (files,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "bert", "kin")
+    assert files == {"1": "kin/bert.1.txt", "2": "kin/bert.2.txt"}
 
 
 def test_a_run_may_be_a_folder_and_must_be_the_same_throughout(tmp_path: Path) -> None:
     touch(tmp_path, "seed-1/kin-1.txt", "seed-2/kin-1.txt", "seed-2/kin-2.txt", "seed-3/other.txt")
-    (found,) = runs(tmp_path, "seed-{run}/{dataset}-{run}.txt", "x", "kin")
-    assert found == {"1": "seed-1/kin-1.txt", "2": "seed-2/kin-2.txt"}
+    (files,) = runs(tmp_path, "seed-{run}/{dataset}-{run}.txt", "x", "kin")
+    assert files == {"1": "seed-1/kin-1.txt", "2": "seed-2/kin-2.txt"}
 
 
 def test_a_pattern_without_runs_is_one_run(tmp_path: Path) -> None:
     touch(tmp_path, "kin/rules.txt")
-    found = runs(tmp_path, "{dataset}/{system}.txt", "rules", "ewe", "kin")
-    assert found == [{}, {"1": "kin/rules.txt"}]
+    files = runs(tmp_path, "{dataset}/{system}.txt", "rules", "ewe", "kin")
+    assert files == [{}, {"1": "kin/rules.txt"}]
 
 
-def test_characters_of_a_pattern_mean_themselves(tmp_path: Path) -> None:
+def test_special_characters_in_a_pattern_are_literal(tmp_path: Path) -> None:
     touch(tmp_path, "kin/a+b[1].x.txt", "kin/aab1.x.txt")
-    (found,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "a+b[1]", "kin")
-    assert found == {"x": "kin/a+b[1].x.txt"}
+    (files,) = runs(tmp_path, "{dataset}/{system}.{run}.txt", "a+b[1]", "kin")
+    assert files == {"x": "kin/a+b[1].x.txt"}
 
 
-def test_an_absolute_pattern_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_an_absolute_pattern_is_used_as_it_is(tmp_path: Path) -> None:
     touch(tmp_path, "kin/bert.1.txt")
-    (found,) = runs(tmp_path / "elsewhere", f"{tmp_path}/kin/bert.{{run}}.txt", "bert", "kin")
-    assert list(found) == ["1"]
+    (files,) = runs(tmp_path / "elsewhere", f"{tmp_path}/kin/bert.{{run}}.txt", "bert", "kin")
+    assert list(files) == ["1"]
 
 
-def test_runs_stand_in_natural_order(tmp_path: Path) -> None:
+def test_runs_are_in_natural_order(tmp_path: Path) -> None:
     touch(tmp_path, *(f"bert.{run}.txt" for run in ("10", "2", "seed10", "seed9")))
-    (found,) = runs(tmp_path, "{system}.{run}.txt", "bert", "kin")
-    assert list(found) == ["2", "10", "seed9", "seed10"]
+    (files,) = runs(tmp_path, "{system}.{run}.txt", "bert", "kin")
+    assert list(files) == ["2", "10", "seed9", "seed10"]
 
 
 def test_a_missing_run_is_allowed_and_shown(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_whole_cell_may_be_missing(tmp_path: Path) -> None:
     assert [row["run"] for row in plan.missing] == ["1", "2", "3"]
 
 
-def test_runs_may_be_listed_so_that_one_missing_everywhere_is_shown(tmp_path: Path) -> None:
+def test_runs_may_be_listed_so_that_a_run_missing_everywhere_is_shown(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1", "2"))
     text = manifest.read_text().replace("[systems.rules]", '[systems.rules]\nruns = ["1", "2", "9"]')
     manifest.write_text(text)
@@ -125,7 +125,7 @@ def test_a_system_whose_name_begins_like_another_keeps_its_own_files(tmp_path: P
     assert cells["north", "large"] == ["1"] and cells["north", "large.new"] == ["1"]
 
 
-def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path: Path) -> None:
+def test_a_missing_gold_file_is_reported_with_the_line_of_the_manifest(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     (tmp_path / "south" / "test.txt").unlink()
     with pytest.raises(InputError) as error:
@@ -135,7 +135,7 @@ def test_a_missing_gold_file_is_told_with_the_line_of_the_manifest(tmp_path: Pat
     assert "pass root= for another folder" in str(error.value)
 
 
-def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     (tmp_path / "south" / "train.txt").unlink()
     (tmp_path / "south" / "train.txt").mkdir()
@@ -143,7 +143,7 @@ def test_a_folder_in_place_of_a_file_is_told(tmp_path: Path) -> None:
         make_plan(read_manifest(manifest))
 
 
-def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path: Path) -> None:
+def test_a_system_without_any_file_is_reported_with_its_pattern(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     manifest.write_text(manifest.read_text() + "[systems.absent]\n")
     with pytest.raises(InputError, match=r"no file matches the pattern .* for the system 'absent'"):
@@ -155,7 +155,7 @@ def test_a_system_without_any_file_is_told_with_its_pattern(tmp_path: Path) -> N
 
 @pytest.fixture
 def manifest(tmp_path: Path) -> Path:
-    """Two systems on one dataset, which are two cells and one pair."""
+    """A manifest of two systems on one dataset: two cells and one pair."""
     make(tmp_path, runs=("1",), count=20)
     path = tmp_path / "two.toml"
     path.write_text(
@@ -167,14 +167,16 @@ def manifest(tmp_path: Path) -> Path:
 
 
 def run(manifest: Path, cache: Path | bool) -> tuple[str, int]:
-    """The document of a study, and how many of its cells were kept."""
-    said: list[str] = []
-    document = spanwise.study(manifest, workers=1, cache=cache, progress=said.append).to_json()
-    (kept,) = re.findall(r"^(\d) of 2 cells are taken from the cache", "\n".join(said), re.MULTILINE) or ["0"]
+    """The document of a study, and how many of its cells came from the cache."""
+    messages: list[str] = []
+    document = spanwise.study(manifest, workers=1, cache=cache, progress=messages.append).to_json()
+    (kept,) = re.findall(r"^(\d) of 2 cells are taken from the cache", "\n".join(messages), re.MULTILINE) or [
+        "0"
+    ]
     return document, int(kept)
 
 
-def test_what_was_kept_comes_back(manifest: Path, tmp_path: Path) -> None:
+def test_cached_cells_are_reused(manifest: Path, tmp_path: Path) -> None:
     kept = tmp_path / "deep" / "folder"
     plain, _ = run(manifest, False)
     assert run(manifest, kept) == (plain, 0)
@@ -183,14 +185,14 @@ def test_what_was_kept_comes_back(manifest: Path, tmp_path: Path) -> None:
     assert names[0] == ".key" and all(name.endswith(".json.z") for name in names[1:])
 
 
-def test_a_damaged_file_is_as_good_as_none(manifest: Path, tmp_path: Path) -> None:
+def test_a_damaged_cache_file_is_ignored(manifest: Path, tmp_path: Path) -> None:
     plain, _ = run(manifest, tmp_path / "kept")
     for path in (tmp_path / "kept").glob("*.json.z"):
         path.write_bytes(b"no zlib")
     assert run(manifest, tmp_path / "kept") == (plain, 0)
 
 
-def test_a_forged_entry_is_as_good_as_none(manifest: Path, tmp_path: Path) -> None:
+def test_a_forged_cache_entry_is_ignored(manifest: Path, tmp_path: Path) -> None:
     plain, _ = run(manifest, tmp_path / "kept")
     files = {path: path.read_bytes() for path in (tmp_path / "kept").glob("*.json.z")}
     for path, other in zip(files, [*files][1:] + [*files][:1], strict=True):
@@ -202,14 +204,14 @@ def test_a_forged_entry_is_as_good_as_none(manifest: Path, tmp_path: Path) -> No
     assert run(manifest, tmp_path / "kept") == (plain, 0)
 
 
-def test_a_folder_that_cannot_be_written_to_ends_nothing(manifest: Path, tmp_path: Path) -> None:
+def test_an_unwritable_cache_folder_does_not_stop_a_study(manifest: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     plain, _ = run(manifest, False)
     for _ in range(2):
         assert run(manifest, tmp_path / "file" / "folder") == (plain, 0)
 
 
-def test_what_is_kept_depends_on_settings_and_not_on_their_order(manifest: Path, tmp_path: Path) -> None:
+def test_cached_cells_depend_on_settings_but_not_on_their_order(manifest: Path, tmp_path: Path) -> None:
     run(manifest, tmp_path / "kept")
     first, second, third, *rest = manifest.read_text(encoding="utf-8").splitlines()
     manifest.write_text("\n".join([third, second, first, *rest]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Studies run: the same bytes however they are run, kept cells, checks before anything is computed."""
+"""Running studies: reproducible bytes, cached cells, and checks before anything is computed."""
 
 from __future__ import annotations
 
@@ -47,27 +47,29 @@ def test_the_order_and_the_name_of_the_manifest_change_no_byte(folder: Path, doc
     assert study(other, workers=1, cache=False).to_json() == document.to_json()
 
 
-def test_kept_cells_change_no_byte_and_are_not_computed_again(
+def test_cached_cells_change_no_byte_and_are_not_computed_again(
     folder: Path, document: Study, tmp_path: Path
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     assert study(folder / "study.toml", workers=2, cache=tmp_path).to_json() == document.to_json()
-    assert study(folder / "study.toml", cache=tmp_path, progress=said.append).to_json() == document.to_json()
-    assert said == ["6 of 6 cells are taken from the cache"]
+    assert (
+        study(folder / "study.toml", cache=tmp_path, progress=messages.append).to_json() == document.to_json()
+    )
+    assert messages == ["6 of 6 cells are taken from the cache"]
 
 
-def test_a_changed_file_recomputes_its_cell_alone(tmp_path: Path) -> None:
+def test_a_changed_file_recomputes_only_its_cell(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     study(manifest, workers=1, cache=tmp_path / "kept")
     write(tmp_path / "north" / "predictions" / "small.1.txt", predicted(sentences(60, 0), 0.2, 5))
-    said: list[str] = []
-    study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said[0] == "5 of 6 cells are taken from the cache"
-    assert [text for text in said if "1/1 north × small" in text]
-    assert not [text for text in said if "south: systems compared" in text]
+    messages: list[str] = []
+    study(manifest, workers=1, cache=tmp_path / "kept", progress=messages.append)
+    assert messages[0] == "5 of 6 cells are taken from the cache"
+    assert [text for text in messages if "1/1 north × small" in text]
+    assert not [text for text in messages if "south: systems compared" in text]
 
 
-def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_an_interrupted_study_resumes_where_it_stopped(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
 
     class Interrupted(Exception):
@@ -79,34 +81,34 @@ def test_an_interrupted_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
     with pytest.raises(Interrupted):
         study(manifest, workers=1, cache=tmp_path / "kept", progress=interrupt)
-    said: list[str] = []
-    study(manifest, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said[0] == "3 of 6 cells are taken from the cache"
+    messages: list[str] = []
+    study(manifest, workers=1, cache=tmp_path / "kept", progress=messages.append)
+    assert messages[0] == "3 of 6 cells are taken from the cache"
 
 
-def test_moved_files_are_the_same_files(tmp_path: Path) -> None:
+def test_moved_files_are_recognised(tmp_path: Path) -> None:
     first = make(tmp_path / "a", runs=("1",))
     study(first, workers=1, cache=tmp_path / "kept")
     second = make(tmp_path / "b", runs=("1",))
-    said: list[str] = []
-    moved = study(second, workers=1, cache=tmp_path / "kept", progress=said.append)
-    assert said == ["6 of 6 cells are taken from the cache"]
+    messages: list[str] = []
+    moved = study(second, workers=1, cache=tmp_path / "kept", progress=messages.append)
+    assert messages == ["6 of 6 cells are taken from the cache"]
     assert moved.inputs[0].path == "north/test.txt"
 
 
-def test_a_wrong_file_stops_the_study_with_its_place_before_anything_is_computed(tmp_path: Path) -> None:
+def test_a_wrong_file_stops_the_study_before_anything_is_computed(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     bad = tmp_path / "south" / "predictions" / "small.2.txt"
     lines = bad.read_text().splitlines(keepends=True)
     bad.write_text("".join([*lines[:4], *lines[6:]]))
-    said: list[str] = []
+    messages: list[str] = []
     with pytest.raises(InputError, match=r"small\.2\.txt:"):
-        study(manifest, workers=2, cache=tmp_path / "kept", progress=said.append)
-    assert said == []
+        study(manifest, workers=2, cache=tmp_path / "kept", progress=messages.append)
+    assert messages == []
     assert not (tmp_path / "kept").exists()
 
 
-def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path: Path) -> None:
+def test_several_wrong_files_are_counted_and_the_first_is_named(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
     for dataset in ("south", "north"):
         (tmp_path / dataset / "predictions" / "rules.1.txt").write_text("a O\n")
@@ -124,7 +126,9 @@ def test_several_wrong_files_are_counted_and_the_first_is_told(tmp_path: Path) -
         ("resamples = 50", 'buckets = {sentence_lenth = "1"}', "no attribute is called 'sentence_lenth'"),
     ],
 )
-def test_an_unknown_name_is_told_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_an_unknown_name_is_reported_with_its_position(
+    tmp_path: Path, old: str, new: str, expected: str
+) -> None:
     manifest = make(tmp_path, runs=("1",))
     manifest.write_text(MANIFEST.replace(old, new))
     with pytest.raises(InputError) as error:
@@ -132,22 +136,22 @@ def test_an_unknown_name_is_told_with_its_place(tmp_path: Path, old: str, new: s
     assert expected in str(error.value)
 
 
-def test_missing_and_identical_runs_are_told_and_shown(tmp_path: Path) -> None:
+def test_missing_and_identical_runs_are_reported_and_shown(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     (folder / "small.2.txt").unlink()
     (folder / "rules.3.txt").write_bytes((folder / "rules.1.txt").read_bytes())
-    said: list[str] = []
-    document = study(manifest, workers=1, cache=False, progress=said.append)
-    assert said[0] == "missing: north × small, run 2"
-    assert said[1] == "north × rules: run 3 is the same file as run 1 and is not counted again"
+    messages: list[str] = []
+    document = study(manifest, workers=1, cache=False, progress=messages.append)
+    assert messages[0] == "missing: north × small, run 2"
+    assert messages[1] == "north × rules: run 3 is the same file as run 1 and is not counted again"
     cell = document.analyses.holistic["small"]["north"]
     assert cell.runs == 2 and cell.missing == ("2",)
     assert list(document.datasets["north"].runs["rules"]) == ["1", "2"]
     assert present(document.plan).identical[0]["same_as"] == "1"
 
 
-def test_systems_given_many_times_over_are_never_independent_runs(tmp_path: Path) -> None:
+def test_repeated_systems_are_never_independent_runs(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     for dataset in ("north", "south"):
         for run in ("2", "3"):
@@ -162,7 +166,7 @@ def test_systems_given_many_times_over_are_never_independent_runs(tmp_path: Path
     assert all("cannot reach p < 0.05: on 2 pairs" in present(test.note) for test in tested)
 
 
-def test_every_cell_has_its_mean_its_spread_and_its_data_interval(document: Study) -> None:
+def test_every_cell_has_a_mean_a_spread_and_a_data_interval(document: Study) -> None:
     for row in document.analyses.holistic.values():
         for cell in row.values():
             low, high = map(present, present(cell.ends("mean")))
@@ -176,7 +180,7 @@ def test_letters_name_the_systems_that_are_beaten(document: Study) -> None:
     assert document.analyses.letters["north"] == {"large": "bc", "small": "c", "rules": ""}
 
 
-def test_comparisons_are_of_means_over_runs_and_count_gold_mentions_once(document: Study) -> None:
+def test_comparisons_use_means_over_runs_and_count_gold_mentions_once(document: Study) -> None:
     north = document.datasets["north"]
     assert [row.systems for row in north.comparisons] == [
         ("large", "rules"),
@@ -192,16 +196,16 @@ def test_comparisons_are_of_means_over_runs_and_count_gold_mentions_once(documen
 def test_the_test_over_runs_is_a_t_test_of_means_with_both_variances(document: Study) -> None:
     for row in document.datasets["north"].comparisons:
         assert row.test == "t-test over runs" and row.runs == (3, 3)
-        found = primary(row)
-        assert found.role == "primary" and found.significant == (present(found.p_corrected) < 0.05)
+        test = primary(row)
+        assert test.role == "primary" and test.significant == (present(test.p_corrected) < 0.05)
         values = [
             [present(run.exact.overall.f1) for run in document["north"].runs[name].values()]
             for name in row.systems
         ]
-        of_runs = sum(float(np.var(one, ddof=1)) / len(one) for one in values)
-        low, high = map(present, present(found.interval))
+        of_runs = sum(float(np.var(scores, ddof=1)) / len(scores) for scores in values)
+        low, high = map(present, present(test.interval))
         assert (high - low) / 2 > 1.96 * of_runs**0.5
-        assert (low + high) / 2 == pytest.approx(found.difference)
+        assert (low + high) / 2 == pytest.approx(test.difference)
 
 
 @pytest.mark.parametrize("name", ["north", "south"])
@@ -237,7 +241,7 @@ def test_without_resamples_there_are_no_intervals_and_no_tests_over_units(tmp_pa
     assert set(document.analyses.letters["north"].values()) == {""}
 
 
-def test_systems_with_different_numbers_of_runs_are_weighed_alike(tmp_path: Path) -> None:
+def test_systems_with_different_numbers_of_runs_have_equal_weight(tmp_path: Path) -> None:
     manifest = make(tmp_path)
     folder = tmp_path / "north" / "predictions"
     for run in ("2", "3"):
@@ -262,28 +266,28 @@ def test_the_performance_table_of_a_study_is_tidy(document: Study) -> None:
     assert table.to_csv().splitlines()[0].startswith("dataset,model,run,attribute,bucket,label,unit,gold")
 
 
-def test_the_command_shows_tables_and_writes_what_is_asked_for(
+def test_the_command_shows_tables_and_writes_the_requested_files(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = ["--json", str(tmp_path / "s.json"), "--csv", str(tmp_path / "t"), "--parquet"]
-    asked = [*written, str(tmp_path / "p.parquet"), "--cache", str(tmp_path / "kept"), "--workers", "2"]
-    status = main(["study", str(folder / "study.toml"), *asked])
+    options = [*written, str(tmp_path / "p.parquet"), "--cache", str(tmp_path / "kept"), "--workers", "2"]
+    status = main(["study", str(folder / "study.toml"), *options])
     shown = capsys.readouterr()
     assert status == 0
     assert "large" in shown.out and "all files of 6 cells can be read" in shown.err
     assert json.loads((tmp_path / "s.json").read_text())["kind"] == "study"
     assert (tmp_path / "t" / "performance.csv").exists() and (tmp_path / "t" / "holistic.csv").exists()
-    assert (tmp_path / "t" / "labels-north.csv").exists()  # a name of strangers is no path
+    assert (tmp_path / "t" / "labels-north.csv").exists()  # names from the data are not used as paths
     import pyarrow.parquet
 
     assert pyarrow.parquet.read_table(tmp_path / "p.parquet").num_rows > 100
 
 
-def test_the_command_takes_the_document_to_standard_output(
+def test_the_command_writes_the_document_to_standard_output(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["study", str(folder / "study.toml"), "--json", "-", "--quiet", "--cache", str(tmp_path)]
-    assert main(asked) == 0
+    command = ["study", str(folder / "study.toml"), "--json", "-", "--quiet", "--cache", str(tmp_path)]
+    assert main(command) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["schema"] == 2 and shown.err == ""
 
@@ -296,14 +300,14 @@ def test_the_command_takes_the_document_to_standard_output(
         (["--root", "/nowhere"], 3, "does not exist"),
     ],
 )
-def test_a_wrong_call_is_told(
+def test_a_wrong_call_of_study_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str], more: list[str], status: int, expected: str
 ) -> None:
     assert main(["study", str(folder / "study.toml"), *more]) == status
     assert expected in capsys.readouterr().err
 
 
-def test_an_attribute_that_was_added_in_python_is_never_kept(tmp_path: Path) -> None:
+def test_an_attribute_added_in_python_is_never_cached(tmp_path: Path) -> None:
     manifest = make(tmp_path, runs=("1",))
 
     def letters_of_mention(mention: Mention) -> int:

@@ -1,4 +1,4 @@
-"""Studies of another score than F1: every analysis is about it, and says so."""
+"""Studies of a score other than F1: every analysis uses it and names it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def studies(folder: Path) -> dict[str, Study]:
     kept = folder / "kept"
-    return {one: spanwise.study(folder / f"{one}.toml", workers=1, cache=kept) for one in (*SCORES, "f1")}
+    return {
+        score: spanwise.study(folder / f"{score}.toml", workers=1, cache=kept) for score in (*SCORES, "f1")
+    }
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_results_buckets_and_letters_are_of_the_score(studies: dict[str, Study], score: str) -> None:
+def test_results_buckets_and_letters_use_the_score(studies: dict[str, Study], score: str) -> None:
     study = studies[score]
     kind, name = ("fair", score[5:]) if score.startswith("fair_") else ("exact", score)
     analyses = study.analyses
@@ -48,12 +50,13 @@ def test_results_buckets_and_letters_are_of_the_score(studies: dict[str, Study],
                 for at, bucket in enumerate(buckets):
                     tables = [run.attributes[attribute].buckets[at] for run in runs]
                     values = [
-                        (one.fair or {name: None})[name] if kind == "fair" else one[name] for one in tables
+                        (table.fair or {name: None})[name] if kind == "fair" else table[name]
+                        for table in tables
                     ]
-                    known = [value for value in values if value is not None]
-                    expected = pytest.approx(np.mean(known)) if known else None
+                    defined = [value for value in values if value is not None]
+                    expected = pytest.approx(np.mean(defined)) if defined else None
                     assert bucket.f1 == expected
-    (pair,) = [one for one in analyses.bucket_wise.comparative if one.systems == ("large", "small")]
+    (pair,) = [table for table in analyses.bucket_wise.comparative if table.systems == ("large", "small")]
     means = {name: present(analyses.holistic[name]["north"].mean) for name in ("large", "small")}
     assert pair.gains["north"] == pytest.approx(means["large"] - means["small"])
 
@@ -67,13 +70,13 @@ def test_screens_and_tables_name_the_score(studies: dict[str, Study]) -> None:
     assert document_of(study.to_dict()) == study
 
 
-def test_fair_scores_of_tokens_are_undefined_and_of_mentions_not(studies: dict[str, Study]) -> None:
+def test_fair_scores_are_defined_for_mentions_but_not_for_tokens(studies: dict[str, Study]) -> None:
     row = studies["fair_f1"].analyses.model_wise["large"]
     assert row["token_frequency"].std["mean"] is None
     assert row["entity_length"].std["mean"] is not None
 
 
-def test_f1_is_what_a_study_is_about_unless_told(studies: dict[str, Study], folder: Path) -> None:
+def test_a_study_uses_f1_by_default(studies: dict[str, Study], folder: Path) -> None:
     plain = spanwise.study(folder / "study.toml", workers=1, cache=folder / "kept")
     assert plain.to_json() == studies["f1"].to_json()
     assert "score" not in plain.to_dict()["analyses"]

@@ -1,4 +1,4 @@
-"""The performance table: counts with named axes that add up, and its tidy forms."""
+"""The performance table: counts with named axes that add up, and tidy exports."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def test_scores_are_those_of_the_document() -> None:
 def test_labels_and_buckets_add_up_to_the_whole() -> None:
     table = PerformanceTable.of_document(study())
     for model in ("crf", "bert"):
-        here = table.where(dataset="news", model=model, run="2")
-        whole = here.where(attribute="", label="").counts[0]
-        labels = [row for row in here.rows() if row["label"] and not row["attribute"]]
+        part = table.where(dataset="news", model=model, run="2")
+        whole = part.where(attribute="", label="").counts[0]
+        labels = [row for row in part.rows() if row["label"] and not row["attribute"]]
         assert sum(row["gold"] for row in labels) == whole[0]
-        assert here.where(attribute="entity_length").counts.sum(axis=0).tolist() == whole.tolist()
+        assert part.where(attribute="entity_length").counts.sum(axis=0).tolist() == whole.tolist()
 
 
 def test_tables_add_up_cell_by_cell() -> None:
     row = {"model": "crf", "gold": 4, "predicted": 2, "correct": 1}
-    one, other = PerformanceTable.of([row]), PerformanceTable.of([row, {**row, "model": "bert"}])
-    both = one + other
-    assert both.column("model") == ["crf", "bert"]
-    assert both.counts.tolist() == [[8, 4, 2], [4, 2, 1]]
+    first, second = PerformanceTable.of([row]), PerformanceTable.of([row, {**row, "model": "bert"}])
+    total = first + second
+    assert total.column("model") == ["crf", "bert"]
+    assert total.counts.tolist() == [[8, 4, 2], [4, 2, 1]]
 
 
 NO_RATES = {"precision": None, "recall": None, "f1": None}
 
 
-def test_crossed_labels_stand_on_both_axes() -> None:
+def test_crossed_labels_appear_on_both_axes() -> None:
     document = result("crf")
     document["systems"]["crf"]["cross"] = {
         "entity_length,label": {
@@ -84,7 +84,7 @@ def test_no_name_in_the_csv_can_be_taken_for_a_formula(start: str) -> None:
     assert (row["gold"], row["f1"]) == ("4", "0.75")
 
 
-def test_numbers_stay_numbers_in_csv_though_they_are_negative() -> None:
+def test_negative_numbers_stay_numbers_in_csv() -> None:
     assert to_csv([["-1", -1, -0.5, None]]) == "'-1,-1,-0.5,\n"
 
 
@@ -92,17 +92,17 @@ def test_a_carriage_return_begins_no_row_and_a_null_character_is_shown() -> None
     assert to_csv([["a\rb", "c\x00"], ["d", "e"]]) == '"a\rb",c␀\nd,e\n'
 
 
-def test_parquet_holds_the_same_rows() -> None:
+def test_parquet_contains_the_same_rows() -> None:
     import pyarrow
     from pyarrow import parquet
 
     table = PerformanceTable.of_document(result("crf"))
-    found = parquet.read_table(pyarrow.BufferReader(table.to_parquet())).to_pylist()
-    assert found == [{key: row[key] for key in found[0]} for row in table.rows()]
-    assert set(AXES) < set(found[0])
+    rows = parquet.read_table(pyarrow.BufferReader(table.to_parquet())).to_pylist()
+    assert rows == [{key: row[key] for key in rows[0]} for row in table.rows()]
+    assert set(AXES) < set(rows[0])
 
 
-def test_unknown_axes_and_scores_are_told() -> None:
+def test_unknown_axes_and_scores_are_reported() -> None:
     table = PerformanceTable.of([])
     assert len(table) == 0 and table.rows() == []
     with pytest.raises(ChoiceError, match=r"no axis is called 'modell'\. Did you mean 'model'"):

@@ -1,4 +1,4 @@
-"""Studies that train what is missing: by commands of somebody else's, and by our taggers."""
+"""Studies that train missing systems, by external commands and by our taggers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FAIL = [sys.executable, "-c", "import sys; sys.exit('no luck')"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
-    """The files of a dataset by their roles, as a manifest in the folder names them."""
-    made = generate(tmp_path / "demo", sentences=40)
-    paths = {"train": made.train, "dev": made.gold, "test": made.gold}
+    """The files of a dataset by role, relative to the folder of the manifest."""
+    demo = generate(tmp_path / "demo", sentences=40)
+    paths = {"train": demo.train, "dev": demo.gold, "test": demo.gold}
     return {role: str(path.relative_to(tmp_path)) for role, path in paths.items()}
 
 
 def tree(files: dict[str, str], **more: object) -> dict[str, object]:
-    """A manifest with one dataset, and what else a test says."""
+    """A manifest with one dataset, and whatever else a test adds."""
     return {"datasets": {"demo": files}, "resamples": 20, "attributes": ["entity_length"], **more}
 
 
 def ran(tree: dict[str, object], root: Path, *, allow_commands: bool = False) -> tuple[Study, list[str]]:
-    """The study, and what was said on the way."""
+    """The study, and its progress messages."""
     lines: list[str] = []
     document = study(
         tree, root=root, workers=1, cache=False, progress=lines.append, allow_commands=allow_commands
@@ -39,7 +39,7 @@ def ran(tree: dict[str, object], root: Path, *, allow_commands: bool = False) ->
     return document, lines
 
 
-def test_a_command_is_run_only_where_commands_are_allowed(files: dict[str, str], tmp_path: Path) -> None:
+def test_a_command_is_run_only_if_commands_are_allowed(files: dict[str, str], tmp_path: Path) -> None:
     manifest = tree(files, systems={"copy": {"command": COPY}})
     with pytest.raises(ChoiceError, match="--allow-commands"):
         ran(manifest, tmp_path)
@@ -47,7 +47,7 @@ def test_a_command_is_run_only_where_commands_are_allowed(files: dict[str, str],
     assert document.analyses.holistic["copy"]["demo"].mean == 1
 
 
-def test_what_was_trained_is_not_trained_again(files: dict[str, str], tmp_path: Path) -> None:
+def test_a_trained_system_is_not_trained_again(files: dict[str, str], tmp_path: Path) -> None:
     manifest = tree(files, systems={"copy": {"command": COPY}})
     ran(manifest, tmp_path, allow_commands=True)
     _, lines = ran(manifest, tmp_path, allow_commands=True)
@@ -70,7 +70,7 @@ def test_a_changed_trainer_is_run_again(files: dict[str, str], tmp_path: Path) -
     assert "demo × copy, run 1: trained" in lines
 
 
-def test_a_system_that_cannot_be_trained_does_not_end_the_study(
+def test_a_system_that_cannot_be_trained_does_not_stop_the_study(
     files: dict[str, str], tmp_path: Path
 ) -> None:
     manifest = tree(files, systems={"copy": {"command": COPY}, "fail": {"command": FAIL}})
@@ -80,7 +80,7 @@ def test_a_system_that_cannot_be_trained_does_not_end_the_study(
     assert "no run of fail could be trained; it is left out" in lines
 
 
-def test_a_study_in_which_nothing_could_be_trained_says_so(files: dict[str, str], tmp_path: Path) -> None:
+def test_a_study_in_which_nothing_could_be_trained_is_refused(files: dict[str, str], tmp_path: Path) -> None:
     manifest = tree(files, systems={"fail": {"command": FAIL}})
     with pytest.raises(InputError, match="no system could be trained"):
         ran(manifest, tmp_path, allow_commands=True)
@@ -93,7 +93,7 @@ def test_training_needs_a_dev_file(files: dict[str, str], tmp_path: Path) -> Non
         ran(manifest, tmp_path)
 
 
-def test_the_grid_and_the_sizes_of_context_become_systems(files: dict[str, str]) -> None:
+def test_the_grid_and_the_context_sizes_become_systems(files: dict[str, str]) -> None:
     manifest = tree(files, grid={"char": ["none", "cnn"], "train": {"epochs": 1}}, context=[1, 3])
     systems = {system.name: system for system in manifest_of(manifest).systems}
     assert sorted(systems) == [
@@ -110,14 +110,14 @@ def test_taggers_are_trained_and_one_that_fails_is_left_out(files: dict[str, str
         files, systems={"crf": {"train": {}}, "bad": {"train": {"model": "Cwrong"}}}, context=[1, 3]
     )
     document, lines = ran(manifest, tmp_path)
-    # The linear-chain model reads one sentence at a time, so sizes of context are not systems of it.
+    # The linear-chain model reads one sentence at a time, so context sizes do not multiply its systems.
     assert present(document.analyses.holistic["crf"]["demo"].mean) > 0.8
     failed = [line for line in lines if ": failed, no tagger is called 'Cwrong'" in line]
     assert [line.partition(",")[0] for line in failed] == ["demo × bad-K1", "demo × bad-K3"]
     assert "; 1 of 3, about " in "".join(lines)
 
 
-def test_files_that_a_tagger_needs_are_found_beside_the_manifest(
+def test_files_that_a_tagger_needs_are_found_next_to_the_manifest(
     files: dict[str, str], tmp_path: Path
 ) -> None:
     pytest.importorskip("torch", reason="the extra 'zoo' is not installed")
@@ -127,5 +127,5 @@ def test_files_that_a_tagger_needs_are_found_beside_the_manifest(
         files, systems={"CfeaturesWnoneCnnMlp": {"train": {"features": "arrays"}}, "copy": {"command": COPY}}
     )
     _, lines = ran(manifest, tmp_path, allow_commands=True)
-    place = tmp_path / "arrays"
-    assert any(f"run 1: failed, {place}: there are no features for" in line for line in lines)
+    folder = tmp_path / "arrays"
+    assert any(f"run 1: failed, {folder}: there are no features for" in line for line in lines)

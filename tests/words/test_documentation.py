@@ -1,9 +1,9 @@
 """Every code block of the README and the documentation runs, and every name that can be chosen is documented.
 
-The pages work in a folder that `spanwise demo .` has made; the blocks of a page share it and one namespace.
-`pycon` is run as a doctest, `python` is run, `console` runs each line behind `$` and compares what it
-prints, where `[…]` stands for anything; `toml` and `json` are parsed; `text` is not code.
-With SPANWISE_REFRESH=1 the pages are given what the commands print.
+The pages run in a folder made by `spanwise demo .`, which the blocks of a page share along with one
+namespace. `pycon` blocks run as doctests and `python` blocks as scripts. In `console` blocks, each line after
+`$` is run and its output compared, with `[…]` standing for anything. `toml` and `json` are parsed; `text` is
+not code. With SPANWISE_REFRESH=1, the expected output on the pages is updated.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KINDS = {"python", "pycon", "console", "toml", "json", "text", "sh", "yaml", "bi
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page: its language, its text and the line it begins at."""
+    """A fenced block of a page, with its language, its text and its first line."""
 
     page: Path
     line: int
@@ -60,21 +60,21 @@ class Block:
 
 def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start()) + 1
-        yield Block(page, line, found["kind"], found["body"])
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Block(page, line, match["kind"], match["body"])
 
 
 def registries() -> dict[str, Any]:
-    """Every registry by its title, filled."""
+    """Every registry by title, with all its entries loaded."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        found: dict[str, Any] = importlib.import_module("_generate").registries()
+        by_title: dict[str, Any] = importlib.import_module("_generate").registries()
     finally:
         sys.path.pop(0)
-    for registry in found.values():
+    for registry in by_title.values():
         registry.names()
-    return found
+    return by_title
 
 
 def registered() -> list[tuple[str, str]]:
@@ -90,13 +90,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def work(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own with the demo corpus, in which the blocks of a page run."""
+    """A fresh folder with the demo corpus, in which the blocks of a page run."""
     folder = tmp_path / "work"
     shutil.copytree(corpus, folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
-    for registry in registries().values():  # what a page adds goes with it
+    for registry in registries().values():  # undo what a page registers
         monkeypatch.setattr(registry, "_values", dict(registry._values))
     return folder
 
@@ -122,13 +122,13 @@ def test_every_code_block_runs(page: Path, work: Path) -> None:
 
 
 def run_doctest(block: Block, namespace: dict[str, Any]) -> None:
-    found = doctest.DocTestParser().get_doctest(
+    test = doctest.DocTestParser().get_doctest(
         block.body, namespace, block.place, str(block.page), block.line
     )
     report = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    runner.run(found, out=report.write, clear_globs=False)
-    namespace.update(found.globs)
+    runner.run(test, out=report.write, clear_globs=False)
+    namespace.update(test.globs)
     assert runner.failures == 0, report.getvalue()
 
 
@@ -137,7 +137,7 @@ def run_console(block: Block) -> None:
     assert not parts[0].strip(), f"{block.place}: a console block begins with a command behind '$ '"
     printed = []
     for part in parts[1:]:
-        # A command goes on in the next line behind a backslash.
+        # A backslash continues a command on the next line.
         written = re.match(r"(?:.*\\\n)*.*\n?", part)
         assert written is not None
         command, expected = written.group(), part[written.end() :]
@@ -153,7 +153,7 @@ def run_console(block: Block) -> None:
 
 
 def execute(words: list[str]) -> tuple[int, str]:
-    """Run a command of a page in this process; what it prints on both streams."""
+    """Run a command of a page in this process; return its status and what it prints on both streams."""
     if words[0] == "cat":
         return 0, Path(words[1]).read_text(encoding="utf-8")
     if words[0] == "python":
@@ -172,7 +172,7 @@ def execute(words: list[str]) -> tuple[int, str]:
 
 
 def matches(expected: str, output: str) -> bool:
-    """Whether the output is the expected one, […] standing for anything."""
+    """Whether the output is the expected one, where […] stands for anything."""
     pattern = ".*?".join(re.escape(part) for part in trimmed(expected).split("[…]"))
     return re.fullmatch(pattern, trimmed(output), flags=re.DOTALL) is not None
 
@@ -210,7 +210,7 @@ def test_every_registered_name_is_documented(kind: str, name: str) -> None:
     assert f"`{name}`" in documented(), f"{kind}: `{name}` is on no page"
 
 
-def test_the_reference_is_made_from_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_is_generated_from_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     generate_pages = importlib.import_module("_generate").write
     generate_pages(tmp_path)
@@ -262,7 +262,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\n## {spanwise.__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_counts_formats_and_schemes_right() -> None:
+def test_the_readme_states_the_right_numbers_of_formats_and_schemes() -> None:
     words = [
         "nine",
         "ten",
@@ -278,8 +278,8 @@ def test_the_readme_counts_formats_and_schemes_right() -> None:
         "twenty",
     ]
     number = dict(enumerate(words, start=9))
-    found = registries()
-    formats, schemes = (number[len(found[title].names())] for title in ("Formats", "Tag schemes"))
+    by_title = registries()
+    formats, schemes = (number[len(by_title[title].names())] for title in ("Formats", "Tag schemes"))
     assert f"{formats.capitalize()} formats, {schemes} tag schemes" in documented()
 
 

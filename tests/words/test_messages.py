@@ -1,10 +1,10 @@
-"""Every error that spanwise raises is read here, word by word, as the person at the keyboard reads it.
+"""Every error message that spanwise raises is checked here word by word, as the user sees it.
 
-The pages in tests/words/messages show each message behind the call that brings it about: `>>>` is Python,
-`$ spanwise …` the command line. Each example works in an empty folder of its own; a paragraph without a
-message prepares all those below it, up to the next heading. `[…]` stands for anything.
+The pages in tests/words/messages show each message after the call that causes it: `>>>` is Python,
+`$ spanwise …` the command line. Each example runs in an empty folder of its own; a paragraph without a
+message sets up all examples below it, up to the next heading. `[…]` stands for anything.
 A `raise` that no example reaches fails `test_every_message_is_read`.
-With SPANWISE_REFRESH=1 the pages are given what the calls say; `?` will do for a message that is new.
+With SPANWISE_REFRESH=1, the messages on the pages are updated; write `?` for a new message.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from spanwise.workbench.bench import Bench
 
 PACKAGE = Path(spanwise.__file__).parent
-# Some wings have an extra of their own. Where it is not installed, which is so after a quick start with the
-# extra `dev`, the wing's page of examples and what its modules raise are left out.
+# Some packages need an extra of their own. If it is not installed, for example after a quick start with the
+# extra `dev`, the package's page of examples and the errors its modules raise are left out.
 WINGS = {
     "taggers": ("torch", "pycrfsuite", "tokenizers"),
     "workbench": ("starlette", "uvicorn", "jinja2"),
@@ -51,7 +51,7 @@ REFRESH = bool(os.environ.get("SPANWISE_REFRESH"))
 
 @dataclass(frozen=True)
 class Example:
-    """A call and the message that it should bring about."""
+    """A call and the message that it should cause."""
 
     page: Path
     line: int
@@ -68,8 +68,8 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a call said, and the places that raised it: the last one first, then what it was made of."""
+class Outcome:
+    """The message of a call, and the lines that raised it: the last error first, then its causes."""
 
     message: str
     sites: tuple[tuple[str, int], ...]
@@ -99,19 +99,19 @@ EXAMPLES = [example for page in PAGES for example in examples(page)]
 
 
 def file(name: str, content: str | bytes = "") -> str:
-    """The name of a file that has just been written."""
+    """Write a file and return its name."""
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
     return name
 
 
 def command(line: str) -> None:
-    """Run a command line; `main` would show its error, here it is raised."""
+    """Run a command line and raise its error, which `main` would print."""
     main._run(shlex.split(line)[1:])
 
 
 def without(patch: pytest.MonkeyPatch, *packages: str) -> None:
-    """As if packages were not installed."""
+    """Pretend that packages are not installed."""
     for package in packages:
         patch.setitem(sys.modules, package, None)
 
@@ -119,7 +119,7 @@ def without(patch: pytest.MonkeyPatch, *packages: str) -> None:
 def workbench(
     patch: pytest.MonkeyPatch, closing: contextlib.ExitStack, *, read_only: bool = False
 ) -> tuple[Bench, Callable[..., None]]:
-    """The workbench over the folder, and a function that asks it; an error is raised, not answered."""
+    """The workbench of the folder, and a function that sends requests to it; errors are raised."""
     from spanwise.workbench import api, application, pages
     from spanwise.workbench.guard import Door
 
@@ -135,12 +135,12 @@ def workbench(
     def ask(line: str, body: str | None = "", **headers: str) -> None:
         method, _, address = line.partition(" ")
         path, _, query = address.partition("?")
-        known = {
+        defaults = {
             "host": "127.0.0.1:7350",
             "authorization": "Bearer secret",
             "content-type": "application/json",
         }
-        pairs = {**known, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        pairs = {**defaults, **{name.replace("_", "-"): value for name, value in headers.items()}}
         scope = {
             "type": "http", "method": method, "path": path, "query_string": query.encode(), "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in pairs.items()],
@@ -165,7 +165,7 @@ def _raise(error: Exception) -> int:
 
 
 @cache
-def told(example: Example) -> Told:
+def outcome_of(example: Example) -> Outcome:
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.redirect_stdout(io.StringIO()),
@@ -185,8 +185,8 @@ def told(example: Example) -> Told:
         try:
             exec(compile(example.source, example.place, "exec"), namespace)
         except Exception as error:
-            return Told(_message(error, by_command="command('" in example.source), tuple(_sites(error)))
-    return Told("", ())
+            return Outcome(_message(error, by_command="command('" in example.source), tuple(_sites(error)))
+    return Outcome("", ())
 
 
 def _message(error: Exception, *, by_command: bool) -> str:
@@ -196,7 +196,7 @@ def _message(error: Exception, *, by_command: bool) -> str:
 
 
 def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
-    """Module and line that raised an error, and those that raised what it was made of."""
+    """The module and line that raised an error, then those that raised its causes."""
     while error is not None:
         frame = error.__traceback__
         while frame is not None and frame.tb_next is not None:
@@ -208,73 +208,73 @@ def _sites(error: BaseException | None) -> Iterator[tuple[str, int]]:
 
 
 def raised() -> dict[tuple[str, int], str]:
-    """Every `raise` of the package that makes an error, rather than pass one on, by its module and line."""
-    found = {}
+    """Every `raise` in the package that creates an error rather than passing one on, by module and line."""
+    statements = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent.name in WITHOUT:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                found[path.relative_to(PACKAGE).as_posix(), node.lineno] = ast.unparse(node)
-    return found
+                statements[path.relative_to(PACKAGE).as_posix(), node.lineno] = ast.unparse(node)
+    return statements
 
 
 RAISED = raised()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
-def test_a_message_says_what_the_page_says(example: Example) -> None:
-    found = told(example)
-    place = f"{example.page.name}:{example.line}"
-    assert RAISED.keys() & found.sites[:1], (
-        f"{place} is told nothing of ours, but {found.message or 'nothing'}"
+def test_a_message_matches_its_page(example: Example) -> None:
+    outcome = outcome_of(example)
+    position = f"{example.page.name}:{example.line}"
+    assert RAISED.keys() & outcome.sites[:1], (
+        f"{position} raises no error of ours, but {outcome.message or 'nothing'}"
     )
-    if REFRESH and not example.says(found.message):
+    if REFRESH and not example.says(outcome.message):
         text = example.page.read_text(encoding="utf-8")
-        assert text.count(f"\n\n{example.paragraph}") == 1, f"{place} is on the page twice"
-        fresh = example.paragraph.removesuffix(example.message) + found.message
+        assert text.count(f"\n\n{example.paragraph}") == 1, f"{position} is on the page twice"
+        fresh = example.paragraph.removesuffix(example.message) + outcome.message
         example.page.write_text(text.replace(example.paragraph, fresh), encoding="utf-8")
     else:
-        assert example.says(found.message), (
-            f"{place} expected\n{example.message}\nbut was told\n{found.message}"
+        assert example.says(outcome.message), (
+            f"{position} expected\n{example.message}\nbut got\n{outcome.message}"
         )
 
 
 def test_every_message_is_read() -> None:
-    read = {site for example in EXAMPLES for site in told(example).sites}
+    read = {site for example in EXAMPLES for site in outcome_of(example).sites}
     unread = [
         f"src/spanwise/{module}:{line}: {statement}"
         for (module, line), statement in RAISED.items()
         if (module, line) not in read
     ]
-    assert not unread, "no example in tests/words/messages reads what is raised at\n" + "\n".join(unread)
+    assert not unread, "no example in tests/words/messages covers what is raised at\n" + "\n".join(unread)
 
 
-def test_every_message_of_ours_ends_as_a_sentence_and_says_what_to_do() -> None:
+def test_every_message_of_ours_is_a_sentence_and_says_what_to_do() -> None:
     ours = tuple(f"{kind.__name__}: " for kind in (InputError, ChoiceError, MissingExtra, UnknownKey))
     for example in EXAMPLES:
         if example.message.startswith((*ours, "spanwise: ")):
             first, *rest = example.message.partition("\n(exit status")[0].split("\n")
             assert first.endswith((".", "?")) and len(rest) < 4, example.place
-            # What to do stands in a line of its own, unless it follows from what was expected.
+            # What to do is on a line of its own, unless it follows from what was expected.
             assert rest or re.search(r"must be|expected|such as|needs|;", first), example.place
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "message"),
     [
         (PermissionError(13, "Permission denied", "run.json"), 3, "run.json: permission denied."),
         (OSError(28, "No space left on device"), 3, "the output cannot be written: no space left on device."),
         (KeyboardInterrupt(), 130, "interrupted; nothing was left half-written."),
     ],
 )  # fmt: skip
-def test_what_the_system_refuses_is_told_in_one_line(
+def test_errors_of_the_operating_system_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: Exception,
     status: int,
-    told: str,
+    message: str,
 ) -> None:
     monkeypatch.setattr(main, "_run", lambda given: (_ for _ in ()).throw(error))
     assert main.main(["list"]) == status
-    assert capsys.readouterr().err == f"spanwise: {told}\n"
+    assert capsys.readouterr().err == f"spanwise: {message}\n"

@@ -1,4 +1,4 @@
-"""The page of the papers' figures is what its commands make of the published data."""
+"""The page of the papers' figures is what its commands produce from the published data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers.md"
 
 
-def test_every_picture_of_the_page_is_there_and_none_is_left_over() -> None:
+def test_every_picture_of_the_page_exists_and_is_used() -> None:
     named = set(re.findall(r"\]\(papers/([^)]+\.svg)\)", PAGE.read_text(encoding="utf-8")))
     assert named == {path.name for path in (ROOT / "docs" / "papers").iterdir()}
 
