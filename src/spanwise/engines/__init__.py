@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +16,8 @@ from spanwise.registry import reach
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+
+    from pyspark.sql import SparkSession
 
 
 __all__ = ["Engine", "InProcess", "Joining", "Processes", "engine_of", "joined", "local_engine"]
@@ -151,7 +153,7 @@ def local_engine(workers: int) -> Engine:
     return InProcess() if workers <= 1 else Processes(workers)
 
 
-def engine_of(given: Any) -> Engine | None:
+def engine_of(given: Engine | SparkSession | None) -> Engine | None:
     """Return an engine as it is, and a Spark session as an engine that runs blocks on it."""
     if given is None or not type(given).__module__.startswith("pyspark."):
         engine: Engine | None = given
@@ -218,25 +220,25 @@ class Processes(Struct, frozen=True):
             pool.close()
 
 
-class _Pool:
+class _Pool(Generic[Block, Shared, Outcome]):
     """Forked worker processes, each with its own pipe, so that none can block another.
 
     A worker that dies is noticed because its pipe closes, whatever it was doing; when this process
     dies, so do its workers.
     """
 
-    def __init__(self, function: Callable[..., object], shared: Any, most: int) -> None:
+    def __init__(self, function: Callable[[Block, Shared], Outcome], shared: Shared, most: int) -> None:
         self._function, self._shared, self._most = function, shared, most
         self._pipes: dict[Connection, int] = {}  # our end of each pipe, and the id of the worker at the other
 
-    def map(self, blocks: Iterable[Any]) -> Iterator[Any]:
+    def map(self, blocks: Iterable[Block]) -> Iterator[Outcome]:
         """Yield the results in the order of the blocks; at most two blocks per process are in flight."""
         from multiprocessing.connection import wait
 
         waiting = enumerate(blocks)
         idle: list[Connection] = []
         busy: dict[Connection, int] = {}
-        done: dict[int, Any] = {}
+        done: dict[int, Outcome] = {}
         sent, due, more = 0, 0, True
         while True:
             while more and sent - due < 2 * self._most and (idle or len(self._pipes) < self._most):
@@ -278,14 +280,15 @@ class _Pool:
         self._pipes[ours] = process
         return ours
 
-    def _receive(self, pipe: Connection) -> Any:
+    def _receive(self, pipe: Connection) -> Outcome:
         try:
             failed, outcome = pipe.recv()
         except (OSError, EOFError):
             raise self._lost(pipe) from None
         if failed:
             raise outcome
-        return outcome
+        result: Outcome = outcome
+        return result
 
     def _lost(self, pipe: Connection) -> WorkerLost:
         _, status = os.waitpid(self._pipes.pop(pipe), 0)
@@ -307,7 +310,7 @@ class _Pool:
         self._pipes.clear()
 
 
-def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> None:
+def _work(pipe: Connection, function: Callable[[Block, Shared], object], shared: Shared) -> None:
     """Run the function on each block received through the pipe, until the pipe is closed."""
     import signal
 
@@ -320,7 +323,7 @@ def _work(pipe: Connection, function: Callable[..., object], shared: Any) -> Non
         except (OSError, EOFError):
             return
         try:
-            answer: tuple[bool, Any] = (False, function(block, shared))
+            answer: tuple[bool, object] = (False, function(block, shared))
         except Exception as error:  # raised again in the parent process
             answer = (True, error)
         try:
@@ -378,7 +381,7 @@ class Addend(Protocol):
     """The result of a block, which can be joined with the results of others."""
 
     @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Any:
+    def joined(cls, parts: Sequence[Self]) -> Self:
         """Join the results of several blocks."""
         ...
 

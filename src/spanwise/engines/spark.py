@@ -11,18 +11,20 @@ from functools import cache, partial
 from io import BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from uuid import uuid4
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
+from spanwise.columns import Column
 from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
 
 if TYPE_CHECKING:
     from pyarrow import Table
-    from pyspark import RDD, SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark import RDD, Broadcast, SparkContext
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 ROUNDS = 2  # blocks per core in the first job; later jobs are larger, up to MOST blocks
 MOST = 4096
@@ -63,7 +65,7 @@ class SparkEngine(Struct, frozen=True, eq=False):
         context = self.session.sparkContext
         waiting = iter(blocks)
         size = ROUNDS * int(context.defaultParallelism)
-        sent: Any = None
+        sent: Broadcast | None = None
         while job := [packed(block) for block in islice(waiting, size)]:
             if sent is None:
                 sent = context.broadcast(Sent.of(shared))
@@ -160,14 +162,14 @@ def answer(function: Callable[..., object], block: object, shared: object) -> by
         return packed((True, error))
 
 
-def _results(function: Callable[..., object], sent: Any, rows: Iterable[bytes]) -> Iterator[bytes]:
+def _results(function: Callable[..., object], sent: Broadcast, rows: Iterable[bytes]) -> Iterator[bytes]:
     for row in rows:
         yield answer(function, unpacked(row), sent.value)
 
 
 def _rows_of_blocks(
-    function: Callable[..., Iterable[object]], sent: Any, rows: Iterable[bytes]
-) -> Iterator[Any]:
+    function: Callable[..., Iterable[object]], sent: Broadcast, rows: Iterable[bytes]
+) -> Iterator[object]:
     for row in rows:
         yield from function(unpacked(row), sent.value)
 
@@ -190,7 +192,7 @@ def _pickler() -> Callable[[BytesIO], Any]:
     return type("Pickler", (CloudPickler,), {"dispatch_table": table})
 
 
-def _narrowed(column: np.ndarray[Any, Any]) -> Any:
+def _narrowed(column: Column) -> str | tuple[object, ...]:
     if column.dtype.kind in "iu" and column.size >= LONG:
         least, most = int(column.min()), int(column.max())
         for narrow in NARROW:
@@ -201,7 +203,7 @@ def _narrowed(column: np.ndarray[Any, Any]) -> Any:
     return column.__reduce_ex__(5)
 
 
-def _widened(column: np.ndarray[Any, Any], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _widened(column: Column, kind: npt.DTypeLike) -> Column:
     return column.astype(kind)
 
 
@@ -311,6 +313,17 @@ class Packed(Struct, frozen=True, eq=False):
         return outcomes
 
 
+class HeldBlock(Protocol):
+    """A block whose data the executors hold."""
+
+    @property
+    def number(self) -> int: ...
+    def with_data(self, data: bytes) -> Self: ...
+
+
+Held = TypeVar("Held", bound=HeldBlock)
+
+
 class FrameEngine(Struct, frozen=True, eq=False):
     """Runs functions over the blocks of a packed frame, on the executors that hold them.
 
@@ -330,7 +343,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
         return [0, *accumulate(self.sizes)]
 
     def rows(
-        self, function: Callable[[Any, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Any],
+        self, function: Callable[[Held, Shared], Iterable[tuple[object, ...]]], blocks: Iterable[Held],
         shared: Shared, schema: str,
     ) -> DataFrame:  # fmt: skip
         """Return a frame of the rows that `function(block, shared)` yields on executors for each block.
@@ -354,7 +367,7 @@ class FrameEngine(Struct, frozen=True, eq=False):
             for number in range(size)
         }
         waiting, size = iter(blocks), ROUNDS * int(context.defaultParallelism)
-        sent: Any = None
+        sent: Broadcast | None = None
         while job := list(islice(waiting, size)):
             if sent is None:
                 sent = context.broadcast(Sent.of(shared))
@@ -371,12 +384,12 @@ class FrameEngine(Struct, frozen=True, eq=False):
 
 
 def _rows_of_partition(
-    function: Callable[..., Iterable[Any]],
-    sent: Any,
+    function: Callable[..., Iterable[object]],
+    sent: Broadcast,
     begins: Sequence[int],
     partition: int,
-    rows: Iterable[Any],
-) -> Iterator[Any]:
+    rows: Iterable[Row],
+) -> Iterator[object]:
     blocks, shared = sent.value
     for number, row in enumerate(rows, start=begins[partition]):
         if number in blocks:
@@ -385,10 +398,10 @@ def _rows_of_partition(
 
 def _results_of_some(
     function: Callable[..., object],
-    sent: Any,
-    selected: Mapping[tuple[int, int], Any],
+    sent: Broadcast,
+    selected: Mapping[tuple[int, int], HeldBlock],
     partition: int,
-    rows: Iterable[Any],
+    rows: Iterable[Row],
 ) -> Iterator[bytes]:
     for number, row in enumerate(rows):
         if (block := selected.get((partition, number))) is not None:
@@ -396,9 +409,9 @@ def _results_of_some(
 
 
 def _results_of_all(
-    function: Callable[..., object], sent: Any, partition: int, rows: Iterable[Any]
+    function: Callable[..., object], sent: Broadcast, partition: int, rows: Iterable[Row]
 ) -> Iterator[bytes]:
-    def numbered(data: bytes, shared: object) -> tuple[int, Any]:
+    def numbered(data: bytes, shared: object) -> tuple[int, object]:
         return partition, function(data, shared)
 
     for row in rows:
