@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from spanwise.columns import Codes, Column, Ints, codes, frozen, ints
 from spanwise.corpus import Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Options, numbered_column
+from spanwise.formats._format import Options, no_token, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.hashing import PADDING, windows
@@ -452,13 +452,8 @@ def whole(
             open_, line = rows.open, rows.line
             parts.append(rows)
     if layout is None or not any(len(part.columns[0]) for part in parts):
-        raise InputError(no_token(file.path))
+        raise no_token(file.path)
     return CodedColumns(layout, _joined(parts), tuple(tuple(interner.strings) for interner in interners))
-
-
-def no_token(path: str) -> str:
-    """The error message for a file without tokens."""
-    return at(path, None, "the file has no tokens.\nGive a file with a token and a tag in each line.")
 
 
 def tag_columns(options: Options, *, merged: bool) -> dict[str, int | str]:

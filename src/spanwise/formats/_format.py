@@ -320,6 +320,13 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     )
 
 
+def no_token(path: str) -> InputError:
+    """The error for a file without tokens."""
+    return InputError(
+        at(path, None, "the file has no tokens.\nGive a file with a token and a tag in each line.")
+    )
+
+
 def _place(corpus: Corpus, sentence: int, token: int) -> str:
     """`file:line` of a token; without lines, as in lists, the numbers of its sentence and token."""
     where = corpus.place(sentence, token)

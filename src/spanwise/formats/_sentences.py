@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import isfinite, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -14,10 +14,13 @@ from msgspec.structs import replace
 from spanwise.columns import codes, floats, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import JsonRecord, Options, annotated, in_tokens, label_notes
+from spanwise.formats._format import JsonRecord, Options, annotated, in_tokens, label_notes, no_token
 from spanwise.formats._opening import File
 from spanwise.formats._text_tokens import text_tokens
 from spanwise.schemes import Tags, encode
+
+if TYPE_CHECKING:
+    from json import JSONDecodeError
 
 
 class TaggedSentence(Struct, frozen=True):
@@ -41,12 +44,6 @@ def tagged_annotation(sentences: Sequence[TaggedSentence], reading: Reading, opt
         corpus = replace(corpus, ids=tuple(sentence.id for sentence in sentences))
     corpus = with_documents(corpus, [sentence.document for sentence in sentences], options)
     return annotated(corpus, Tags.of([sentence.tags for sentence in sentences]), options, reading)
-
-
-def no_token(path: str) -> InputError:
-    """The error for a file without tokens."""
-    text = "the file has no tokens.\nGive a file with a token and a tag in each line."
-    return InputError(at(path, None, text))
 
 
 def with_documents(corpus: Corpus, names: Sequence[str | None], options: Options) -> Corpus:
@@ -458,3 +455,24 @@ def json_of(file: File) -> object:
         raise InputError(
             at(file.path, 1, f"the JSON cannot be read: {what}.\nIs it the right file?")
         ) from None
+
+
+def json_line(path: str, line: int, row: str) -> object:
+    """The parsed JSON value of one line of a file; raises InputError with the line if it is not JSON."""
+    import json
+
+    try:
+        return json.loads(row)
+    except json.JSONDecodeError as error:
+        raise no_json(path, line, error) from None
+    except (ValueError, RecursionError) as error:
+        what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
+        raise InputError(at(path, line, f"the JSON cannot be read: {what}.\nFix the line.")) from None
+
+
+def no_json(path: str, line: int, error: JSONDecodeError) -> InputError:
+    """The error for a line that is not JSON."""
+    return InputError(
+        at(path, line, f"this is not JSON: {error.msg} (column {error.colno}).\n"
+           "Give one JSON object in each line.")
+    )  # fmt: skip

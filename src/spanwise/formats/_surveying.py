@@ -24,11 +24,10 @@ from spanwise.formats._columns import (
     chunks,
     interners_of,
     layout_of,
-    no_token,
     parse,
     without_header,
 )
-from spanwise.formats._format import Cut, CutSource, Cutting, Options
+from spanwise.formats._format import Cut, CutSource, Cutting, Options, no_token
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.schemes import (
@@ -136,7 +135,7 @@ class _ColumnSurveyor:
             if wrong.number:
                 raise wrong_tags(wrong.where, wrong.trouble, wrong.number)
         if self._layout is None or not self._token:
-            raise InputError(no_token(self._file.path))
+            raise no_token(self._file.path)
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
 
     def _begin(self, chunk: bytes, line: int, end: int) -> tuple[bytes, int]:

@@ -12,7 +12,7 @@ from spanwise.errors import InputError, at, unknown
 from spanwise.formats._columns import DOCSTART
 from spanwise.formats._format import FORMATS, JsonRecord, Options
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Origin, Standoff, annotation
+from spanwise.formats._sentences import Origin, Standoff, annotation, json_line
 from spanwise.schemes import malformed
 
 # Fields that may name a record's annotator; Prodigy writes the first two.
@@ -145,19 +145,13 @@ def _records(file: File) -> Iterator[object]:
     if text.lstrip().startswith("["):
         try:
             whole = json.loads(text)
-        except json.JSONDecodeError:
-            whole = None  # one list per line, which names no annotators
+        except (ValueError, RecursionError):
+            whole = None  # one list per line, which names no annotators, or a file that reading will refuse
         yield from whole if isinstance(whole, list) else ()
         return
     for line, row in enumerate(text.split("\n"), start=1):
         if row.strip():
-            try:
-                yield json.loads(row)
-            except json.JSONDecodeError as error:
-                raise InputError(
-                    at(file.path, line, f"this is not JSON: {error.msg} (column {error.colno}).\n"
-                       "Give one JSON object in each line.")
-                ) from None  # fmt: skip
+            yield json_line(file.path, line, row)
 
 
 def _reader(records: Sequence[object]) -> tuple[str, Callable[[Units, int, Any], None]] | None:
@@ -244,7 +238,9 @@ def _label_studio(units: Units, number: int, task: JsonRecord) -> None:
             for value in labeled
             for label in value["labels"]
         ]
-        text = _text(task["data"], labeled)
+        text = text_of_task(task["data"], labeled)
+        if text is None:
+            raise ValueError(f"no field holds the text; there are {sorted(task['data'])}")
         _add(units, completed_by(work, index), name, Standoff(text, spans, name))
 
 
@@ -256,14 +252,16 @@ def completed_by(annotation: Mapping[str, object], index: int) -> str:
     return f"annotation {index}" if who is None else str(who)
 
 
-def _text(data: JsonRecord, spans: Sequence[JsonRecord]) -> str:
-    strings = [value for value in data.values() if isinstance(value, str)]
-    if isinstance(data.get("text"), str):
-        return str(data["text"])
+def text_of_task(data: JsonRecord, spans: Sequence[JsonRecord]) -> str | None:
+    """The text of a Label Studio task to which spans refer; None if no field can be it.
+
+    It is the field `text`, the field that contains the quotes of all spans, or the only field with text.
+    """
+    strings = {key: value for key, value in data.items() if isinstance(value, str)}
+    if "text" in strings:
+        return strings["text"]
     quoted = [span for span in spans if "text" in span]
-    for value in strings:
+    for value in strings.values():
         if quoted and all(value[int(span["start"]) : int(span["end"])] == span["text"] for span in quoted):
             return value
-    if len(strings) == 1:
-        return strings[0]
-    raise ValueError(f"no field holds the text; there are {sorted(data)}")
+    return next(iter(strings.values())) if len(strings) == 1 else None

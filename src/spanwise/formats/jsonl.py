@@ -32,7 +32,16 @@ from spanwise.formats._format import (
     problem_at,
 )
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import LABELS, is_records, is_spans, plain, score_of, whole_spans
+from spanwise.formats._sentences import (
+    LABELS,
+    is_records,
+    is_spans,
+    json_line,
+    no_json,
+    plain,
+    score_of,
+    whole_spans,
+)
 from spanwise.formats._text_tokens import words
 from spanwise.formats.annotators import chosen_records, refuse_several, refused, refused_note
 from spanwise.schemes import Tags, encode, malformed, spelled
@@ -209,7 +218,7 @@ def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
         return
     for line, row in enumerate(text.split("\n"), start=file.first_line or 1):
         if row.strip():
-            yield line, as_record(file.path, line, _loaded(file.path, line, row))
+            yield line, as_record(file.path, line, json_line(file.path, line, row))
 
 
 def _list_of(file: File, text: str) -> list[object] | None:
@@ -221,7 +230,7 @@ def _list_of(file: File, text: str) -> list[object] | None:
         try:
             json.loads(first_line)
         except (ValueError, RecursionError):
-            raise InputError(_no_json(file.path, error.lineno, error)) from None
+            raise no_json(file.path, error.lineno, error) from None
         return None
     except (ValueError, RecursionError):
         return None  # reading line by line will find the line at fault
@@ -530,7 +539,7 @@ def problems(file: File, options: Options) -> list[Problem]:
     for line, row in ((line, row) for line, row in rows if row.strip()):
         content = Gathered(file.path, kind)
         try:
-            _gather(content, line, as_record(file.path, line, _loaded(file.path, line, row)), options)
+            _gather(content, line, as_record(file.path, line, json_line(file.path, line, row)), options)
             _mentions(content).sole(
                 duplicates=options.duplicates, place=partial("{}:{}".format, file.path, line)
             )

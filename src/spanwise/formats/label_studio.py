@@ -13,7 +13,7 @@ from spanwise.errors import InputError, at
 from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import Origin, Standoff, annotation, json_of, only_piece, texts_of
-from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared
+from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared, text_of_task
 
 
 def read(file: File, options: Options) -> Annotation:
@@ -148,24 +148,16 @@ def _are_spans(value: Sequence[object]) -> bool:
 
 
 def _text(data: JsonRecord, results: Sequence[JsonRecord], path: str, number: int) -> str:
-    """The text to which the mentions refer: the field `text`, or the one that contains their quotes."""
-    strings = {key: value for key, value in data.items() if isinstance(value, str)}
-    if "text" in strings:
-        return strings["text"]
-    quoted = [result.get("value", {}) for result in results]
-    for value in strings.values():
-        spans = [span for span in quoted if "text" in span]
-        if spans and all(value[span["start"] : span["end"]] == span["text"] for span in spans):
-            return value
-    if len(strings) == 1:
-        return next(iter(strings.values()))
-    raise InputError(
-        at(
-            path,
-            None,
-            f"task {number} has no text: its fields are {sorted(data)}.\nName the text field 'text'.",
+    text = text_of_task(data, [result.get("value", {}) for result in results])
+    if text is None:
+        raise InputError(
+            at(
+                path,
+                None,
+                f"task {number} has no text: its fields are {sorted(data)}.\nName the text field 'text'.",
+            )
         )
-    )
+    return text
 
 
 def _mentions(results: Sequence[JsonRecord]) -> list[tuple[Pieces, str]]:

@@ -13,16 +13,10 @@ from spanwise.columns import Codes, Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import InputError, at, many
 from spanwise.formats._columns import Layout, Rows, check_utf8, line_places, lines_with, parse_fast
-from spanwise.formats._format import Format, Options, annotated, numbered_column
+from spanwise.formats._format import Format, Options, annotated, no_token, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import (
-    TaggedSentence,
-    no_token,
-    sentences_of,
-    tokens_for,
-    with_documents,
-)
+from spanwise.formats._sentences import TaggedSentence, sentences_of, tokens_for, with_documents
 from spanwise.formats._surveying import Before, LinesRead, after_blank_line, survey_lines, whole_pieces
 from spanwise.schemes import Tags
 
