@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Literal, get_args
 
 import numpy as np
 from msgspec import Struct
 
-from spanwise.columns import Bools, Codes, Ints, Small, codes, ints, offsets
+from spanwise.columns import Bools, Codes, Ints, Small, codes, frozen, ints, offsets
 from spanwise.corpus import Mentions
 from spanwise.errors import InputError, at, many, unknown
 from spanwise.registry import Registry
@@ -290,11 +290,18 @@ def _impossible(scheme: Scheme, marked: _Marked) -> Bools:
     return result
 
 
+@lru_cache(maxsize=1)
 def _situation_kinds() -> _Marked:
     """One token for each combination of letter and neighbours, in the order of `situations`."""
     combination = np.arange(len(LETTERS) << 4)
     flags = [((combination >> shift) & 1).astype(bool) for shift in range(4)]
     return _Marked(ints(combination), (combination >> 4).astype(np.int8), codes(combination), (), *flags)
+
+
+@lru_cache(maxsize=64)
+def _impossible_situations(scheme: Scheme) -> Bools:
+    """Which of the combinations of letter and neighbours are impossible in a scheme."""
+    return frozen(_impossible(scheme, _situation_kinds()))
 
 
 class Recognised(Struct, frozen=True):
@@ -334,25 +341,24 @@ def situations(tags: Tags) -> Ints:
 
 def recognise_situations(number: Ints, *, prefer: str | None = None) -> Recognised:
     """Like `recognise`, but from the counts of `situations` instead of the tags."""
-    kinds = _situation_kinds()
-    counts = {scheme.name: int(number[_impossible(scheme, kinds)].sum()) for scheme in SCHEMES}
+    counts = {scheme.name: int(number[_impossible_situations(scheme)].sum()) for scheme in SCHEMES}
     best = min(counts, key=counts.__getitem__)  # the first if several tie
     if prefer is not None:
         preferred = SCHEMES.find(prefer).name
         if counts[preferred] == 0 or counts[best] > 0:
             return Recognised(preferred, f"{preferred}, the scheme of the gold file", counts)
-    return Recognised(best, _evidence(best, counts, number, kinds), counts)
+    return Recognised(best, _evidence(best, counts, number), counts)
 
 
-def _evidence(name: str, counts: dict[str, int], number: Ints, kinds: _Marked) -> str:
+def _evidence(name: str, counts: dict[str, int], number: Ints) -> str:
     """Why `name` was recognised, in words."""
-    scheme = SCHEMES.find(name)
+    scheme, kinds = SCHEMES.find(name), _situation_kinds()
     mentions = int(number[kinds.starts].sum())
     if not mentions:
         return f"{name}, because there are no mentions to go by"
 
     def having(letters: str, border: Bools) -> int:
-        mask = np.array([LETTERS[letter] in letters for letter in kinds.letter.tolist()])
+        mask = np.array([letter in letters for letter in LETTERS])[kinds.letter]
         return int(number[mask & border].sum())
 
     if scheme.end != scheme.inside:
