@@ -80,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
             "columns": columns,
             "rows": rows,
         }
+        args.out.mkdir(parents=True, exist_ok=True)
         Path(args.out, "turns.md").write_text(markdown(table), encoding="utf-8")
     return int(bool(slower))
 
