@@ -21,7 +21,7 @@ from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_
 
 __all__ = [
     "DatasetPart",
-    "KnownSentences",
+    "SentenceHashes",
     "content_of",
     "dataset_document",
     "dataset_entry",
@@ -44,7 +44,7 @@ def dataset_document(
     absent: Mapping[str, str],
 ) -> dict[str, Any]:
     """The `dataset` entry of a result document: facts about the test set, not the systems."""
-    training = KnownSentences.of(annotation.corpus for annotation in train) if train else None
+    training = SentenceHashes.of(annotation.corpus for annotation in train) if train else None
     return dataset_entry(
         name,
         [DatasetPart.of(gold, training, toughness)],
@@ -63,7 +63,7 @@ class DatasetPart(Struct, frozen=True, eq=False):
     repeated: int | None  # sentences that also occur in the training data
 
     @classmethod
-    def of(cls, gold: Annotation, known: KnownSentences | None, tough: Toughness | None) -> DatasetPart:
+    def of(cls, gold: Annotation, known: SentenceHashes | None, tough: Toughness | None) -> DatasetPart:
         """Count one part; `known` are the training sentences, None if there are no training data."""
         repeated = None if known is None or gold.corpus.without_text else known.count(gold.corpus)
         return cls(
@@ -245,13 +245,13 @@ def _word_hashes(corpus: Corpus) -> Words:
 _BLOCK = 1 << 16  # tokens hashed at once, so that they stay in the processor's cache
 
 
-class KnownSentences(Struct, frozen=True, eq=False):
+class SentenceHashes(Struct, frozen=True, eq=False):
     """The sentences of training data, to find those that a test set repeats; parts can be joined."""
 
     hashes: Words  # of each distinct sentence, in order
 
     @classmethod
-    def of(cls, corpora: Iterable[Corpus]) -> KnownSentences:
+    def of(cls, corpora: Iterable[Corpus]) -> SentenceHashes:
         """The sentences of these corpora."""
         words: tuple[Sequence[str], Words] | None = None
         parts = [np.zeros((0, 2), dtype=np.uint64)]
@@ -262,13 +262,13 @@ class KnownSentences(Struct, frozen=True, eq=False):
         return cls(ordered_hashes(np.concatenate(parts)))
 
     @classmethod
-    def joined(cls, parts: Sequence[KnownSentences]) -> KnownSentences:
+    def joined(cls, parts: Sequence[SentenceHashes]) -> SentenceHashes:
         """The sentences of all parts."""
         return cls(ordered_hashes(np.concatenate([part.hashes for part in parts])))
 
-    def within(self, others: KnownSentences) -> KnownSentences:
+    def within(self, others: SentenceHashes) -> SentenceHashes:
         """The sentences that are also in `others`."""
-        return KnownSentences(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
+        return SentenceHashes(self.hashes[find_hashes(others.hashes, self.hashes) >= 0])
 
     def count(self, test: Corpus) -> int:
         """How many sentences of a test set occur in the training data; empty ones do not count."""

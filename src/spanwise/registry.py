@@ -90,7 +90,7 @@ class Registry(Generic[T]):
                 self.add(point.load())
 
 
-def reach(place: str) -> Any:
+def resolve(place: str) -> Any:
     """The object at `module:name`, imported on demand.
 
     A result is displayed by modules above it (reports, compat layers); referring to them by name

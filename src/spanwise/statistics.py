@@ -36,11 +36,11 @@ def p_value(p: float | UnsetType | None) -> str:
     return "1" if p > 0.995 else f"{p:.2f}"
 
 
-def said_p(p: float | None) -> str:
+def format_p(p: float | None) -> str:
     """A p-value as part of a sentence.
 
     Examples:
-        >>> said_p(0.0004), said_p(0.0312)
+        >>> format_p(0.0004), format_p(0.0312)
         ('p < 0.001', 'p = 0.031')
     """
     text = p_value(p)

@@ -18,7 +18,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import evaluate
 from spanwise.gates import compare_documents, gate
 from spanwise.reports.outlets import step_summary
-from spanwise.statistics import said_p
+from spanwise.statistics import format_p
 
 Results: TypeAlias = dict[str, Evaluation]
 F1 = ("systems", "mine", "exact", "overall", "f1")
@@ -62,7 +62,7 @@ def test_a_small_p_is_written_as_in_tables(results: Results) -> None:
     change = gate(results["bad"], against=results["good"], fail_drop=0)
     (row,) = change.changes
     assert row.p is not None and row.p < 0.01
-    assert change.lines[0].startswith("mine: F1 ") and said_p(row.p) in change.lines[0]
+    assert change.lines[0].startswith("mine: F1 ") and format_p(row.p) in change.lines[0]
 
 
 def test_without_thresholds_nothing_fails(results: Results) -> None:

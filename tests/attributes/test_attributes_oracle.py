@@ -1,4 +1,4 @@
-"""Every value and every bucket count agrees with the slow oracle, on real and on random corpora."""
+"""Every value and every bucket count agrees with the slow oracle, on real and random corpora."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from spanwise.attributes import (
     SummedLexicon,
     Values,
     choose,
+    collect_lexicon_queries,
     toughness,
     values_of,
-    wanted,
 )
 from spanwise.buckets import fit
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, joined_pieces
@@ -60,7 +60,7 @@ STRATEGIES: dict[str, tuple[tuple[float, ...], tuple[str, list[float]]]] = {
 
 
 def annotation(text: Text) -> Annotation:
-    """The same text and mentions as spanwise holds them."""
+    """The text and mentions as an annotation."""
     mentions = Mentions.of([(s, p[0], p[-1] + 1, label) for s, p, label in text.mentions])
     pieces = [joined_pieces((i, i + 1) for i in p) for _, p, _ in text.mentions]
     if any(len(own) > 1 for own in pieces):
@@ -69,7 +69,7 @@ def annotation(text: Text) -> Annotation:
 
 
 def plain(read_annotation: Annotation, sentences: Sentences | None = None) -> Text:
-    """The text and mentions of a file as the oracle holds them."""
+    """The text and mentions of a file as the oracle represents them."""
     corpus = read_annotation.corpus
     words = sentences or [corpus.words(i) for i in range(len(corpus))]
     return Text(words, [(s, tuple(range(a, b)), label) for s, a, b, label in read_annotation.mentions.rows()])
@@ -165,8 +165,8 @@ def texts(draw: st.DrawFn, *, least: int = 0, gaps: bool = False) -> Text:
 def draw_mentions(
     draw: st.DrawFn, sentences: Sentences, *, least: int = 0, gaps: bool = False
 ) -> list[Mention]:
-    """Mentions that nest and cross as they like, each (span, label) once, in order of their sentences."""
-    found: dict[Mention, None] = {}
+    """Distinct mentions, which may nest and cross, in the order of their sentences."""
+    mentions: dict[Mention, None] = {}
     for _ in range(draw(st.integers(least, 8))):
         sentence = draw(st.integers(0, len(sentences) - 1))
         length = len(sentences[sentence])
@@ -175,8 +175,8 @@ def draw_mentions(
         positions = tuple(range(start, end))
         if gaps and len(positions) > 2 and draw(st.booleans()):
             positions = positions[:1] + positions[2:]
-        found[sentence, positions, draw(LABELS)] = None
-    return sorted(found, key=lambda mention: mention[0])
+        mentions[sentence, positions, draw(LABELS)] = None
+    return sorted(mentions, key=lambda mention: mention[0])
 
 
 @st.composite
@@ -207,7 +207,7 @@ def test_a_word_list_takes_the_place_of_the_training_vocabulary(
 
 @settings(deadline=None, derandomize=True, max_examples=30)
 @given(texts(least=1), texts(least=1), cases(), st.booleans())
-def test_sums_over_training_blocks_are_those_of_the_whole(
+def test_sums_over_training_blocks_equal_those_of_the_whole(
     first: Text, second: Text, case: Case, lowercase: bool
 ) -> None:
     _, test, predicted = case
@@ -216,9 +216,9 @@ def test_sums_over_training_blocks_are_those_of_the_whole(
         first.mentions + [(s + len(first.sentences), p, label) for s, p, label in second.mentions],
     )
     gold, side = annotation(test), annotation(Text(test.sentences, predicted)).mentions
-    asked = wanted(gold.corpus, [gold.mentions, side], lowercase=lowercase)
-    blocks = [LexiconSums.of(Lexicon.of([annotation(part)]), asked) for part in (first, second)]
-    lexicon = SummedLexicon(asked, LexiconSums.joined(blocks))
+    needs = collect_lexicon_queries(gold.corpus, [gold.mentions, side], lowercase=lowercase)
+    blocks = [LexiconSums.of(Lexicon.of([annotation(part)]), needs) for part in (first, second)]
+    lexicon = SummedLexicon(needs, LexiconSums.joined(blocks))
     context = Context(gold.corpus, gold.mentions, lexicon, lowercase=lowercase)
     check(Oracle(whole, test, lowercase=lowercase), context, side, predicted, ("balanced:4",))
 
@@ -252,6 +252,6 @@ def compare_real(train: Annotation, gold: Annotation, predicted: Annotation) -> 
     assert [set(tough.names(i)) for i in range(len(gold.mentions))] == oracle.tough()
 
 
-def test_the_oracle_knows_every_attribute() -> None:
+def test_the_oracle_covers_every_attribute() -> None:
     assert {*MENTION_UNITS, *TOKEN_UNITS} == set(PRESETS["all"])
-    assert all((one.unit == "token") == (one.name in TOKEN_UNITS) for one in choose("all"))
+    assert all((attribute.unit == "token") == (attribute.name in TOKEN_UNITS) for attribute in choose("all"))

@@ -19,19 +19,19 @@ from spanwise.attributes import (
     Attribute,
     Context,
     Lexicon,
+    LexiconQueries,
     LexiconSums,
     Mention,
     SummedLexicon,
     Values,
-    Wanted,
     choose,
+    collect_lexicon_queries,
     given,
     is_built_in,
     is_given,
     own,
     register,
     values,
-    wanted,
     why_absent,
 )
 from spanwise.attributes.papers import shape_of
@@ -576,7 +576,9 @@ def test_sums_over_training_blocks_give_the_same_counts_as_the_training_text() -
         blocks = [drawn(15, list("abcdefgh")[: random.integers(2, 7)]) for _ in range(3)]
         train = [Annotation(Corpus.of(texts), mentions) for texts, mentions in blocks]
         parts = [drawn(8, list("abcdefgh")[: random.integers(2, 9)]) for _ in range(3)]
-        needs = Wanted.joined([wanted(Corpus.of(part), [gold]) for part, gold in parts])
+        needs = LexiconQueries.joined(
+            [collect_lexicon_queries(Corpus.of(part), [gold]) for part, gold in parts]
+        )
         summed = LexiconSums.joined([LexiconSums.of(Lexicon.of([block]), needs) for block in train])
         for part, gold in parts:
             from_sums = Context(Corpus.of(part), gold, SummedLexicon(needs, summed)).side(gold)

@@ -19,8 +19,8 @@ from spanwise.attributes import (
     SummedLexicon,
     Values,
     choose,
+    collect_lexicon_queries,
     values_of,
-    wanted,
 )
 from spanwise.buckets import BUCKETINGS, Bucketing, default_strategy, fit
 from spanwise.corpus import Annotation, Corpus, Mentions
@@ -99,7 +99,7 @@ def test_training_data_in_parts_gives_the_same_values_as_the_whole(
     first: list[Marked], second: list[Marked], test: list[Marked]
 ) -> None:
     gold = annotation(test)
-    needs = wanted(gold.corpus, [gold.mentions], lowercase=False)
+    needs = collect_lexicon_queries(gold.corpus, [gold.mentions], lowercase=False)
     parts = [LexiconSums.of(Lexicon.of([annotation(part)]), needs) for part in (first, second)]
     summed = SummedLexicon(needs, LexiconSums.joined(parts))
     whole = Lexicon.of([annotation(first + second)])

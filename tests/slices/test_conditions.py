@@ -22,7 +22,7 @@ from spanwise.conditions import (
     bucket_holds,
     parse,
 )
-from spanwise.evaluation import gather
+from spanwise.evaluation import read_inputs
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 NAMES = st.sampled_from(["label", "domain", "toughness", "entity_length"])
@@ -132,7 +132,7 @@ def sides() -> DescribedSides:
         [["B-PER", "I-PER", "O", "O"], ["B-LOC", "O", "B-LOC", "O"]],
         tokens=[["Anna", "van", "Dyk", "left"], ["Oslo", "calls", "Anna", "."]],
     )
-    inputs = gather(gold, {"m": mine}, [gold], align="strict", reading={}, name=None)
+    inputs = read_inputs(gold, {"m": mine}, [gold], align="strict", reading={}, name=None)
     return described_sides(inputs, ("all",))
 
 

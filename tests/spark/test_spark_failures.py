@@ -87,7 +87,7 @@ def test_a_worker_that_dies_once_in_every_stage_changes_no_byte(
     demo = generate(tmp_path, sentences=40)
     evaluate = partial(spanwise.evaluate, demo.gold, demo.systems, train=demo.train, resamples=20)
     assert evaluate(engine=engine).to_json() == evaluate().to_json()
-    assert engine.stages == ["want", "learn", "look", "count"]
+    assert engine.stages == ["collect_queries", "learn", "look", "count"]
 
 
 @pytest.mark.parametrize("partitions", [1, 7, 32])

@@ -14,12 +14,12 @@ from parts import small_parts
 from sparking import Outliving, Table, frame, session, small_splits, split, starts, table
 
 import spanwise
-from spanwise.attributes import Wanted
+from spanwise.attributes import LexiconQueries
 from spanwise.attributes.forms import Forms
 from spanwise.cli.arguments import engine_of
 from spanwise.cli.main import main
 from spanwise.columns import ints
-from spanwise.composition import KnownSentences
+from spanwise.composition import SentenceHashes
 from spanwise.corpus import Corpus
 from spanwise.demo import Demo, generate
 from spanwise.document.dataset import Description
@@ -28,7 +28,7 @@ from spanwise.engines import spark
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation import _blocks
-from spanwise.evaluation._blocks import Questions
+from spanwise.evaluation._blocks import TrainingQueries
 from spanwise.reports.error_frames import error_table
 from spanwise.reports.errors import cells_of, listing
 from spanwise.slices import Over
@@ -119,7 +119,9 @@ def test_the_bound_of_a_lexicon_is_a_setting(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_blocks_ask_together_stays_within_the_bound() -> None:
     asked = [
-        Questions(Wanted.of(words, Forms(ints([]), ints([]), 0)), KnownSentences.of([Corpus.of([words])]))
+        TrainingQueries(
+            LexiconQueries.of(words, Forms(ints([]), ints([]), 0)), SentenceHashes.of([Corpus.of([words])])
+        )
         for words in (["a", "b"], ["a", "b"], ["c", "d"], ["e"], ["a"])
     ]
     bound = 3 * _blocks.WORD + 2 * 16

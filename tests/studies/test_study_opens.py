@@ -52,8 +52,8 @@ def test_a_dataset_is_surveyed_once_for_all_systems_and_runs(folder: Path) -> No
     with entered() as calls:
         document = spanwise.study(folder / "study.toml", workers=1, cache=False)
     once = [
-        ("evaluation/_dataset.py", "looked"),
-        ("evaluation/_dataset.py", "fixed"),
+        ("evaluation/_dataset.py", "look_at"),
+        ("evaluation/_dataset.py", "fix_facts"),
         ("evaluation/_counting.py", "GoldBlock.of"),
         ("attributes/_lexicon.py", "Lexicon.of"),
     ]

@@ -20,7 +20,7 @@ import spanwise
 from spanwise.conditions import Condition, Criterion, Operator, parse
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import Inputs, gather
+from spanwise.evaluation import Inputs, read_inputs
 from spanwise.evaluation.columns import MentionColumns, mention_columns
 from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
 from spanwise.workbench.drawing import Shown, View, view_of
@@ -35,7 +35,7 @@ ATTRIBUTES = ("label", "entity_length", "entity_density", "sentence_length", "en
 def case(folder: Path) -> Case:
     files = {name: folder / f"{name}.conll" for name in ("memoriser", "swapper")}
     index = SliceIndex.of(MentionColumns.load(folder / "all.npz"))
-    inputs = gather(
+    inputs = read_inputs(
         folder / "gold.conll", files, [folder / "train.conll"], align="strict", reading={}, name=None
     )
     return index, inputs, described_sides(inputs)

@@ -49,7 +49,7 @@ from spanwise.document.dataset import (
 from spanwise.engines import Engine, InProcess, Joining, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation._dataset import of_spark
+from spanwise.evaluation._dataset import is_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
 from spanwise.formats import write_atomically
 from spanwise.formats.writing import write
@@ -115,7 +115,7 @@ def agree(
     runner = engine_of(engine)
     ground, inputs, runner = (
         _framed(source, annotators, systems, {**reading, "tokens": tokens}, runner, whole=gamma)
-        if of_spark(source)
+        if is_spark(source)
         else _opened(_given(source, annotators), systems, reading, runner, whole=gamma)
     )
     try:
@@ -171,7 +171,7 @@ def agree(
 
 def _compared(source: Any, tokens: str | None, units: str | None) -> TokenUnits:
     """What token measures compare: `units` if given or for a frame, otherwise `tokens`."""
-    name, value = ("units", units) if units is not None or of_spark(source) else ("tokens", tokens)
+    name, value = ("units", units) if units is not None or is_spark(source) else ("tokens", tokens)
     if value is None or value == "label":
         return "label"
     if value == "iob2":
@@ -191,7 +191,7 @@ def _given(source: Any, annotators: Any) -> Any:
     sources = annotators if source is None else source
     named = sources.items() if isinstance(sources, Mapping) else ()
     for name, annotator_source in named:
-        if of_spark(annotator_source):
+        if is_spark(annotator_source):
             raise ChoiceError(
                 f"the annotator {name!r} is a Spark frame, "
                 "but the first argument must be the frame with the tokens.\n"

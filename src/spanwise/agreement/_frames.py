@@ -16,7 +16,7 @@ from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices, check_keywords
-from spanwise.evaluation._dataset import framed
+from spanwise.evaluation._dataset import resolve_frame
 from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
 from spanwise.settings import unless_given
 
@@ -97,7 +97,7 @@ def frame_ground(
     check_parties(first, [], [])
     reading = dict(named)
     gold, others = columns[first[0]], {name: columns[name] for name in columns if name != first[0]}
-    frame, _, named_columns = framed(frame, gold, others, reading)
+    frame, _, named_columns = resolve_frame(frame, gold, others, reading)
     assert named_columns is not None
     check_keywords(reading)
     stretched = named_columns.document is None

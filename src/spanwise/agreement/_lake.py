@@ -36,7 +36,7 @@ from spanwise.evaluation._lake import (
     Lake,
     gathered_blocks,
     joined_files,
-    kept_on_disk_too,
+    memory_and_disk_level,
     opened_lake,
     partition_of,
     shown_path,
@@ -435,7 +435,9 @@ def _gathered(
         rdd.mapPartitions(partial(_cut, party, sent)) for party, (_, rdd) in enumerate(lakes)
     ])  # fmt: skip
     together = pieces.partitionBy(number, partial(partition_of, number, blocks))
-    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
+    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(
+        memory_and_disk_level()
+    )
     held = Packed(ExecutorRows(engine.session, rows), rows)
     sizes = [0] * number
     for block in range(blocks):

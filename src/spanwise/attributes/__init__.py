@@ -16,13 +16,13 @@ from spanwise.attributes._context import (
     Side,
     Token,
     Values,
+    collect_lexicon_queries,
     compute,
     mention_views,
     per_mention,
     per_token,
-    wanted,
 )
-from spanwise.attributes._lexicon import Lexicon, LexiconSums, SummedLexicon, TrainingCounts, Wanted
+from spanwise.attributes._lexicon import Lexicon, LexiconQueries, LexiconSums, SummedLexicon, TrainingCounts
 from spanwise.attributes.given import NEEDS, PHI, Aggregate, compared, familiarity, given, is_given, missing
 from spanwise.attributes.papers import SHAPE, TRAINING
 from spanwise.attributes.toughness import (
@@ -56,7 +56,7 @@ __all__ = [
     "Toughness",
     "TrainingCounts",
     "Values",
-    "Wanted",
+    "LexiconQueries",
     "choose",
     "given",
     "is_built_in",
@@ -67,7 +67,7 @@ __all__ = [
     "toughness",
     "values",
     "values_of",
-    "wanted",
+    "collect_lexicon_queries",
     "why_absent",
 ]
 

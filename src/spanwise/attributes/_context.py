@@ -12,7 +12,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.attributes._lexicon import FormCounts, Lexicon, SummedLexicon, TrainingCounts, Wanted, lowering
+from spanwise.attributes._lexicon import (
+    FormCounts,
+    Lexicon,
+    LexiconQueries,
+    SummedLexicon,
+    TrainingCounts,
+    lowering,
+)
 from spanwise.attributes.forms import Forms, Runs, distinct_units, mention_tokens
 from spanwise.columns import Bools, Codes, Column, Floats, Ints, codes, floats, frozen, ints, offsets, ratio
 from spanwise.corpus import Corpus, Mentions
@@ -222,16 +229,18 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         return ints(np.diff(np.searchsorted(np.flatnonzero(marked), self.corpus.sentences)))
 
 
-def wanted(corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = False) -> Wanted:
+def collect_lexicon_queries(
+    corpus: Corpus, several: Sequence[Mentions], *, lowercase: bool = False
+) -> LexiconQueries:
     """What to look up in training data for lists of mentions, gold first; also in lower case if requested."""
     if corpus.without_text:
-        return Wanted.nothing()
+        return LexiconQueries.nothing()
     lowered = None
     if lowercase:
         lower = Context(corpus, several[0], lowercase=True)
-        lowered = Wanted.of(lower.strings, lower.sides(several)[0].tree)
+        lowered = LexiconQueries.of(lower.strings, lower.sides(several)[0].tree)
     context = Context(corpus, several[0])
-    return Wanted.of(context.strings, context.sides(several)[0].tree, lowered)
+    return LexiconQueries.of(context.strings, context.sides(several)[0].tree, lowered)
 
 
 def no_training() -> ChoiceError:

@@ -312,7 +312,7 @@ class Seen(Struct, frozen=True, eq=False):
 
 
 # ---- sums over training blocks, by hashes of content ---------------------------------------------
-class Wanted(Struct, frozen=True, eq=False):
+class LexiconQueries(Struct, frozen=True, eq=False):
     """What to look up in training data: the words of a test set and the token sequences of its mentions.
 
     Words are numbered in the order of their hashes, so that independent blocks agree on the numbers;
@@ -321,10 +321,12 @@ class Wanted(Struct, frozen=True, eq=False):
 
     words: Words  # two columns
     forms: Forms
-    lowered: Wanted | None = None  # the same in lower case, if strings are compared that way
+    lowered: LexiconQueries | None = None  # the same in lower case, if strings are compared that way
 
     @classmethod
-    def of(cls, strings: Sequence[str], forms: Forms, lowered: Wanted | None = None) -> Wanted:
+    def of(
+        cls, strings: Sequence[str], forms: Forms, lowered: LexiconQueries | None = None
+    ) -> LexiconQueries:
         """What to look up for a block whose sequences have the codes of `strings`."""
         hashes = word_hashes(strings)
         words = ordered_hashes(hashes)
@@ -332,13 +334,13 @@ class Wanted(Struct, frozen=True, eq=False):
         return cls(words, tree, lowered)
 
     @classmethod
-    def nothing(cls) -> Wanted:
+    def nothing(cls) -> LexiconQueries:
         """What to look up for a block without text: nothing."""
         none = ints([])
         return cls.of([], Forms(none, none, 0))
 
     @classmethod
-    def joined(cls, parts: Sequence[Wanted]) -> Wanted:
+    def joined(cls, parts: Sequence[LexiconQueries]) -> LexiconQueries:
         """What to look up for several blocks together."""
         if len(parts) == 1:
             return parts[0]
@@ -414,7 +416,7 @@ class LexiconSums(Struct, frozen=True, eq=False):
     lowered: LexiconSums | None = None
 
     @classmethod
-    def of(cls, lexicon: Lexicon, wanted: Wanted) -> LexiconSums:
+    def of(cls, lexicon: Lexicon, wanted: LexiconQueries) -> LexiconSums:
         """The counts from one training block."""
         code = wanted.codes_of(lexicon.vocabulary)
         seen, width = lexicon.seen, len(wanted.words)
@@ -470,7 +472,7 @@ def _moved(pairs: PairCounts, numbers: Ints) -> Tally:
 class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
     """The training counts of a test set's words and sequences: like `Lexicon`, but sums without the text."""
 
-    wanted: Wanted
+    wanted: LexiconQueries
     sums: LexiconSums
 
     @cached_property

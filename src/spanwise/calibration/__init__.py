@@ -37,12 +37,12 @@ from spanwise.evaluation._blocks import BlockSums
 from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
 from spanwise.evaluation._dataset import (
     BlockContext,
-    Opened,
-    Unopened,
+    OpenedSources,
+    UnopenedSources,
     buckets_of,
-    of_spark,
-    opened_elsewhere,
-    opened_inputs,
+    is_spark,
+    open_inputs,
+    open_sources,
     read_by_spark,
 )
 from spanwise.formats import NO_SCORE, read
@@ -119,13 +119,13 @@ def confidence(
     runner = engine_of(engine)
 
     def joined(sources: Sources, name: str | None, choices: Choices) -> _Joined:
-        if of_spark(sources[0]) or read_by_spark(*sources, runner):
+        if is_spark(sources[0]) or read_by_spark(*sources, runner):
             raise ChoiceError(
                 "confidence scores are read from local files, not by Spark.\n"
                 "Give local files; with the session as engine=, its executors match the mentions."
             )
-        unopened = Unopened(*sources, choices, name=name, engine=runner, predicted_reading=columns)
-        return _joined(opened_elsewhere(unopened, memory=memory, workers=workers), token_scores)
+        unopened = UnopenedSources(*sources, choices, name=name, engine=runner, predicted_reading=columns)
+        return _joined(open_sources(unopened, memory=memory, workers=workers), token_scores)
 
     dev_scored = None
     test = joined((gold, systems, train), name, options.choices(align=align, reading=reading))
@@ -172,9 +172,9 @@ class Weighing(Struct, frozen=True, kw_only=True):
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
     """Like `confidence`, but for data that has already been read."""
     checked = Weighing(**options)
-    test = _joined(opened_inputs(inputs, checked.choices(reading={})), None)
+    test = _joined(open_inputs(inputs, checked.choices(reading={})), None)
     dev_choices = Choices.of_mentions(attributes="none", buckets=None, reading={})
-    dev_scored = None if dev is None else _joined(opened_inputs(dev, dev_choices), None)
+    dev_scored = None if dev is None else _joined(open_inputs(dev, dev_choices), None)
     return _weighed(test, dev_scored, None, checked)
 
 
@@ -324,7 +324,7 @@ class _Joined(Struct, frozen=True, eq=False):
         return any(system.from_tokens for system in self.whole.systems.values())
 
 
-def _joined(opened: Opened, token_scores: TokenScores | None) -> _Joined:
+def _joined(opened: OpenedSources, token_scores: TokenScores | None) -> _Joined:
     try:
         context = opened.fixed() if opened.shared.attributes else opened.shared
         source = context.source

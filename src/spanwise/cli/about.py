@@ -142,14 +142,14 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 def run_list(args: argparse.Namespace) -> int:
     """List the available formats, schemes, attributes, bucketings, matchers, weights and reports."""
     from spanwise.errors import unknown
-    from spanwise.registry import reach
+    from spanwise.registry import resolve
 
     if args.kind is None:
         sys.stdout.write("\n".join(KINDS) + "\n")
         return 0
     if args.kind not in KINDS:
         raise unknown("kind", args.kind, KINDS)
-    registry = reach(KINDS[args.kind])
+    registry = resolve(KINDS[args.kind])
     rows = [_row(registry, value) for value in registry]
     if args.json:
         import json

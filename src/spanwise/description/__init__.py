@@ -36,13 +36,13 @@ from spanwise.evaluation._blocks import OneBlock, TrainingSource
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import (
     Facts,
-    Opened,
-    Unopened,
-    fixed,
-    framed,
-    of_spark,
-    opened_elsewhere,
-    unheard,
+    OpenedSources,
+    UnopenedSources,
+    fix_facts,
+    ignore_progress,
+    is_spark,
+    open_sources,
+    resolve_frame,
 )
 from spanwise.hashing import ordered_hashes
 
@@ -85,12 +85,12 @@ def describe(
         reading: keywords of `spanwise.read`; with a frame, also the columns `tokens`, `document` and
             `sentence`.
     """
-    if of_spark(test) and gold is None:
+    if is_spark(test) and gold is None:
         raise ChoiceError(
             "a Spark frame needs the name of its column of tags or spans.\n"
             'Write describe(frame, gold="tags", tokens="tokens").'
         )
-    test, _, columns = framed(test, gold, {}, reading)
+    test, _, columns = resolve_frame(test, gold, {}, reading)
     if columns is None and gold is not None:
         raise ChoiceError(
             "gold names a column of a Spark frame, but the test set is not a frame.\n"
@@ -101,25 +101,25 @@ def describe(
         vocabulary=None if vocabulary is None else list(vocabulary), lowercase=lowercase, redact=redact,
         reading=reading,
     )  # fmt: skip
-    unopened = Unopened(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
-    opened = opened_elsewhere(unopened, always_tough=True, memory=memory, workers=workers)
+    unopened = UnopenedSources(test, {}, train, choices, columns, name, engine_of(engine), alone=True)
+    opened = open_sources(unopened, always_tough=True, memory=memory, workers=workers)
     try:
         return _described(opened, 0 if redact else examples)
     finally:
         opened.free()
 
 
-def _described(opened: Opened, most: int) -> Description:
+def _described(opened: OpenedSources, most: int) -> Description:
     """Build the description from sums over the blocks of the test set and the training data."""
     shared, engine, train = opened.shared, opened.engine, opened.train
     if isinstance(shared.source, OneBlock) and isinstance(engine, InProcess):
         shared = replace(shared, source=HeldGold.of(shared.source))
     source = shared.source
-    context = fixed(
+    context = fix_facts(
         shared,
         lambda current: current.mapped(engine, look, source.references(gold_only=True)),
         opened.absent,
-        unheard,
+        ignore_progress,
     )
     facts, confusable = context.facts, context.confusable
     assert facts is not None and confusable is not None

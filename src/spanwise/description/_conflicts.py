@@ -16,7 +16,7 @@ from spanwise.composition import sentence_hashes
 from spanwise.corpus import Annotation
 from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, opened_gold
 from spanwise.engines import Engine, Joining
-from spanwise.evaluation._blocks import BlockSource, TrainingPlace, TrainingSource
+from spanwise.evaluation._blocks import BlockSource, TrainingData, TrainingSource
 from spanwise.hashing import find_hashes, numbered, ordered_hashes, word_hashes
 from spanwise.suspicion._contexts import (
     BlockText,
@@ -45,7 +45,7 @@ NOBODY = np.ones(0, dtype=bool)  # voters: none
 
 
 def conflicts(
-    source: BlockSource, engine: Engine, train: TrainingPlace | None, tested: Sequence[TestPart],
+    source: BlockSource, engine: Engine, train: TrainingData | None, tested: Sequence[TestPart],
     trained: TrainPart | None, confusable: Confusable, most: int,
 ) -> dict[str, object]:  # fmt: skip
     """Token sequences with several labels, and sentences and words annotated in several ways.

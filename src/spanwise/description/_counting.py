@@ -17,7 +17,7 @@ from spanwise.composition import DatasetPart, sentence_hashes
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.evaluation._blocks import BlockSource, BlockSums, OneBlock, TrainingSource
 from spanwise.evaluation._choices import Block
-from spanwise.evaluation._dataset import BlockContext, Look, as_written, looked
+from spanwise.evaluation._dataset import BlockContext, Look, look_at, with_original_case
 from spanwise.hashing import STIR, distinct, find_hashes, numbered, sequence_hashes, word_hashes
 from spanwise.suspicion._contexts import BlockText, Surfaces, joined_surfaces
 
@@ -60,7 +60,7 @@ class OpenedGold(Block, frozen=True, eq=False, dict=True):
         """The mentions for computing attributes; with `written`, strings are compared as written."""
         if written not in self._sides:
             side = self.side(shared) if written else shared.context(self.gold).side(self.gold.mentions)
-            self._sides[written] = as_written(side) if written else side
+            self._sides[written] = with_original_case(side) if written else side
         return self._sides[written]
 
     def values(self, attribute: Attribute, side: Side) -> Values:
@@ -139,7 +139,7 @@ class ConfusedTexts(Struct, frozen=True, eq=False):
 def look(reference: object, shared: BlockContext) -> Look:
     """Survey the gold mentions of one block."""
     block = opened_gold(reference, shared.source)
-    return looked(block.side(shared), shared, block.values)
+    return look_at(block.side(shared), shared, block.values)
 
 
 class TestPart(Struct, frozen=True, eq=False):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
 from spanwise.errors import UnknownKey
-from spanwise.registry import reach
+from spanwise.registry import resolve
 from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as JSON text, also written to `path` if one is given."""
         encoded = self.encoded(indent=indent)
         if path is not None:
-            reach("formats:write_atomically")(path, encoded)
+            resolve("formats:write_atomically")(path, encoded)
         return encoded.decode()
 
     def encoded(self, *, indent: int | None = None) -> bytes:
@@ -152,33 +152,33 @@ class Document(Struct, frozen=True, kw_only=True):
         Its last line is the signature: "short" leaves out settings that have their default value, "long" does
         not.
         """
-        render = reach("reports.terminal:render")
+        render = resolve("reports.terminal:render")
         return str(render(self, width=width, color=color, signature=signature))
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The document as one self-contained HTML page, also written to `path` if one is given."""
-        page = str(reach("reports.html:render")(self))
+        page = str(resolve("reports.html:render")(self))
         if path is not None:
-            reach("formats:write_atomically")(path, page)
+            resolve("formats:write_atomically")(path, page)
         return page
 
     def tables(self) -> dict[str, Any]:
         """All tables of this document, by name; each has to_markdown, to_latex and to_csv."""
-        tables: dict[str, object] = reach("reports.tables:tables")(self)
+        tables: dict[str, object] = resolve("reports.tables:tables")(self)
         return tables
 
     def table(self, name: str) -> Any:
         """The table of this document with the given name."""
-        return reach("reports.tables:table")(self, name)
+        return resolve("reports.tables:table")(self, name)
 
     def figures(self) -> dict[str, Any]:
         """All figures of this document, by name, as Altair charts."""
-        charts: dict[str, object] = reach("reports.figures:figures")(self)
+        charts: dict[str, object] = resolve("reports.figures:figures")(self)
         return charts
 
     def flat(self) -> dict[str, float]:
         """The main scores as scalars with stable names."""
-        scalars: dict[str, float] = reach("reports.outlets:flat")(self)
+        scalars: dict[str, float] = resolve("reports.outlets:flat")(self)
         return scalars
 
     def log(self, tracker: str, **options: object) -> None:
@@ -187,7 +187,7 @@ class Document(Struct, frozen=True, kw_only=True):
         Options are `to` (a run, experiment, writer or folder; by default the active one), `prefix`, `step`,
         and `page=False` to leave out the page and the JSON document.
         """
-        reach("reports.outlets:log")(self, tracker, **options)
+        resolve("reports.outlets:log")(self, tracker, **options)
 
     def __str__(self) -> str:
         return self.to_text()

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from spanwise.document import Count, Document, Fraction, Interval, Part
 from spanwise.document.scores import BucketEdges, Subset
-from spanwise.registry import reach
+from spanwise.registry import resolve
 
 
 class MentionShare(Part, frozen=True, kw_only=True):
@@ -167,7 +167,7 @@ class Description(Document, frozen=True, kw_only=True):
         return f"<spanwise.Description {dataset.name}: {sizes}, {len(dataset.labels)} labels>"
 
     def _repr_html_(self) -> str:
-        return str(reach("reports.notebook:notebook_description")(self))
+        return str(resolve("reports.notebook:notebook_description")(self))
 
 
 class SplitSettings(Part, frozen=True, kw_only=True, omit_defaults=False):

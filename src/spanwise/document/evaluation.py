@@ -14,7 +14,7 @@ from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.dataset import DatasetFacts, Suspects
 from spanwise.document.scores import Comparison, Findings, Outcome, Subset, SystemScores
 from spanwise.errors import ChoiceError, UnknownKey, unknown
-from spanwise.registry import reach
+from spanwise.registry import resolve
 
 if TYPE_CHECKING:
     from spanwise.corpus import Mentions
@@ -228,7 +228,7 @@ class SystemResult(SystemScores, frozen=True, kw_only=True):
     @property
     def confidence(self) -> SystemConfidence:
         """The assessment of the system's confidence scores, as in `spanwise.confidence`."""
-        document: Confidence = reach("calibration:confidence_of")(inputs_of(self.live))
+        document: Confidence = resolve("calibration:confidence_of")(inputs_of(self.live))
         return document.systems[self.name]
 
     def events(self) -> list[dict[str, object]]:
@@ -311,14 +311,14 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
 
     def to_pandas(self) -> Any:
         """All scores as a pandas data frame, one row per score."""
-        return reach("reports.outlets:to_pandas")(self)
+        return resolve("reports.outlets:to_pandas")(self)
 
     def to_polars(self) -> Any:
         """All scores as a polars data frame, one row per score."""
-        return reach("reports.outlets:to_polars")(self)
+        return resolve("reports.outlets:to_polars")(self)
 
     def _repr_html_(self) -> str:
-        return str(reach("reports.notebook:notebook_table")(self))
+        return str(resolve("reports.notebook:notebook_table")(self))
 
 
 class Evaluation(ScoreGrid, frozen=True, kw_only=True):
@@ -395,7 +395,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         listed: Suspects | UnsetType = UNSET
         if len(self.systems) > 1:
             redact = bool(self.settings.redacted)
-            listed = reach("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
+            listed = resolve("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
         return replace(self, weak=weak, suspects=listed)
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Self:
@@ -445,17 +445,19 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
     def find_slices(self, **options: Any) -> Slices:
         """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
         redact = bool(self.settings.redacted)
-        slices: Slices = reach("slices:slices_of")(self._inputs, **{"redact": redact, **options})
+        slices: Slices = resolve("slices:slices_of")(self._inputs, **{"redact": redact, **options})
         return slices
 
     def confidence(self, **options: object) -> Confidence:
         """Assess the systems' confidence scores; `options` are keywords of `spanwise.confidence`."""
-        document: Confidence = reach("calibration:confidence_of")(self._inputs, **options)
+        document: Confidence = resolve("calibration:confidence_of")(self._inputs, **options)
         return document
 
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""
-        converted: dict[str, Any] = reach("compat.nervaluate:to_nervaluate")(self[system or next(iter(self))])
+        converted: dict[str, Any] = resolve("compat.nervaluate:to_nervaluate")(
+            self[system or next(iter(self))]
+        )
         return converted
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from spanwise.document import SCHEMA, Document, DocumentLike
 from spanwise.errors import InputError, unknown
-from spanwise.registry import reach
+from spanwise.registry import resolve
 
 # The type of each kind of document, imported only when such a document is loaded.
 KINDS = {
@@ -63,7 +63,7 @@ def load_summary(path: str | Path) -> Document:
 
 
 def _loaded(path: str | Path, kinds: Mapping[str, str]) -> Document:
-    data: bytes = reach("formats:read_bytes")(path)
+    data: bytes = resolve("formats:read_bytes")(path)
     try:
         return _decoded(data, str(path), kinds)
     except RecursionError:
@@ -155,7 +155,7 @@ def _type_of(
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{location}: {unknown('kind of document', str(kind), KINDS)}")
-    kind_type: type[object] = reach(kinds[kind])
+    kind_type: type[object] = resolve(kinds[kind])
     return kind_type
 
 
@@ -292,7 +292,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of all kinds of document, generated from their types."""
     from inspect import cleandoc
 
-    types = list({path: cast("type[Any]", reach(path)) for path in KINDS.values()}.values())
+    types = list({path: cast("type[Any]", resolve(path)) for path in KINDS.values()}.values())
     references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         if "description" in definition:  # a docstring, whose indentation Python strips since 3.13

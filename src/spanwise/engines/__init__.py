@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from msgspec import Struct
 
 from spanwise.errors import ChoiceError, InputError, WorkerLost
-from spanwise.registry import reach
+from spanwise.registry import resolve
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -163,7 +163,7 @@ def engine_of(given: Engine | SparkSession | None) -> Engine | None:
             "a session of Spark Connect cannot run blocks.\n"
             "Give a session of the cluster itself: SparkSession.builder.master(…).getOrCreate()."
         )
-    of_session: Engine = reach("engines.spark:SparkEngine")(given)
+    of_session: Engine = resolve("engines.spark:SparkEngine")(given)
     return of_session
 
 

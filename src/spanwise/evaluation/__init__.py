@@ -22,11 +22,11 @@ from spanwise.evaluation._choices import (
     Choices,
     Inputs,
     check_keywords,
-    gather,
     has_runs,
     named_sources,
     parse_memory,
     parts_of,
+    read_inputs,
     read_whole,
 )
 from spanwise.evaluation._codes import CodedMentions, CodedSystem, packed_beside, unpacked_codes
@@ -36,19 +36,19 @@ from spanwise.evaluation._counting import (
     Whole,
     counted_block,
     counted_whole,
-    fixed_alone,
+    fix_facts_of_one_block,
     sentences_with_errors,
     with_systems,
 )
 from spanwise.evaluation._dataset import (
     BlockContext,
-    Unopened,
-    framed,
-    opened_elsewhere,
-    opened_here,
+    UnopenedSources,
+    ignore_progress,
+    open_locally,
+    open_sources,
+    open_with_spark,
     read_by_spark,
-    spark_opened,
-    unheard,
+    resolve_frame,
 )
 from spanwise.evaluation._prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
@@ -59,7 +59,7 @@ from spanwise.evaluation.result import (
 )
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
-from spanwise.registry import reach
+from spanwise.registry import resolve
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
 
@@ -80,8 +80,8 @@ __all__ = [
     "compared",
     "compared_runs",
     "evaluate",
-    "evaluated_elsewhere",
-    "gather",
+    "evaluate_blocks",
+    "read_inputs",
     "has_runs",
     "named_sources",
     "packed_beside",
@@ -90,7 +90,7 @@ __all__ = [
     "read_whole",
     "same_cells",
     "sentences_with_errors",
-    "unheard",
+    "ignore_progress",
     "unpacked",
     "unpacked_codes",
     "with_lead_intervals",
@@ -108,7 +108,9 @@ def _or_runs(function: Callable[P, Result]) -> Callable[P, Result]:
         given = dict(zip(("source", "systems"), sources, strict=False)) | options
         if not has_runs(given.get("systems")):
             return function(*sources, **options)
-        study: Result = reach("studies:of_runs")(**given)  # a Study, which shares its base class with Result
+        study: Result = resolve("studies:of_runs")(
+            **given
+        )  # a Study, which shares its base class with Result
         return study
 
     return with_runs
@@ -219,8 +221,8 @@ def evaluate(
         (0.0, 1)
     """
     chosen_engine = engine_of(engine)
-    report = progress or unheard
-    source, systems, columns = framed(source, gold, systems, reading)
+    report = progress or ignore_progress
+    source, systems, columns = resolve_frame(source, gold, systems, reading)
     if columns is None and source is not None:
         keywords = {key: value for key, value in reading.items() if key not in ("format", "tokens", "name")}
         sides = side_by_side(source, gold, systems, **keywords)
@@ -238,7 +240,7 @@ def evaluate(
         gold, systems, placed = _with_placed_answers(gold, systems, answers, reading)
     quirks = None
     if preset is not None or switched_off:  # imported lazily: few evaluations use a preset
-        quirks = reach("interpreteval:check_preset")(preset, switched_off, train)
+        quirks = resolve("interpreteval:check_preset")(preset, switched_off, train)
     if quirks is not None and attributes is None:
         attributes = "none"
     choices = Choices.of(
@@ -248,7 +250,7 @@ def evaluate(
         examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
         reading=reading,
     )  # fmt: skip
-    sources = Unopened(gold, systems, train, choices, columns, name, chosen_engine)
+    sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)
     counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
     if counted.memory is not None:
         release_freed_memory()
@@ -257,7 +259,7 @@ def evaluate(
         memory=counted.memory,
     )  # fmt: skip
     if quirks is not None and counted.inputs is not None:
-        result = reach("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
+        result = resolve("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
     return _with_answer_reports(result, placed, redact=redact)
 
 
@@ -273,7 +275,7 @@ class _Counts(Struct, frozen=True, eq=False):
 
 
 def _counted(
-    sources: Unopened,
+    sources: UnopenedSources,
     memory: int | str | None,
     workers: int | None,
     *,
@@ -285,13 +287,13 @@ def _counted(
     This is a separate function so that everything derived from the training text is freed before resampling.
     """
     engine, bound = sources.engine, None
-    blocks = spark_opened(sources, progress)
+    blocks = open_with_spark(sources, progress)
     if blocks is None:
         bound, workers = parts_of(
             memory, workers, sources.gold, sources.systems, streamable=streamable,
             reading=sources.choices.reading, elsewhere=engine is not None and engine.elsewhere,
         )  # fmt: skip
-        blocks = opened_here(sources, progress, memory=bound, workers=workers)
+        blocks = open_locally(sources, progress, memory=bound, workers=workers)
     shared = blocks.shared
     inputs = shared.source.inputs if isinstance(shared.source, OneBlock) else None
     kept: Whole | EvaluatedBlock
@@ -305,7 +307,7 @@ def _counted(
     return _Counts(whole, kept, blocks.training, shared.unit, inputs, bound)
 
 
-def evaluated_elsewhere(
+def evaluate_blocks(
     source: object,
     systems: object,
     *,
@@ -324,13 +326,13 @@ def evaluated_elsewhere(
     Returns:
         A result without sentences, the context that all blocks share, and the engine that holds the blocks.
     """
-    source, systems, columns = framed(source, gold, systems, reading)
+    source, systems, columns = resolve_frame(source, gold, systems, reading)
     choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
     given = gold if source is None else source
-    blocks = opened_elsewhere(Unopened(given, systems, train, choices, columns, name, engine_of(engine)))
+    blocks = open_sources(UnopenedSources(given, systems, train, choices, columns, name, engine_of(engine)))
     try:
         shared = blocks.fixed()
-        whole = counted_whole(shared, blocks.engine, unheard)
+        whole = counted_whole(shared, blocks.engine, ignore_progress)
     except BaseException:
         blocks.free()
         raise
@@ -346,7 +348,7 @@ def _one_block(
 ) -> tuple[Whole, EvaluatedBlock]:
     """Count a single block, reusing the columns that were computed when gold was surveyed."""
     gold_side, *system_sides = shared.sides(block)
-    fixed, gold = fixed_alone(block, gold_side, shared, absent, progress)
+    fixed, gold = fix_facts_of_one_block(block, gold_side, shared, absent, progress)
     progress("count", 0, 1)
     evaluated = with_systems(gold, block, system_sides, fixed)
     progress("count", 1, 1)
@@ -373,7 +375,7 @@ def _with_placed_answers(
             "answers is given, but no predictions.\n"
             "Give the file of answers as a system, as in {'llm': 'answers.jsonl'}."
         )
-    placed = reach("placement:place_systems")(gold, named_sources(named), answers, reading)
+    placed = resolve("placement:place_systems")(gold, named_sources(named), answers, reading)
     return placed.gold, placed.systems, placed.documents
 
 

@@ -13,9 +13,9 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.alignment import How, align
-from spanwise.attributes import Lexicon, LexiconSums, SummedLexicon, Wanted, wanted
+from spanwise.attributes import Lexicon, LexiconQueries, LexiconSums, SummedLexicon, collect_lexicon_queries
 from spanwise.columns import Ints, ints
-from spanwise.composition import KnownSentences, content_of, input_entry, reading_entry
+from spanwise.composition import SentenceHashes, content_of, input_entry, reading_entry
 from spanwise.corpus import Annotation, Corpus, with_one_vocabulary
 from spanwise.document import Alignment, Input, given
 from spanwise.engines import Addable, Engine, Joining, joined, together
@@ -39,7 +39,7 @@ Of = TypeVar("Of")
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing: there are no resources to free."""
 
 
@@ -396,7 +396,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
     """What is known from training data: their lexicon, their sentences, and the entries of their files."""
 
     lexicon: Lexicon | SummedLexicon | None = None
-    known: KnownSentences | None = None
+    known: SentenceHashes | None = None
     entries: Sequence[Input] = ()
     parts: tuple[LexiconPart, ...] = ()  # if the whole is too large to be sent to every block
 
@@ -407,7 +407,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
             return cls()
         return cls(
             Lexicon.of(train),
-            KnownSentences.of(annotation.corpus for annotation in train),
+            SentenceHashes.of(annotation.corpus for annotation in train),
             [input_entry("train", annotation) for annotation in train],
         )
 
@@ -454,12 +454,12 @@ def units_of(first: int, sentences: int, documents: Ints | None) -> Ints:
     return number if documents is None else documents[np.searchsorted(documents, number, "right") - 1]
 
 
-class TrainingPlace(Struct, frozen=True, eq=False):
+class TrainingData(Struct, frozen=True, eq=False):
     """Training data in blocks, and the engine that runs functions where the data are."""
 
     source: TrainingSource
     engine: Engine
-    free: Callable[[], None] = nothing  # lets executors drop the blocks
+    free: Callable[[], None] = do_nothing  # lets executors drop the blocks
 
     def asked(self, function: Callable[[Any, Shared], Addable], shared: Shared) -> Addable:
         """Run a function over all blocks and join the results."""
@@ -551,18 +551,18 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         return [entry_of("train", file, "only", sums[number]) for number, file in enumerate(self.files)]
 
 
-class Asking(Struct, frozen=True, eq=False):
-    """What `want` needs besides a block."""
+class QueryContext(Struct, frozen=True, eq=False):
+    """What `collect_queries` needs besides a block."""
 
     source: BlockSource
     lowercase: bool
 
 
-class Questions(Struct, frozen=True, eq=False):
+class TrainingQueries(Struct, frozen=True, eq=False):
     """What test blocks look up in training data: words, token sequences and whole sentences."""
 
-    wanted: Wanted
-    sentences: KnownSentences
+    wanted: LexiconQueries
+    sentences: SentenceHashes
 
     @property
     def size(self) -> int:
@@ -573,51 +573,51 @@ class Questions(Struct, frozen=True, eq=False):
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Questions]) -> Questions:
+    def joined(cls, parts: Sequence[TrainingQueries]) -> TrainingQueries:
         """Join the questions of several blocks."""
         return cls(
-            Wanted.joined([part.wanted for part in parts]),
-            KnownSentences.joined([part.sentences for part in parts]),
+            LexiconQueries.joined([part.wanted for part in parts]),
+            SentenceHashes.joined([part.sentences for part in parts]),
         )
 
 
-def want(reference: object, asking: Asking) -> Questions:
+def collect_queries(reference: object, asking: QueryContext) -> TrainingQueries:
     """Collect the words, token sequences and sentences of a test block to look up in training data."""
     block = asking.source.open(reference)
     layers = [block.gold.mentions, *block.systems.values()]
-    lookups = wanted(block.corpus, layers, lowercase=asking.lowercase)
-    return Questions(lookups, KnownSentences.of([block.corpus]))
+    lookups = collect_lexicon_queries(block.corpus, layers, lowercase=asking.lowercase)
+    return TrainingQueries(lookups, SentenceHashes.of([block.corpus]))
 
 
 class TrainingAnswer(Struct, frozen=True, eq=False):
-    """The answers of training blocks to `Questions`; those of several blocks can be joined."""
+    """The answers of training blocks to `TrainingQueries`; those of several blocks can be joined."""
 
     lexicon: LexiconSums
-    known: KnownSentences
+    known: SentenceHashes
     sums: Mapping[int, BlockSums]  # by file
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
         """Join the answers of several blocks."""
         lexicon = LexiconSums.joined([part.lexicon for part in parts])
-        sentences = KnownSentences.joined([part.known for part in parts])
+        sentences = SentenceHashes.joined([part.known for part in parts])
         return cls(lexicon, sentences, BlockSums.added([part.sums for part in parts]))
 
 
-class Answering(Struct, frozen=True, eq=False):
+class LearnContext(Struct, frozen=True, eq=False):
     """What `learn` needs besides a training block."""
 
     source: TrainingSource
-    asked: Questions
+    asked: TrainingQueries
 
 
-def learn(reference: object, answering: Answering) -> TrainingAnswer:
+def learn(reference: object, answering: LearnContext) -> TrainingAnswer:
     """Answer the questions of the test set from one training block."""
     file, block = answering.source.read(reference)
     with_text(block)
     return TrainingAnswer(
         LexiconSums.of(Lexicon.of([block]), answering.asked.wanted),
-        KnownSentences.of([block.corpus]).within(answering.asked.sentences),
+        SentenceHashes.of([block.corpus]).within(answering.asked.sentences),
         {file: BlockSums.of(block)},
     )
 
@@ -627,12 +627,12 @@ class LexiconPart(Struct, frozen=True, eq=False):
 
     blocks: int
     lexicon: SummedLexicon
-    known: KnownSentences
+    known: SentenceHashes
 
 
-def learnt(
+def learn_facts(
     source: BlockSource,
-    train: TrainingPlace | None,
+    train: TrainingData | None,
     *,
     lowercase: bool,
     engine: Engine,
@@ -645,27 +645,27 @@ def learnt(
     """
     if train is None:
         return TrainingFacts()
-    asking = engine.map(want, source.references(), Asking(source, lowercase))
+    asking = engine.map(collect_queries, source.references(), QueryContext(source, lowercase))
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
     for blocks, questions in _together(asking, bound):
-        total = train.asked(learn, Answering(train.source, questions))
+        total = train.asked(learn, LearnContext(train.source, questions))
         parts.append(LexiconPart(blocks, SummedLexicon(questions.wanted, total.lexicon), total.known))
         sums = total.sums
     first, entries = parts[0], train.source.entries(sums)
     return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
 
 
-def _together(asking: Iterable[Questions], bound: int | None) -> Iterator[tuple[int, Questions]]:
+def _together(asking: Iterable[TrainingQueries], bound: int | None) -> Iterator[tuple[int, TrainingQueries]]:
     """Join the questions of consecutive blocks, as many as keep the answers within `bound` bytes."""
-    waiting: Joining[Questions] = Joining(Questions.joined)
+    waiting: Joining[TrainingQueries] = Joining(TrainingQueries.joined)
     blocks = most = 0
     for questions in asking:
         most += questions.size
         if bound is not None and blocks and most > bound:
             before = waiting.total()
-            combined = Questions.joined([before, questions])  # what blocks have in common counts once
-            waiting = Joining(Questions.joined)
+            combined = TrainingQueries.joined([before, questions])  # what blocks have in common counts once
+            waiting = Joining(TrainingQueries.joined)
             if combined.size > bound:
                 yield blocks, before
                 blocks = 0

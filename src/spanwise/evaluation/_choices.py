@@ -140,7 +140,7 @@ def check_keywords(reading: Mapping[str, object]) -> None:
             raise unknown("keyword", name, [*accepted, *(other for other in others if other != "reading")])
 
 
-def gather(
+def read_inputs(
     gold: object,
     systems: object,
     train: object,
@@ -168,10 +168,12 @@ def gather(
         predicted = read_predicted(
             systems, readers, prefer=gold_annotation.reading.scheme, extras=bool(predicted_reading)
         )
-    return gathered(gold_annotation, predicted, training, align=align, name=name, merged=systems is None)
+    return combine_inputs(
+        gold_annotation, predicted, training, align=align, name=name, merged=systems is None
+    )
 
 
-def gathered(
+def combine_inputs(
     gold: Annotation,
     predicted: Mapping[str, Annotation],
     train: Sequence[Annotation] = (),
@@ -210,7 +212,7 @@ def gathered(
     )
 
 
-def gathered_alone(gold: object, train: object, *, reading: ReadKeywords, name: str | None) -> Inputs:
+def read_gold_inputs(gold: object, train: object, *, reading: ReadKeywords, name: str | None) -> Inputs:
     """Read gold and training data without predictions, and give them one vocabulary.
 
     Training data keep all their columns. If gold has text, training data without text are refused.

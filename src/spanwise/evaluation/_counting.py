@@ -38,7 +38,15 @@ from spanwise.evaluation._codes import (
     subsets_of,
     used_labels,
 )
-from spanwise.evaluation._dataset import BlockContext, DatasetBlock, Facts, Valued, fixed, looked, sides_of
+from spanwise.evaluation._dataset import (
+    BlockContext,
+    ComputeValues,
+    DatasetBlock,
+    Facts,
+    fix_facts,
+    look_at,
+    sides_of,
+)
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
@@ -352,7 +360,7 @@ class GoldBlock(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, block: Block, gold: AttributeSide, shared: BlockContext, valued: Valued = values_of
+        cls, block: Block, gold: AttributeSide, shared: BlockContext, valued: ComputeValues = values_of
     ) -> GoldBlock:
         """The gold side of an open block; `valued` computes the values of attributes."""
         facts = shared.facts
@@ -363,7 +371,7 @@ class GoldBlock(Struct, frozen=True, eq=False):
         return cls(data, DatasetPart.of(block.gold, shared.known, tough))
 
 
-def fixed_alone(
+def fix_facts_of_one_block(
     block: Block, gold: AttributeSide, shared: BlockContext, absent: Mapping[str, str], progress: Progress
 ) -> tuple[BlockContext, GoldBlock]:
     """Fix the facts of a dataset that is a single block, and assign its gold mentions to buckets.
@@ -375,7 +383,7 @@ def fixed_alone(
     def valued(attribute: Attribute, _: AttributeSide) -> Values:
         return values[attribute.name]
 
-    context = fixed(shared, lambda current: iter([looked(gold, current, valued)]), absent, progress)
+    context = fix_facts(shared, lambda current: iter([look_at(gold, current, valued)]), absent, progress)
     return context, GoldBlock.of(block, gold, context, valued)
 
 

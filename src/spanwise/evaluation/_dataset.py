@@ -32,7 +32,7 @@ from spanwise.attributes import (
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
 from spanwise.columns import Column, Floats, Ints, floats, frozen, ints
-from spanwise.composition import KnownSentences
+from spanwise.composition import SentenceHashes
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.engines import MOST_THREADS, Engine, at_once, local_engine, most_shared
@@ -42,12 +42,12 @@ from spanwise.evaluation._blocks import (
     LexiconPart,
     OneBlock,
     Progress,
+    TrainingData,
     TrainingFacts,
     TrainingFiles,
-    TrainingPlace,
-    learnt,
+    do_nothing,
+    learn_facts,
     many_blocks,
-    nothing,
 )
 from spanwise.evaluation._choices import (
     Block,
@@ -56,15 +56,15 @@ from spanwise.evaluation._choices import (
     ResampledUnits,
     check_any,
     check_keywords,
-    gather,
-    gathered_alone,
     parts_of,
+    read_gold_inputs,
+    read_inputs,
     unit_of,
 )
 from spanwise.evaluation._measures import BucketedSide
 from spanwise.formats import listed_sources
 from spanwise.formats._format import ReadKeywords
-from spanwise.registry import reach
+from spanwise.registry import resolve
 from spanwise.settings import unless_given
 
 if TYPE_CHECKING:
@@ -129,18 +129,18 @@ class DatasetBlock(Struct, frozen=True, eq=False):
 
     def counted(self) -> DatasetBlock:
         """A copy without the token units, which are numerous and no longer needed after counting."""
-        return replace(self, gold_sides=sides_of_mentions(self.gold_sides))
+        return replace(self, gold_sides=mention_sides(self.gold_sides))
 
 
-def sides_of_mentions(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
+def mention_sides(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
     """Only the attributes whose units are mentions."""
     return {name: side for name, side in sides.items() if side.position is None}
 
 
-Valued = Callable[[Attribute, AttributeSide], Values]  # computes the values of an attribute
+ComputeValues = Callable[[Attribute, AttributeSide], Values]  # computes the values of an attribute
 
 
-def sides_of(facts: Facts, side: AttributeSide, valued: Valued = values_of) -> dict[str, BucketedSide]:
+def sides_of(facts: Facts, side: AttributeSide, valued: ComputeValues = values_of) -> dict[str, BucketedSide]:
     """Assign the units of every attribute on one side to buckets; `valued` computes their values."""
     return {
         name: _side(valued(attribute, side), facts.bucketings[name])
@@ -168,7 +168,7 @@ class BlockContext(Struct, frozen=True, eq=False):
     source: BlockSource
     choices: Choices
     lexicon: Lexicon | SummedLexicon | None
-    known: KnownSentences | None
+    known: SentenceHashes | None
     unit: str
     attributes: Mapping[str, Attribute] = {}
     facts: Facts | None = None
@@ -211,7 +211,7 @@ class BlockContext(Struct, frozen=True, eq=False):
         """The tough subsets of the gold mentions of a block."""
         if not self.tough or block.corpus.without_text:
             return None
-        side, mentions = as_written(gold), block.gold.mentions
+        side, mentions = with_original_case(gold), block.gold.mentions
         return toughness(block.corpus, mentions, self.lexicon, side=side, confusable=self.confusable)
 
     def context(self, gold: Annotation) -> Context:
@@ -243,16 +243,16 @@ class Look(Struct, frozen=True, eq=False):
     labeled: Labeled | None
 
 
-Looking = Callable[[BlockContext], Iterator[Look]]  # looks at all blocks
+LookAll = Callable[[BlockContext], Iterator[Look]]  # looks at all blocks
 
 
 def look(reference: Any, shared: BlockContext) -> Look:
     """Collect the distinct values of the gold mentions of one block, and the labels of token sequences."""
     gold = shared.source.open(reference, gold_only=True).gold
-    return looked(shared.context(gold).side(gold.mentions), shared)
+    return look_at(shared.context(gold).side(gold.mentions), shared)
 
 
-def looked(side: AttributeSide, shared: BlockContext, valued: Valued = values_of) -> Look:
+def look_at(side: AttributeSide, shared: BlockContext, valued: ComputeValues = values_of) -> Look:
     """Like `look`, for a block that is already open; `valued` computes the values of attributes."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
@@ -264,24 +264,24 @@ def looked(side: AttributeSide, shared: BlockContext, valued: Valued = values_of
             names[name] = values.named()
     labeled = None
     if shared.tough and not side.context.corpus.without_text:
-        labeled = Labeled.of(as_written(side))
+        labeled = Labeled.of(with_original_case(side))
     return Look(numbers, names, labeled)
 
 
-def as_written(side: AttributeSide) -> AttributeSide:
+def with_original_case(side: AttributeSide) -> AttributeSide:
     """The same mentions with case kept: toughness compares strings as they are written."""
     if not side.context.lowercase:
         return side
     return replace(side.context, lowercase=False).side(side.mentions)
 
 
-def looking_by(engine: Engine) -> Looking:
+def look_all_on(engine: Engine) -> LookAll:
     """Return a function that looks at all blocks of a source on this engine."""
     return lambda shared: shared.mapped(engine, look, shared.source.references(gold_only=True))
 
 
-def fixed(
-    shared: BlockContext, looking: Looking, absent: Mapping[str, str], progress: Progress
+def fix_facts(
+    shared: BlockContext, looking: LookAll, absent: Mapping[str, str], progress: Progress
 ) -> BlockContext:
     """Look at all blocks, and add the facts that follow: buckets, and which sequences are confusable."""
     looks: list[Look] = []
@@ -302,7 +302,7 @@ def fixed(
         # Numbers in one block, names in another: all are categories, as they would be in a single block.
         categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
         recast = replace(shared, attributes={**shared.attributes, **categories})
-        return fixed(recast, looking, absent, progress)
+        return fix_facts(recast, looking, absent, progress)
     attributes = {name: _of_kind(attribute, looks) for name, attribute in shared.attributes.items()}
     fitted = {
         name: Fitted.of(attribute, _values(attribute, looks), shared.choices)
@@ -395,14 +395,14 @@ def _name(key: str | Attribute) -> str:
 # ---- opening sources -----------------------------------------------------------------------------
 
 
-def unheard(step: str, done: int, total: int) -> None:
+def ignore_progress(step: str, done: int, total: int) -> None:
     """Ignore progress."""
 
 
 SPARK = ("pyspark.", "spanwise.engines.spark")  # the modules of Spark's types, and of our engines on it
 
 
-class Unopened(Struct, frozen=True, eq=False):
+class UnopenedSources(Struct, frozen=True, eq=False):
     """The sources that a verb was given, and how to read them."""
 
     gold: object  # or a frame that holds the predictions too
@@ -416,61 +416,61 @@ class Unopened(Struct, frozen=True, eq=False):
     predicted_reading: ReadKeywords | None = None  # keywords for reading predictions
 
 
-class Opened(Struct, frozen=True, eq=False):
+class OpenedSources(Struct, frozen=True, eq=False):
     """A source of blocks that is ready to run, with its engine and its training data."""
 
     shared: BlockContext
     absent: Mapping[str, str]  # attributes that cannot be computed, and why
     training: Sequence[Input]  # entries of the result document
     engine: Engine
-    free: Callable[[], None] = nothing  # lets executors drop the blocks
-    train: TrainingPlace | None = None  # training data themselves
+    free: Callable[[], None] = do_nothing  # lets executors drop the blocks
+    train: TrainingData | None = None  # training data themselves
 
-    def fixed(self, progress: Progress = unheard) -> BlockContext:
+    def fixed(self, progress: Progress = ignore_progress) -> BlockContext:
         """Look at all blocks, and add the facts that follow."""
-        return fixed(self.shared, looking_by(self.engine), self.absent, progress)
+        return fix_facts(self.shared, look_all_on(self.engine), self.absent, progress)
 
 
-def of_spark(value: object) -> bool:
+def is_spark(value: object) -> bool:
     """Whether a value is an object of Spark, or one of our engines on it; imports neither."""
     return any(kind.__module__.startswith(SPARK) for kind in type(value).__mro__)
 
 
-def framed(
+def resolve_frame(
     source: object, gold: object, systems: object, reading: dict[str, Any]
 ) -> tuple[object, object, FrameColumns | None]:
     """A frame, its systems and its columns, which are taken out of `reading`; other sources have none."""
-    if not of_spark(source):
+    if not is_spark(source):
         return source, systems, None
     result: tuple[object, object, FrameColumns | None]
-    result = reach("evaluation.spark:framed")(source, gold, systems, reading)
+    result = resolve("evaluation.spark:resolve_frame")(source, gold, systems, reading)
     return result
 
 
 def read_by_spark(gold: object, systems: object, train: object, engine: Engine | None) -> bool:
     """Whether the engine is Spark, and the files are such that Spark reads them itself."""
-    return of_spark(engine) and reach("evaluation.spark:any_in_lake")(gold, systems, train)
+    return is_spark(engine) and resolve("evaluation.spark:any_in_lake")(gold, systems, train)
 
 
-def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
+def open_with_spark(given: UnopenedSources, progress: Progress) -> OpenedSources | None:
     """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
-    if given.columns is None and not of_spark(given.engine):
+    if given.columns is None and not is_spark(given.engine):
         return None
-    opened: Opened | None = reach("evaluation.spark:spark_opened")(given, progress)
+    opened: OpenedSources | None = resolve("evaluation.spark:open_with_spark")(given, progress)
     return opened
 
 
-def opened_elsewhere(
-    given: Unopened,
+def open_sources(
+    given: UnopenedSources,
     *,
     always_tough: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
-) -> Opened:
+) -> OpenedSources:
     """Open sources of any kind, for verbs with fewer options than `evaluate`."""
     reading = given.choices.reading
     check_keywords(reading)
-    opened = spark_opened(given, unheard)
+    opened = open_with_spark(given, ignore_progress)
     if opened is None:
         others = given.systems
         if given.alone:  # the size of training files counts as well
@@ -484,17 +484,19 @@ def opened_elsewhere(
             memory, workers, given.gold, others, streamable=True, reading=reading,
             elsewhere=given.engine is not None,
         )  # fmt: skip
-        opened = opened_here(given, unheard, memory=bound, workers=workers)
+        opened = open_locally(given, ignore_progress, memory=bound, workers=workers)
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
-def opened_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> Opened:
+def open_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False) -> OpenedSources:
     """Open data that have already been read, as one block."""
-    opened = opened_with(OneBlock(inputs), choices, TrainingFacts.of(inputs.train), local_engine(1))
+    opened = prepare_source(OneBlock(inputs), choices, TrainingFacts.of(inputs.train), local_engine(1))
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
-def opened_here(given: Unopened, progress: Progress, *, memory: int | None, workers: int) -> Opened:
+def open_locally(
+    given: UnopenedSources, progress: Progress, *, memory: int | None, workers: int
+) -> OpenedSources:
     """Open sources that this machine reads: in memory as one block, or in parts of about `memory` bytes."""
     source: BlockSource
     choices, engine, name = given.choices, given.engine, given.name
@@ -508,7 +510,7 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
         needs_training = given.alone and inputs.train
-        train = TrainingPlace(TrainingFiles.held(inputs.train), block_engine) if needs_training else None
+        train = TrainingData(TrainingFiles.held(inputs.train), block_engine) if needs_training else None
     else:
         keep = engine is None or not engine.elsewhere  # kept rows would be sent along with every block
         source, files = at_once(
@@ -526,34 +528,34 @@ def opened_here(given: Unopened, progress: Progress, *, memory: int | None, work
                 given.train, choices.reading, keep=keep, held=memory if keep else 0, documents=given.alone
             ),
         )
-        train = TrainingPlace(files, block_engine) if files.files else None
-        training = learnt(
+        train = TrainingData(files, block_engine) if files.files else None
+        training = learn_facts(
             source, train, lowercase=choices.lowercase, engine=block_engine, bound=most_shared(block_engine)
         )
     threads = MOST_THREADS if memory is None and engine is None else 1
-    opened = opened_with(source, choices, training, block_engine, threads=threads)
+    opened = prepare_source(source, choices, training, block_engine, threads=threads)
     return replace(opened, train=train) if given.alone else opened
 
 
-def _held(given: Unopened) -> Inputs:
+def _held(given: UnopenedSources) -> Inputs:
     """Read the sources whole."""
     reading = given.choices.reading
     if given.alone:
-        return gathered_alone(given.gold, given.train, reading=reading, name=given.name)
-    return gather(
+        return read_gold_inputs(given.gold, given.train, reading=reading, name=given.name)
+    return read_inputs(
         given.gold, given.systems, given.train, align=given.choices.align, reading=reading, name=given.name,
         predicted_reading=given.predicted_reading,
     )  # fmt: skip
 
 
-def opened_with(
+def prepare_source(
     source: BlockSource, choices: Choices, training: TrainingFacts, engine: Engine, *, threads: int = 1,
-    free: Callable[[], None] = nothing,
-) -> Opened:  # fmt: skip
+    free: Callable[[], None] = do_nothing,
+) -> OpenedSources:  # fmt: skip
     """Combine a source, its training facts and the engine that runs its blocks."""
     unit = unit_of(choices.unit, source.documents, source.path)
     shared = BlockContext(
         source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
     )
     with_attributes, absent = shared.with_attributes()
-    return Opened(with_attributes, absent, training.entries, engine, free)
+    return OpenedSources(with_attributes, absent, training.entries, engine, free)

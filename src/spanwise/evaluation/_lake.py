@@ -545,7 +545,9 @@ def lake_blocks(
         rdd.mapPartitions(partial(_cut, layer, sent)) for layer, rdd in zip(["", *lakes], rdds, strict=True)
     ])  # fmt: skip
     partitioned = pieces.partitionBy(number, partial(partition_of, number, source.blocks))
-    rows = partitioned.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(kept_on_disk_too())
+    rows = partitioned.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(
+        memory_and_disk_level()
+    )
     packed_blocks = Packed(ExecutorRows(session, rows), rows)
     sizes = [0] * number
     for block in range(source.blocks):
@@ -564,7 +566,7 @@ class ExecutorRows(Struct, frozen=True, eq=False):
         self.rows.unpersist()
 
 
-def kept_on_disk_too() -> object:
+def memory_and_disk_level() -> object:
     """The storage level that keeps rows on disk where memory does not suffice."""
     from pyspark import StorageLevel
 

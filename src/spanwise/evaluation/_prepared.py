@@ -15,15 +15,22 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.engines import MOST_THREADS, Engine, InProcess
 from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
-from spanwise.evaluation._choices import Choices, Inputs, gathered, read_predicted, training_of
+from spanwise.evaluation._choices import Choices, Inputs, combine_inputs, read_predicted, training_of
 from spanwise.evaluation._counting import (
     GoldBlock,
     counted_block,
     counted_whole,
-    fixed_alone,
+    fix_facts_of_one_block,
     with_systems,
 )
-from spanwise.evaluation._dataset import BlockContext, Opened, Unopened, opened_here, opened_with, unheard
+from spanwise.evaluation._dataset import (
+    BlockContext,
+    OpenedSources,
+    UnopenedSources,
+    ignore_progress,
+    open_locally,
+    prepare_source,
+)
 from spanwise.evaluation.result import Result, result_of
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords
@@ -43,14 +50,14 @@ class ReadGold(Struct, frozen=True, eq=False):
         """Read the gold and training sources once each, with one vocabulary for the words of both."""
         reader = Reader(**reading)
         training = training_of(train, reader)
-        block = gathered(reader.read(gold), {}, training, align=align, name=name)
+        block = combine_inputs(reader.read(gold), {}, training, align=align, name=name)
         return cls(name, block.gold, block.train, align, reading)
 
     def read(self, systems: Mapping[str, object]) -> ReadSystems:
         """Read the predictions of systems and align them to the gold text."""
         prefer = self.gold.reading.scheme
         predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
-        block = gathered(self.gold, predicted, align=self.align, name=self.name)
+        block = combine_inputs(self.gold, predicted, align=self.align, name=self.name)
         return ReadSystems(
             block.systems, tuple(entry for entry in block.entries if entry.role == "predicted")
         )
@@ -61,12 +68,12 @@ class ReadGold(Struct, frozen=True, eq=False):
         Collects facts from the training data, surveys gold, and fixes the buckets.
         """
         all_choices = Choices.usual(**choices, align=self.align, reading=self.reading)
-        block = gathered(self.gold, {}, align=self.align, name=self.name)
+        block = combine_inputs(self.gold, {}, align=self.align, name=self.name)
         training = TrainingFacts.of(self.train)
-        opened = opened_with(OneBlock(block), all_choices, training, InProcess(), threads=MOST_THREADS)
+        opened = prepare_source(OneBlock(block), all_choices, training, InProcess(), threads=MOST_THREADS)
         context = opened.shared.context(block.gold)
         side = context.side(block.gold.mentions)
-        shared, gold = fixed_alone(block, side, opened.shared, opened.absent, unheard)
+        shared, gold = fix_facts_of_one_block(block, side, opened.shared, opened.absent, ignore_progress)
         return PreparedDataset(block, shared, gold, tuple(opened.training))
 
 
@@ -111,7 +118,7 @@ class PartedDataset(Struct, frozen=True, eq=False):
     """A dataset whose files, including those of all systems, are evaluated in parts, one group at a time."""
 
     source: ManyBlocks
-    opened: Opened
+    opened: OpenedSources
     memory: int
 
     @classmethod
@@ -127,8 +134,8 @@ class PartedDataset(Struct, frozen=True, eq=False):
         **choices: Any,
     ) -> PartedDataset:
         """Scan all files and collect facts from the training data; `choices` are keywords of `evaluate`."""
-        given = Unopened(gold, systems, train, Choices.usual(**choices), name=name, engine=engine)
-        opened = opened_here(given, unheard, memory=memory, workers=1)
+        given = UnopenedSources(gold, systems, train, Choices.usual(**choices), name=name, engine=engine)
+        opened = open_locally(given, ignore_progress, memory=memory, workers=1)
         source = opened.shared.source
         assert isinstance(source, ManyBlocks)
         return cls(source, opened, memory)
@@ -150,7 +157,7 @@ class PartedDataset(Struct, frozen=True, eq=False):
         """
         opened = self.opened
         shared = replace(opened.shared, source=self.source.only(systems))
-        whole = counted_whole(shared, opened.engine, unheard)
+        whole = counted_whole(shared, opened.engine, ignore_progress)
         return result_of(
             shared.choices, whole, whole, training=opened.training, unit=shared.unit, memory=self.memory
         )

@@ -45,7 +45,7 @@ from spanwise.document.scores import (
     SystemScores,
 )
 from spanwise.evaluation._choices import Choices
-from spanwise.evaluation._dataset import DatasetBlock, Facts, sides_of, sides_of_mentions
+from spanwise.evaluation._dataset import DatasetBlock, Facts, mention_sides, sides_of
 from spanwise.evaluation._measures import (
     NOBODY,
     SIDES,
@@ -141,7 +141,7 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
     for left, right in choices.crosses:
         measures.append(_cross(case, data.facts, left, right, gold_sides, other_sides))
     counted = Counted(tuple(case.labels), measures, tables)
-    return Evaluated(counted, case, matching, sides_of_mentions(gold_sides), sides_of_mentions(other_sides))
+    return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
 
 
 def _cross(

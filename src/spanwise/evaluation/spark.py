@@ -14,8 +14,15 @@ from spanwise.corpus import Annotation, Corpus
 from spanwise.document import Input
 from spanwise.engines import Joining, engine_of, most_shared
 from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answers, packed, unpacked
-from spanwise.evaluation._blocks import BlockSums, Progress, TrainingFiles, TrainingPlace, learnt, units_of
-from spanwise.evaluation._dataset import Opened, Unopened, opened_with
+from spanwise.evaluation._blocks import (
+    BlockSums,
+    Progress,
+    TrainingData,
+    TrainingFiles,
+    learn_facts,
+    units_of,
+)
+from spanwise.evaluation._dataset import OpenedSources, UnopenedSources, prepare_source
 from spanwise.evaluation._frames import (
     FrameBlocks,
     FrameColumns,
@@ -40,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
     from pyspark.sql import DataFrame
 
-__all__ = ["any_in_lake", "framed", "spark_opened"]
+__all__ = ["any_in_lake", "resolve_frame", "open_with_spark"]
 
 T = TypeVar("T")
 Shared = TypeVar("Shared")
@@ -49,7 +56,7 @@ Outcome = TypeVar("Outcome")
 ROLES = ("tokens", "document", "sentence")  # of the columns of a frame, besides gold and systems
 
 
-def framed(
+def resolve_frame(
     source: object, gold: Any, systems: object, reading: dict[str, Any]
 ) -> tuple[object, object, FrameColumns | None]:
     """A frame, its systems and its columns, which are taken out of `reading`; other sources have none."""
@@ -60,7 +67,7 @@ def framed(
     return frame, systems, columns_of(frame, gold, systems, named)
 
 
-def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
+def open_with_spark(given: UnopenedSources, progress: Progress) -> OpenedSources | None:
     """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
     if given.columns is not None:
         return _opened_frame(cast("DataFrame", given.gold), given.columns, given, progress)
@@ -69,7 +76,7 @@ def spark_opened(given: Unopened, progress: Progress) -> Opened | None:
     return None
 
 
-def _opened_lake(given: Unopened, engine: SparkEngine, progress: Progress) -> Opened:
+def _opened_lake(given: UnopenedSources, engine: SparkEngine, progress: Progress) -> OpenedSources:
     """Open files that Spark reads."""
     progress("read", 0, 1)
     choices = given.choices
@@ -80,7 +87,9 @@ def _opened_lake(given: Unopened, engine: SparkEngine, progress: Progress) -> Op
     return _with_training(source, frame_engine, given, engine, progress)
 
 
-def _opened_frame(frame: DataFrame, columns: FrameColumns, given: Unopened, progress: Progress) -> Opened:
+def _opened_frame(
+    frame: DataFrame, columns: FrameColumns, given: UnopenedSources, progress: Progress
+) -> OpenedSources:
     """Open a Spark frame."""
     engine, choices = given.engine or engine_of(frame.sparkSession), given.choices
     if not isinstance(engine, SparkEngine):
@@ -96,10 +105,10 @@ def _opened_frame(frame: DataFrame, columns: FrameColumns, given: Unopened, prog
 def _with_training(
     source: FrameBlocks | LakeBlocks,
     frame_engine: FrameEngine,
-    given: Unopened,
+    given: UnopenedSources,
     engine: SparkEngine,
     progress: Progress,
-) -> Opened:
+) -> OpenedSources:
     """Add the training facts to blocks that the executors hold."""
     choices = given.choices
     frees = [frame_engine.packed.free]
@@ -107,13 +116,13 @@ def _with_training(
         train = _training(given, engine)
         if train is not None:
             frees.append(train.free)
-        training = learnt(
+        training = learn_facts(
             source, train, lowercase=choices.lowercase, engine=frame_engine, bound=most_shared(engine)
         )
         progress("read", 1, 1)
         if train is not None and not given.alone:
             frees.pop()()
-        opened = opened_with(source, choices, training, frame_engine, free=partial(_free, frees))
+        opened = prepare_source(source, choices, training, frame_engine, free=partial(_free, frees))
     except BaseException:
         _free(frees)
         raise
@@ -125,25 +134,25 @@ def _free(frees: Sequence[Callable[[], None]]) -> None:
         free()
 
 
-def _training(given: Unopened, engine: SparkEngine) -> TrainingPlace | None:
+def _training(given: UnopenedSources, engine: SparkEngine) -> TrainingData | None:
     """Open training data: a frame, files that Spark reads, or files of this machine."""
     train, choices = given.train, given.choices
     if given.columns is not None and is_frame(train):
         source, frame_engine = opened_frame(
             train, given.columns.of_training(), choices, name="train", partitions=engine.partitions
         )
-        return TrainingPlace(TrainingFrame(source), frame_engine, frame_engine.packed.free)
+        return TrainingData(TrainingFrame(source), frame_engine, frame_engine.packed.free)
     sources = listed_sources(train)
     if not sources:
         return None
     if given.columns is not None and not any(map(in_lake, sources)):
         files = TrainingFiles.of(train, choices.reading, keep=False, documents=given.alone)
-        return TrainingPlace(files, engine)
+        return TrainingData(files, engine)
     reading = choices.reading if given.alone else {**choices.reading, "documents": "none"}
     lakes = [opened_lake(engine.session, source, reading) for source in sources]
     contents = tuple(rows for _, rows in lakes)
-    return TrainingPlace(
-        LakeTraining(tuple(lake for lake, _ in lakes)), WhereFilesLie(engine.session.sparkContext, contents)
+    return TrainingData(
+        LakeTraining(tuple(lake for lake, _ in lakes)), LakeFileEngine(engine.session.sparkContext, contents)
     )
 
 
@@ -197,7 +206,7 @@ class LakeTraining(Struct, frozen=True, eq=False):
         return [lake.entry("train", sums[number]) for number, lake in enumerate(self.lakes)]
 
 
-class WhereFilesLie(Struct, frozen=True, eq=False):
+class LakeFileEngine(Struct, frozen=True, eq=False):
     """Runs a function over training files on the executors; the results of each partition are joined."""
 
     context: SparkContext

@@ -16,7 +16,7 @@ from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError, InputError, at, unknown
 from spanwise.formats._opening import File
-from spanwise.registry import Registry, reach
+from spanwise.registry import Registry, resolve
 from spanwise.schemes import (
     SCHEMES,
     SPELLINGS,
@@ -431,7 +431,7 @@ class _Formats(Registry[Format]):
     def _load(self) -> None:
         if not self._complete:
             # Import all before adding any, so that a failed import leaves the registry empty.
-            formats: list[Format] = [reach(f"formats.{home}") for home in _HOMES]
+            formats: list[Format] = [resolve(f"formats.{home}") for home in _HOMES]
             self._complete = True
             for form in formats:
                 self.add(form)
@@ -440,7 +440,7 @@ class _Formats(Registry[Format]):
     def find(self, name: str | Format) -> Format:
         """The format called `name`; a common format is imported without the others."""
         if name in ("conll", "jsonl", "spans") and not self._complete:
-            form: Format = reach(f"formats.{name}:FORMAT")
+            form: Format = resolve(f"formats.{name}:FORMAT")
             return form
         return super().find(name)
 

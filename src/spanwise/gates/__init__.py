@@ -32,7 +32,7 @@ from spanwise.gates._merging import (
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
 from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
-from spanwise.statistics import said_p
+from spanwise.statistics import format_p
 from spanwise.uncertainty import Resampling
 
 __all__ = [
@@ -554,7 +554,7 @@ def _spoken(row: ScoreTest) -> str:
         return "not tested without resamples"
     bounds = row.interval
     within = f"[{100 * (bounds[0] or 0):+.2f}, {100 * (bounds[1] or 0):+.2f}], " if bounds else ""
-    return f"{within}{said_p(row.p)}"
+    return f"{within}{format_p(row.p)}"
 
 
 def _pairs(document: OverGold, base: OverGold) -> list[tuple[str, str]]:

@@ -12,7 +12,6 @@ from spanwise.document import given
 from spanwise.document.dataset import Drift
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
 from spanwise.statistics import p_value as p_value
-from spanwise.statistics import said_p as said_p
 from spanwise.streams import visible as visible
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ PRIMARY_SCORES = {
 SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
+
+ONE_RUN = "letters of systems with one run hold for these models; training seeds not considered"
 
 
 LENGTHS = {

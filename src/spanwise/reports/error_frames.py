@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.document.evaluation import Evaluation
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
-from spanwise.evaluation import evaluated_elsewhere, sentences_with_errors
+from spanwise.evaluation import evaluate_blocks, sentences_with_errors
 from spanwise.evaluation._dataset import BlockContext
 from spanwise.reports.errors import COLUMNS, Over, cells_of, listing
 
@@ -64,7 +64,7 @@ def error_table(
         outcome: selects errors as in `spanwise.reports.errors.listing`, as do `gold_label` (`gold` there),
             `predicted`, `system`, `bucket`, `tough`, `where` and `over`.
     """
-    result, shared, chosen = evaluated_elsewhere(source, systems, engine=engine, **options)
+    result, shared, chosen = evaluate_blocks(source, systems, engine=engine, **options)
     if not isinstance(chosen, SparkEngine | FrameEngine):
         raise ChoiceError("a frame of errors needs Spark.\nGive a session as engine=.")
     choices: dict[str, Any] = {

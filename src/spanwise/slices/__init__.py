@@ -36,12 +36,12 @@ from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, docume
 from spanwise.evaluation._dataset import (
     BlockContext,
     Facts,
-    Opened,
-    Unopened,
+    OpenedSources,
+    UnopenedSources,
     buckets_of,
-    framed,
-    opened_elsewhere,
-    opened_inputs,
+    open_inputs,
+    open_sources,
+    resolve_frame,
 )
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
@@ -117,14 +117,14 @@ def find_slices(
         redact=redact,
     )  # fmt: skip
     runner = engine_of(engine)
-    source, systems, columns = framed(source, gold, systems, reading)
+    source, systems, columns = resolve_frame(source, gold, systems, reading)
     gold = gold if source is None else source
     if gold is None:
         raise ChoiceError("there is no gold to find slices in.\nGive a file or lists as the first argument.")
-    unopened = Unopened(
+    unopened = UnopenedSources(
         gold, systems, train, options.choices(align=align, reading=reading), columns, name, runner
     )
-    return _slices(opened_elsewhere(unopened, always_tough=True, memory=memory, workers=workers), options)
+    return _slices(open_sources(unopened, always_tough=True, memory=memory, workers=workers), options)
 
 
 class Looking(Struct, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ class Looking(Struct, frozen=True, kw_only=True):
 def slices_of(inputs: Inputs, **options: Any) -> Slices:
     """Like `find_slices`, but for data that has already been read."""
     checked = Looking(**options)
-    return _slices(opened_inputs(inputs, checked.choices(reading={}), always_tough=True), checked)
+    return _slices(open_inputs(inputs, checked.choices(reading={}), always_tough=True), checked)
 
 
 class _About(Struct, frozen=True, eq=False):
@@ -334,7 +334,7 @@ def tally(reference: object, counting: _Tallying) -> _Tallied:
     return _Tallied(rows, BlockSums.of_block(block))
 
 
-def _slices(opened: Opened, settings: Looking) -> Slices:
+def _slices(opened: OpenedSources, settings: Looking) -> Slices:
     """Tally all blocks and search them; data in memory is a single block."""
     try:
         context = opened.fixed()

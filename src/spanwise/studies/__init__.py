@@ -18,7 +18,7 @@ from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.document.study import MainResult, PlanNotes, SharedRuns, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.evaluation import parse_memory, unheard
+from spanwise.evaluation import ignore_progress, parse_memory
 from spanwise.evaluation._choices import RUN, Choices, check_keywords, named_sources
 from spanwise.findings import findings_over_runs
 from spanwise.formats import listed_sources, opened, stem_of
@@ -94,7 +94,7 @@ def study(
         folder = None
     checked = train_systems(checked, progress=report, allow_commands=allow_commands)
     return _studied(
-        checked, _engine(engine, workers), cache=folder, progress=report, steps=unheard, memory=bound
+        checked, _engine(engine, workers), cache=folder, progress=report, steps=ignore_progress, memory=bound
     )
 
 
@@ -169,7 +169,7 @@ def of_runs(
         settings["tags"] = tags
     manifest = replace(read, datasets=(dataset,), settings=settings)
     return _studied(
-        manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or unheard,
+        manifest, _engine(engine, workers), cache=None, progress=_silent, steps=progress or ignore_progress,
         memory=bound,
     )  # fmt: skip
 

@@ -26,8 +26,8 @@ from spanwise.evaluation import (
     ReadGold,
     ReadSystems,
     Result,
+    ignore_progress,
     parts_of,
-    unheard,
 )
 from spanwise.formats import File, Reader, read_words, refuse_merged
 from spanwise.settings import CORRECTION, SETTINGS, unless_given
@@ -443,7 +443,7 @@ def run_cells(
     cache: Path | None,
     engine: Engine,
     progress: Progress,
-    steps: Steps = unheard,
+    steps: Steps = ignore_progress,
     held: int = HELD,
     memory: int | None = None,
 ) -> RunStudy:

@@ -28,17 +28,17 @@ from spanwise.document.dataset import (
 )
 from spanwise.engines import Engine, engine_of, joined, local_engine
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._blocks import BlockSource, OneBlock, TrainingFiles, TrainingPlace, many_blocks
+from spanwise.evaluation._blocks import BlockSource, OneBlock, TrainingData, TrainingFiles, many_blocks
 from spanwise.evaluation._choices import (
     Choices,
     Inputs,
     check_keywords,
+    combine_inputs,
     documented,
-    gathered,
     named_sources,
     parts_of,
 )
-from spanwise.evaluation._dataset import Unopened, of_spark, read_by_spark, unheard
+from spanwise.evaluation._dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
 from spanwise.formats import Reader, listed_sources
 from spanwise.suspicion._blocks import (
     CandidateRows,
@@ -121,14 +121,14 @@ def suspects(
         for listed_source in listed_sources(sources)
     ]
     runner, others = engine_of(engine), [listed_source for _, listed_source in more]
-    if of_spark(gold) or read_by_spark(gold, flat, others, runner):
+    if is_spark(gold) or read_by_spark(gold, flat, others, runner):
         raise ChoiceError(
             "suspects are found in local files, not by Spark.\n"
             "Give local files; with the session as engine=, its executors compare the mentions."
         )
     check_keywords(reading)
     choices = Choices.plain(attributes="none", align=align, reading=reading)
-    unopened = Unopened(gold, flat, others, choices, engine=runner)
+    unopened = UnopenedSources(gold, flat, others, choices, engine=runner)
     opened = _opened(unopened, memory=memory, workers=workers)
     roles = [role for role, _ in more]
     return _document(opened, voters, roles, SuspectSettings(top=top, align=align), redact=redact)
@@ -137,7 +137,7 @@ def suspects(
 def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
     """Like `suspects`, but for data that has already been read; every system is one voter."""
     check_top(top)
-    more = TrainingPlace(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
+    more = TrainingData(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
     opened = _OpenedVotes(HeldVotes.of(OneBlock(inputs), scores=False), local_engine(1), more)
     voters = {name: (name,) for name in inputs.systems}
     roles = ["train"] * len(inputs.train)
@@ -160,10 +160,10 @@ class _OpenedVotes(Struct, frozen=True, eq=False):
 
     source: BlockSource
     engine: Engine
-    more: TrainingPlace | None
+    more: TrainingData | None
 
 
-def _opened(unopened: Unopened, *, memory: int | str | None, workers: int | None) -> _OpenedVotes:
+def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int | None) -> _OpenedVotes:
     """Open the files, as a single block in memory or in parts."""
     reading = unopened.choices.reading
     bound, workers = parts_of(
@@ -181,7 +181,7 @@ def _opened(unopened: Unopened, *, memory: int | str | None, workers: int | None
             for key, named_source in named_sources(unopened.systems).items()
         }
         others = [reader.read(listed_source) for listed_source in listed_sources(unopened.train)]
-        inputs = gathered(gold, predicted, others, align=unopened.choices.align, name=None)
+        inputs = combine_inputs(gold, predicted, others, align=unopened.choices.align, name=None)
         source, files = HeldVotes.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
     else:
         keep = not runner.elsewhere
@@ -192,12 +192,12 @@ def _opened(unopened: Unopened, *, memory: int | str | None, workers: int | None
             name=None,
             memory=bound,
             keep=keep,
-            progress=unheard,
+            progress=ignore_progress,
         )
         files = TrainingFiles.of(
             unopened.train, reading, keep=keep, held=bound if keep else 0, documents=True
         )
-    return _OpenedVotes(source, runner, TrainingPlace(files, runner) if files.files else None)
+    return _OpenedVotes(source, runner, TrainingData(files, runner) if files.files else None)
 
 
 def check_top(top: int | None) -> None:

@@ -99,7 +99,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
-        interval=words.interval, p=words.p_value, said_p=words.said_p, signed_interval=words.signed_interval,
+        interval=words.interval, p=words.p_value, format_p=words.format_p, signed_interval=words.signed_interval,
         attribute=words.attribute, moment=_moment, day=_day, capitalised=words.capital,
     )  # fmt: skip
     environment.globals.update(

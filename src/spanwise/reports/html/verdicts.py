@@ -64,7 +64,7 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
         return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
     end = f"{rank}. The lead holds when the data are resampled."
     if not test.significant:
-        end = f"{rank}. A lead this small can be chance ({words.said_p(test.p_corrected)})."
+        end = f"{rank}. A lead this small can be chance ({words.format_p(test.p_corrected)})."
     return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
 
 
@@ -211,9 +211,9 @@ class DatasetVerdict(Struct, frozen=True):
         if not self.tested:
             return "not tested"
         return (
-            f"significant, {words.said_p(self.p)}"
+            f"significant, {words.format_p(self.p)}"
             if self.significant
-            else f"can be chance, {words.said_p(self.p)}"
+            else f"can be chance, {words.format_p(self.p)}"
         )
 
 
@@ -317,9 +317,9 @@ def _significance(p: float | None, significant: bool, over: str = "") -> str:
     if p is None:
         return ""
     return (
-        f", which is significant{over} ({words.said_p(p)})"
+        f", which is significant{over} ({words.format_p(p)})"
         if significant
-        else f", which can be chance ({words.said_p(p)})"
+        else f", which can be chance ({words.format_p(p)})"
     )
 
 
@@ -565,7 +565,7 @@ def headline(
     elif test.significant:
         end = " The lead holds when the data are resampled."
     else:
-        end = f" A lead this small can be chance ({words.said_p(test.p_corrected)})."
+        end = f" A lead this small can be chance ({words.format_p(test.p_corrected)})."
     return Markup("{} scores {}, {} above {}.{}").format(first, scored, lead, second, end)
 
 
