@@ -91,7 +91,7 @@ DAMAGE: dict[str, Callable[[str, random.Random], str]] = {
 
 def damage(data: Path) -> None:
     """Where 1,000 answers of each kind of damage are placed by `first`, one answer per sentence."""
-    print("\n| data | damage | placed right | elsewhere | not at all |\n|---|---|---|---|---|")
+    print("\n| data | damage | placed correctly | placed elsewhere | not placed |\n|---|---|---|---|---|")
     for name, gold in corpora(data):
         rng = random.Random(7)
         usable = [row for row in gold.mentions.rows() if any(map(str.isalpha, _text(gold, row)))]
@@ -132,7 +132,7 @@ def spread(data: Path) -> None:
 
 def peers(data: Path) -> None:
     """Places of gold strings by other programs and by our presets."""
-    print("\n| data | program | strings | places of the program | of our preset | the same |")
+    print("\n| data | program | strings | placed by the program | placed by our preset | equal |")
     print("|---|---|---|---|---|---|")
     for name, gold in corpora(data):
         for program, rule in (("spacy-llm", _by_spacy_llm), ("langextract", _by_langextract)):

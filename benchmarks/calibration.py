@@ -37,14 +37,16 @@ TABLE = Path(__file__).with_name("calibration.md")
 CELLS = ("F1", "P", "R", "macro", "fair", "gains", "labels", "rarest label", "buckets", "subsets", "points")
 HEAD = """# Calibration
 
-Simulated corpora whose true scores are known by construction (`tests/support/simulated.py`), evaluated
-through the public functions; made by `python benchmarks/calibration.py {factor}` in {minutes:.0f} minutes
-of processor time, {seeds}. All figures are percentages; ± is one standard error of the simulation.
-*Before* is what version 0.1 gave for the same question in an independent simulation.
+These experiments evaluate simulated corpora, whose true scores are known by construction
+(`tests/support/simulated.py`), through the public functions. `python benchmarks/calibration.py {factor}`
+wrote this page in {minutes:.0f} minutes of processor time, with {seeds}. All figures are percentages;
+± is one standard error of the simulation. *Before* is the result of version 0.1 for the same question in
+an independent simulation.
 
-Asked are coverages of at least 93 % (and at most 97 % in cells of at least 30 units and 10 errors, which is
-reported, not failed) and sizes of at most 6 %, each within two standard errors of the simulation. What misses
-that is **bold**; a † marks a coverage above 97 % in such cells.
+The targets are coverages of at least 93 % (and at most 97 % in cells with at least 30 units and 10 errors;
+higher coverages are reported but do not count as misses) and sizes (rates of false positives) of at most
+6 %, each within two standard errors of the simulation. Figures that miss their target are **bold**; a †
+marks a coverage above 97 % in such cells.
 
 """
 TITLES = {
@@ -166,29 +168,30 @@ def page(results: Mapping[str, Any]) -> str:
         rows += number
         body += f"## {title}\n\n{table}\n"
     head = HEAD.format(factor=factor, minutes=minutes, seeds=seeds)
-    head += f"{len(missed)} of {rows} figures miss what is asked{':' if missed else '.'}\n\n"
+    head += f"{len(missed)} of {rows} figures miss their target{':' if missed else '.'}\n\n"
     head += "".join(f"- {one}\n" for one in missed) + ("\n" if missed else "")
     near = [text for one in ran for text in nearly(one, results[one.key]["shares"])]
     if near:
         head += (
-            f"{len(near)} more lie on the wrong side, but within two standard errors; more trials decide:\n\n"
+            f"{len(near)} more are on the wrong side of the target, but within two standard errors; "
+            "only more trials could decide:\n\n"
         )
         head += "".join(f"- {one}\n" for one in near) + "\n"
     if above:
-        head += f"{len(above)} coverages lie above 97 % in well-filled cells:\n\n"
+        head += f"{len(above)} coverages are above 97 % in well-filled cells:\n\n"
         head += "".join(f"- {one}\n" for one in above) + "\n"
     left = [one.key for one in experiments() if one.key not in results]
     head += "Not run yet:\n\n" + "".join(f"- {key}\n" for key in left) + "\n" if left else ""
     return head + NOTES + body
 
 
-NOTES = """What the figures do not promise:
+NOTES = """Limitations:
 
-- A screen holds two families, the primary question and all others, each at 5 %: something on it is called
-  different in up to 10 % of true nulls.
-- Where documents are there but not marked, intervals are too narrow and tests reject too often; blocks of
-  sentences help but do not repair it. A note on the screen says so.
-- With one run each, tests are about these trained models: the luck of a training seed counts as a difference.
+- A screen shows two families of tests, the primary question and all others, each at 5 %. If there is no
+  difference at all, something on the screen is therefore still called different in up to 10 % of cases.
+- If the data consists of documents that are not marked, intervals are too narrow and tests reject too often;
+  using blocks of sentences as units helps, but not completely. A note on the screen says so.
+- With one run each, tests concern these trained models: the luck of a training seed counts as a difference.
 
 """
 
@@ -223,8 +226,8 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
         lines.append(f"| {one.what} | {one.where} | {found['trials']:,} | {' | '.join(row)} | {one.before} |")
     note = (
         "One standard error of a figure of 95 % is 0.7 for 1,000 intervals; gains, labels, buckets and "
-        "subsets pool several cells per trial, which are not independent, so that their errors are larger "
-        "than their numbers suggest. *Points*: intervals of width 0; asked is none.\n"
+        "subsets pool several cells per trial, which are not independent, so their errors are larger than "
+        "their numbers suggest. *Points* are intervals of width 0; the target is none.\n"
     )
     return note + "\n" + "\n".join(lines) + "\n", missed, above, number
 
@@ -233,7 +236,7 @@ def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str
     """One row for each thing that was counted."""
     missed: list[str] = []
     number = 0
-    lines = ["| what | where | counted | measured | asked | before |", "|---|---|---|---|---|---|"]
+    lines = ["| what | where | counted | measured | target | before |", "|---|---|---|---|---|---|"]
     words = {"coverage": "≥ 93", "size": "≤ 6", "never": "0", "reported": ""}
     for one in here:
         for name, (times, of, held) in results[one.key]["shares"].items():

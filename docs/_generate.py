@@ -1,4 +1,4 @@
-"""Write the reference of commands and names from the program itself, so that it cannot drift."""
+"""Generate the reference pages from the program itself, so that they cannot become outdated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-# The rooms that people call from Python, in the order in which data flow through them.
+# The modules with a public Python interface, in the order in which data flows through them.
 ROOMS = (
     "evaluation", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment", "matching",
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
@@ -23,17 +23,17 @@ ROOMS = (
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 
 
-# What the gallery shows of the demo's result, with a line on what to see in it.
+# The figures in the gallery, with a caption for each.
 FIGURES = {
-    "score": "F1 of the three systems with their intervals: they cannot be told apart.",
+    "score": "F1 of the three systems with intervals: the systems cannot be told apart.",
     "labels": "F1 by label.",
-    "gains-shortsighted": "What fixing each kind of error would add: `shortsighted` gets boundaries wrong.",
-    "shares-memoriser": "Which errors `memoriser` makes, under traditional and fair counting.",
-    "tough-memoriser": "Recall by what training has shown: `memoriser` misses what it has not seen.",
-    "confusion-swapper": "Gold against predicted labels: `swapper` exchanges LOC and ORG.",
-    "attribute-entity_length": "F1 by length of the mention: `shortsighted` falls at four tokens.",
+    "gains-shortsighted": "F1 gained by fixing each kind of error: `shortsighted` gets boundaries wrong.",
+    "shares-memoriser": "The errors of `memoriser`, with traditional and fair counting.",
+    "tough-memoriser": "Recall on seen and unseen mentions: `memoriser` misses unseen mentions.",
+    "confusion-swapper": "Confusion of gold and predicted labels: `swapper` confuses LOC and ORG.",
+    "attribute-entity_length": "F1 by mention length: the F1 of `shortsighted` drops at four tokens.",
     "slices-shortsighted": "The slices that cost most.",
-    "diagnosis-memoriser": "Best and worst bucket of every attribute.",
+    "diagnosis-memoriser": "The best and the worst bucket of every attribute.",
 }
 
 
@@ -47,18 +47,18 @@ def write(folder: Path) -> None:
     for name, lines in pages.items():
         text = "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:  # Sphinx rebuilds what changed
+        if not path.exists() or path.read_text(encoding="utf-8") != text:  # Sphinx rebuilds changed files
             path.write_text(text, encoding="utf-8")
 
 
 def commands() -> Iterator[str]:
-    """The help of every command, as the terminal shows it."""
+    """The help of every command, as shown on the terminal."""
     from spanwise.cli.main import COMMANDS, parser_of
 
-    os.environ["COLUMNS"] = "100"  # argparse breaks its lines there
+    os.environ["COLUMNS"] = "100"  # the width at which argparse wraps lines
     yield "# Commands\n"
-    yield "Results go to standard output, everything else to standard error. Exit status: 0 success; 1 a"
-    yield "threshold was missed; 2 wrong usage; 3 an input cannot be used.\n"
+    yield "Results are written to standard output, everything else to standard error. The exit status is 0"
+    yield "for success, 1 if a threshold was missed, 2 for wrong usage, and 3 if an input cannot be used.\n"
     for name, (_, summary) in COMMANDS.items():
         yield f"## `spanwise {name}`\n\n{summary[0].upper()}{summary[1:]}.\n"
         yield f"```text\n{parser_of(name).format_help().strip()}\n```\n"
@@ -86,9 +86,9 @@ def registries() -> dict[str, Any]:
 
 
 def names() -> Iterator[str]:
-    """Everything that is found by name, as `spanwise list` has it."""
+    """Everything that can be selected by name, as shown by `spanwise list`."""
     yield "# Names\n"
-    yield "What can be chosen by name, in commands and in Python. `spanwise list KIND` prints the same.\n"
+    yield "These names can be used in commands and in Python. `spanwise list KIND` prints the same.\n"
     for title, registry in registries().items():
         yield f"## {title}\n\n| name | other names | what it is |\n|---|---|---|"
         for entry in registry:
@@ -98,9 +98,9 @@ def names() -> Iterator[str]:
 
 
 def explained_keys() -> dict[tuple[str, str], str]:
-    """What every key of every type of the documents holds, from `reference/keys.toml`.
+    """The description of every key of every document type, from `reference/keys.toml`.
 
-    A type has a table for keys that mean something else in it; `same` names a type whose keys it has.
+    A type has its own table for keys with a different meaning; `same` names another type with the same keys.
     """
     from spanwise.document.loading import schema
 
@@ -127,22 +127,22 @@ def explained_keys() -> dict[tuple[str, str], str]:
 
 
 def keys() -> Iterator[str]:
-    """Every type of the documents with its keys, the documents themselves first."""
+    """Every document type with its keys, starting with the documents themselves."""
     from spanwise.document.loading import schema
 
     whole = schema()
     explained = explained_keys()
     documents = [option["$ref"].rpartition("/")[2] for option in whole["anyOf"]]
     yield "# The document, key by key\n"
-    yield "Made from the types that write and read the documents. An optional key may be left out of a file"
-    yield "where it has nothing to say. `spanwise export --schema` prints the same as JSON Schema.\n"
+    yield "This page is generated from the types that write and read the documents. Optional keys may be"
+    yield "missing from a file. `spanwise export --schema` prints the same information as JSON Schema.\n"
     for name in [*documents, *sorted(set(whole["$defs"]) - set(documents))]:
         definition = whole["$defs"][name]
         about = definition.get("description", "").split("\n\n")
         yield f"({name.lower()})=\n## {name}\n\n{escaped(' '.join(about[0].split()))}\n"
         if not definition.get("properties"):
             continue
-        yield "| key | type | what it holds |\n|---|---|---|"
+        yield "| key | type | contents |\n|---|---|---|"
         required = set(definition.get("required", ()))
         for key, kind in definition["properties"].items():
             always = "" if key in required else " *(optional)*"
@@ -151,12 +151,12 @@ def keys() -> Iterator[str]:
 
 
 def typed(kind: dict[str, Any]) -> str:
-    """A type of JSON Schema in words, with a link where it is described."""
+    """Describe a JSON Schema type in words, with a link to its description."""
     if "$ref" in kind:
         name = kind["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in kind:
-        return " or ".join(dict.fromkeys(typed(one) for one in kind["anyOf"]))
+        return " or ".join(dict.fromkeys(typed(option) for option in kind["anyOf"]))
     if "enum" in kind:
         values = [f"`{value}`" for value in kind["enum"]]
         return ", ".join(values)
@@ -173,7 +173,7 @@ def typed(kind: dict[str, Any]) -> str:
 
 
 def gallery(folder: Path) -> Iterator[str]:
-    """The figures of the demo's result, drawn again, and a line on each."""
+    """Draw the figures of the demo's result, each with its caption."""
     import tempfile
 
     import spanwise
@@ -186,22 +186,22 @@ def gallery(folder: Path) -> Iterator[str]:
     save(result.to_dict(), folder, names=list(FIGURES))
     sample = folder.parent / "sample"
     sample.mkdir(exist_ok=True)
-    result.to_html(sample / "sample.html")  # which the site serves beside its pages
+    result.to_html(sample / "sample.html")  # served together with the pages of the site
     for name, text in FIGURES.items():
         yield f"## {name}\n\n{text}\n\n![{name}](reference/generated/figures/{name}.svg)\n"
 
 
 def api_index() -> Iterator[str]:
-    """The public names of the package itself, and a list of the rooms."""
+    """The public names of the package itself, and a list of the modules."""
     import spanwise
 
     yield "# Python\n"
-    yield "The names of the package itself; the rooms below hold the rest.\n"
+    yield "These are the names of the package itself; the modules below contain the rest.\n"
     for name in sorted(spanwise.__all__):
         if name.startswith("_"):
             continue
         thing = getattr(spanwise, name)
-        if inspect.ismodule(thing):  # the room of the same name, which holds the function
+        if inspect.ismodule(thing):  # the module of the same name, which contains the function
             thing = getattr(thing, name)
         room = thing.__module__.split(".")[1]
         summary = (inspect.getdoc(thing) or "").split("\n")[0]
@@ -213,7 +213,7 @@ def api_index() -> Iterator[str]:
 
 
 def api(room: str) -> Iterator[str]:
-    """The functions, classes and registries of one room, with their signatures and docstrings."""
+    """The functions, classes and registries of one module, with their signatures and docstrings."""
     module = import_module(f"spanwise.{room}")
     yield f"# `spanwise.{room}`\n\n{escaped(inspect.getdoc(module) or '')}\n"
     for name in public(module):
@@ -225,7 +225,7 @@ def api(room: str) -> Iterator[str]:
 
 
 def public(module: ModuleType) -> list[str]:
-    """The names a room offers: its `__all__`, else what it defines itself without an underscore."""
+    """The public names of a module: its `__all__`, or else the names without underscore that it defines."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return sorted(listed)
@@ -256,7 +256,7 @@ def described(title: str, thing: Any) -> Iterator[str]:
 
 
 def written(thing: Any) -> str:
-    """The signature as a person would write it, one parameter per line where it is long."""
+    """The signature in source form; long ones have one parameter per line."""
     signature = inspect.signature(thing)
     text = re.sub(r" at 0x[0-9a-f]+", "", str(signature))
     text = f"{thing.__name__}{unquoted(text)}"
@@ -270,17 +270,17 @@ def written(thing: Any) -> str:
         lines.append(f"    {unquoted(str(parameter))},")
         star = star or parameter.kind is parameter.VAR_POSITIONAL
     given = signature.return_annotation
-    end = f" -> {given}" if isinstance(given, str) else ""  # a class is no function and has none
+    end = f" -> {given}" if isinstance(given, str) else ""  # a class has no return annotation
     return "\n".join([f"{thing.__name__}(", *lines, f"){end}"])
 
 
 def unquoted(text: str) -> str:
-    """Annotations are strings where a module postpones them; the quotes say nothing to the reader."""
+    """Remove the quotes around annotations, which are strings in modules that postpone their evaluation."""
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
 
 
 def sections(text: str) -> Iterator[str]:
-    """A docstring as Markdown: prose as it is, arguments as a list, examples as code."""
+    """Convert a docstring to Markdown: prose unchanged, arguments as a list, examples as code."""
     title, lines = "", []
     for line in [*text.split("\n"), "End:"]:
         found = SECTION.match(line)
@@ -304,7 +304,7 @@ def section(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Markdown's own signs as plain text, outside code."""
+    """Escape the special characters of Markdown outside code."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(
         part if part.startswith("`") else re.sub(r"([*_<\[\]$|{}#])", r"\\\1", part) for part in parts

@@ -1,4 +1,4 @@
-"""How the documentation is built: Markdown pages, and a reference made from the program at every build."""
+"""Sphinx configuration: Markdown pages, and a reference generated from the program at every build."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ release = version = spanwise.__version__
 extensions = ["myst_parser"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "reference/generated/gallery.md"]  # which another page includes
+exclude_patterns = ["_build", "reference/generated/gallery.md"]  # included by another page
 source_suffix = {".md": "markdown"}
 
 html_theme = "furo"

@@ -1,12 +1,12 @@
-"""Refresh docs/papers.md: run every command that its marks name, and put in what came of it.
+"""Update docs/papers.md: run the command of every block and insert its output.
 
-A mark is `<!-- run: COMMAND -->`, up to `<!-- end -->`; COMMAND is a line of `spanwise`, and words behind
-` | ` choose among the pictures that it draws. The commands read documents that the commands of `SETUP` make
-from the published data in the folder of the variable SPANWISE_DATA. Pictures go to docs/papers/.
+A block starts with `<!-- run: COMMAND -->` and ends with `<!-- end -->`. COMMAND is a `spanwise` command;
+words after ` | ` select some of the figures that it draws. The commands read documents that the commands in
+`SETUP` create from the published data in the folder SPANWISE_DATA. Figures are written to docs/papers/.
 
     SPANWISE_DATA=PATH python docs/papers.py [--check]
 
-With --check nothing is written; tables that would change are told, and the status is 1.
+With --check, nothing is written; the exit status is 1 if any table would change.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SETUP = (
 
 
 def run(command: str) -> str:
-    """What one command prints; its messages go to standard error."""
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
+    """Run a command and return its standard output; messages still go to standard error."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         status = main(shlex.split(command))
     if status:
         raise SystemExit(f"spanwise {command} ended with status {status}")
-    return shown.getvalue()
+    return output.getvalue()
 
 
 def prepared(data: Path) -> None:
-    """Make the documents in the current folder."""
+    """Create the documents in the current folder."""
     manifest = (DOCS.parent / "examples" / "masakhaner.toml").read_text(encoding="utf-8")
     Path("masakhaner.toml").write_text(manifest, encoding="utf-8")
     other = manifest.replace('attributes = "fu20"', 'attributes = "fu19"').replace("= 1000", "= 200")
@@ -57,7 +57,7 @@ def prepared(data: Path) -> None:
 
 
 def shown(command: str, chosen: str | None, *, check: bool) -> str:
-    """The command as a reader types it, and its table or pictures."""
+    """The command as the reader would type it, followed by its table or figures."""
     typed = f"```text\n$ spanwise {command}\n```\n"
     if not command.startswith("figures"):
         text = run(command)
@@ -78,7 +78,7 @@ def shown(command: str, chosen: str | None, *, check: bool) -> str:
 
 
 def refreshed(page: str, *, check: bool) -> str:
-    """The page with every mark's content made again."""
+    """The page with the content of every block updated."""
 
     def again(mark: re.Match[str]) -> str:
         about = f" | {mark['chosen']}" if mark["chosen"] else ""
@@ -89,7 +89,7 @@ def refreshed(page: str, *, check: bool) -> str:
 
 
 def refresh(data: Path, *, check: bool) -> int:
-    """Refresh the page, or say whether it is up to date."""
+    """Update the page, or check whether it is up to date; return the exit status."""
     before = PAGE.read_text(encoding="utf-8")
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +106,7 @@ def refresh(data: Path, *, check: bool) -> int:
 
 
 if __name__ == "__main__":
-    given = os.environ.get("SPANWISE_DATA")
-    if not given:
-        raise SystemExit("SPANWISE_DATA names no folder with the published data.")
-    sys.exit(refresh(Path(given), check="--check" in sys.argv))
+    folder = os.environ.get("SPANWISE_DATA")
+    if not folder:
+        raise SystemExit("Set SPANWISE_DATA to the folder with the published data.")
+    sys.exit(refresh(Path(folder), check="--check" in sys.argv))

@@ -1,6 +1,6 @@
 """Draw the README's picture: the real screen of an evaluation of the demo corpus, as SVG.
 
-Run it from the project's folder: python docs/picture.py
+Run it from the root of the project: python docs/picture.py
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     console.print(Text.from_ansi(screen))
     title = "spanwise evaluate gold.conll swapper.conll --train train.conll"
     svg = console.export_svg(title=title)
-    # The picture fetches nothing: without these rules the reader's own monospaced font is used.
+    # Without these rules, the picture uses the reader's monospaced font and fetches nothing.
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     TARGET.write_text(svg.replace("Fira Code", "ui-monospace, Menlo, Consolas"), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Refresh the tables and figures of docs/replication.md from the predictions of trained taggers.
+"""Update the tables and figures of docs/replication.md from the predictions of trained taggers.
 
     python docs/replication.py FOLDER [--saved]
 
-FOLDER holds data/ and predictions/ as examples/paper.toml names them, and fu20.json with the printed tables;
-benchmarks/zoo.py trains the taggers and unpacks their predictions. A block of the page is `<!-- NAME -->` up
-to `<!-- end -->`; pictures stand beside it. With --saved the study is not run again: FOLDER/paper.json
-holds it.
+FOLDER contains data/ and predictions/, as expected by examples/paper.toml, and fu20.json with the printed
+tables; benchmarks/zoo.py trains the taggers and unpacks their predictions. A block of the page starts with
+`<!-- NAME -->` and ends with `<!-- end -->`; figures are written next to the page. With --saved, the study is
+loaded from FOLDER/paper.json instead of being run again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spanwise.document.study import Study
 DOCS = Path(__file__).parent
 PAGE = DOCS / "replication.md"
 MANIFEST = DOCS.parent / "examples" / "paper.toml"
-# Our system, the row of the paper that it stands for, and what differs.
+# Our system, the corresponding row of the paper, and how it differs.
 ROWS = (
     ("crf", "CRF++", "averaged perceptron"),
     ("CnoneWrandLstmCrf", "CnonWrandLstmCrf", ""),
@@ -40,31 +40,31 @@ ROWS = (
     ("CcnnWglove100LstmMlp", "CcnnWgloveLstmMlp", ""),
     ("CflairWnoneLstmCrf", "CflairWnoneLstmCrf", "fast models"),
     ("CflairWglove100LstmCrf", "CflairWgloveLstmCrf", "fast models"),
-    ("CminilmWnoneLstmMlp-frozen", "CbertWnoneLstmMlp", "MiniLM, not trained along"),
-    ("CminilmWnoneLstmMlp-finetuned", "CbertWnoneLstmMlp", "MiniLM, trained along"),
+    ("CminilmWnoneLstmMlp-frozen", "CbertWnoneLstmMlp", "MiniLM, frozen"),
+    ("CminilmWnoneLstmMlp-finetuned", "CbertWnoneLstmMlp", "MiniLM, fine-tuned"),
 )
-# Twice in the table, so once in correlations: the nearer stand-in.
+# These rows have two systems in the table; correlations use only the closer one and leave these out.
 ALTERNATIVES = {"CcnnWglove50LstmCrf", "CminilmWnoneLstmMlp-frozen"}
-CORPORA = {"conll2003": "CoNLL", "wnut16": "WNUT"}  # and the column of the paper
+CORPORA = {"conll2003": "CoNLL", "wnut16": "WNUT"}  # the columns of the paper
 NAMES = {"conll2003": "CoNLL-2003", "wnut16": "WNUT-16"}
 F1 = ("exact", "overall", "f1")
 SIZES = (1, 2, 3, 4, 5, 6, 10)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
-    """Rows as a Markdown table."""
+    """Format rows as a Markdown table."""
     lines = ["| " + " | ".join(row) + " |" for row in ([head, ["---"] * len(head), *rows])]
     return "\n".join(lines)
 
 
 def points(value: float, *, signed: bool = False) -> str:
-    """A fraction in points, with a real minus."""
+    """Format a fraction in points, with a typographic minus sign."""
     text = f"{100 * value:+.2f}" if signed else f"{100 * value:.2f}"
     return text.replace("-", "−")
 
 
 def p_value(p: float) -> str:
-    """A p-value as papers print it."""
+    """Format a p-value in the style of papers."""
     return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 0.995 else "1"
 
 
@@ -75,7 +75,7 @@ def scores(study: Study, dataset: str, system: str) -> list[float]:
 
 
 def spread(values: list[float]) -> str:
-    """Mean and standard deviation over runs."""
+    """Format the mean and standard deviation over runs."""
     return f"{points(statistics.mean(values))} ± {100 * statistics.stdev(values):.2f}"
 
 
@@ -86,7 +86,7 @@ def interval(study: Study, dataset: str, system: str) -> str:
 
 
 def table_one(study: Study, printed: dict[str, dict[str, str]]) -> str:
-    """Test F1 beside the printed one, and rank correlations."""
+    """Test F1 next to the printed scores, and rank correlations."""
     rows = []
     for system, row, note in ROWS:
         cells = [f"{system.partition('-')[0]}{f' ({note})' if note else ''}", row]
@@ -102,37 +102,37 @@ def table_one(study: Study, printed: dict[str, dict[str, str]]) -> str:
         ["–", "CelmWnoneLstmCrf, CelmWgloveLstmCrf", elmo[0], "n/a: no weights", elmo[1], "n/a: no weights"]
     )
     text = table(["tagger", "row of the paper", "CoNLL-2003: paper", "here", "WNUT-16: paper", "here"], rows)
-    told = []
+    correlations = []
     for dataset, column in CORPORA.items():
         chosen = [(system, row) for system, row, _ in ROWS if system not in ALTERNATIVES]
         ours = [statistics.mean(scores(study, dataset, system)) for system, _ in chosen]
         theirs = [float(printed[row][column]) for _, row in chosen]
-        told.append(f"{spearmanr(ours, theirs).statistic:.2f} on {NAMES[dataset]}")
-    said = f"Spearman's ρ between the {len(ours)} rows and the printed ones: {' and '.join(told)}."
-    return f"{text}\n\n{said}"
+        correlations.append(f"{spearmanr(ours, theirs).statistic:.2f} on {NAMES[dataset]}")
+    note = f"Spearman's ρ between the {len(ours)} rows and the printed ones: {' and '.join(correlations)}."
+    return f"{text}\n\n{note}"
 
 
 def tests(study: Study) -> str:
-    """The pairs that the manifest names, over data and runs at once."""
+    """The pairs listed in the manifest, tested over data and runs at once."""
     rows = []
-    asked = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["compare"]
-    pairs = {tuple(pair["systems"]) for pair in asked}
-    for dataset, held in study.datasets.items():
-        for comparison in held.comparisons:
+    listed = tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["compare"]
+    pairs = {tuple(pair["systems"]) for pair in listed}
+    for name, dataset in study.datasets.items():
+        for comparison in dataset.comparisons:
             first, second = comparison.systems
             if (first, second) not in pairs:
                 continue
             for score in comparison.scores:
                 if tuple(score.path) == F1 and score.interval is not None:
                     low, high = score.interval
-                    said = f"{points(low, signed=True)} to {points(high, signed=True)}"
+                    bounds = f"{points(low, signed=True)} to {points(high, signed=True)}"
                     p = score.p_corrected
                     rows.append(
                         [
-                            dataset,
+                            name,
                             f"{first} − {second}",
                             points(score.difference, signed=True),
-                            said,
+                            bounds,
                             p_value(p),
                         ]
                     )
@@ -140,7 +140,7 @@ def tests(study: Study) -> str:
 
 
 def table_two(study: Study, printed: dict[str, dict[str, dict[str, str]]]) -> str:
-    """S^ρ and S^σ, averaged over models; the paper's by column name."""
+    """S^ρ and S^σ, averaged over models, next to those of the paper."""
     names = {
         "entity_label_consistency": "eCon",
         "token_label_consistency": "tCon",
@@ -159,8 +159,8 @@ def table_two(study: Study, printed: dict[str, dict[str, dict[str, str]]]) -> st
             for system, row, _ in ROWS:
                 if system in ALTERNATIVES:
                     continue
-                held = getattr(study.analyses.model_wise[system][attribute], kind)
-                values = [held[dataset] for dataset in CORPORA if held.get(dataset) is not None]
+                by_dataset = getattr(study.analyses.model_wise[system][attribute], kind)
+                values = [by_dataset[name] for name in CORPORA if by_dataset.get(name) is not None]
                 ours.append(statistics.mean(values) * (1 if kind == "spearman" else 100))
                 theirs.append(float(printed[row][kind][short]) / (100 if kind == "spearman" else 1))
             form = (lambda value: f"{value:+.2f}") if kind == "spearman" else (lambda value: f"{value:.1f}")
@@ -175,11 +175,11 @@ def table_two(study: Study, printed: dict[str, dict[str, dict[str, str]]]) -> st
 def in_bucket(study: Study, dataset: str, system: str, attribute: str, bucket: str) -> list[float]:
     """The F1 of one bucket in every run."""
     runs = study.datasets[dataset].runs[system].values()
-    found = []
+    values = []
     for run in runs:
-        held = {one.name: one.f1 for one in run.attributes[attribute].buckets}
-        found.append(held[bucket] or 0.0)
-    return found
+        by_name = {row.name: row.f1 for row in run.attributes[attribute].buckets}
+        values.append(by_name[bucket] or 0.0)
+    return values
 
 
 def contrasts(study: Study, dataset: str, size: int, attribute: str) -> list[float]:
@@ -206,21 +206,21 @@ def context(study: Study) -> str:
                 continue
             gain = statistics.mean(values) - statistics.mean(single)
             p = float(ttest_rel(values, single).pvalue)
-            held = contrasts(study, dataset, size, "token_label_consistency")
+            differences = contrasts(study, dataset, size, "token_label_consistency")
             cells += [points(gain, signed=True), p_value(p)]
-            cells.append(
-                f"{points(statistics.mean(held), signed=True)} ({sum(one > 0 for one in held)} of 5)"
-            )
+            above = sum(difference > 0 for difference in differences)
+            cells.append(f"{points(statistics.mean(differences), signed=True)} ({above} of 5)")
         rows.append(cells)
     own = ["gain", "p over seeds", "contrast (seeds above 0)"]
     head = ["K", "CoNLL-2003", *own, "WNUT-16", *own]
     entity = contrasts(study, "conll2003", 10, "entity_label_consistency")
-    mean, positive = points(statistics.mean(entity), signed=True), sum(one > 0 for one in entity)
+    mean = points(statistics.mean(entity), signed=True)
+    positive = sum(difference > 0 for difference in entity)
     over = []
     for dataset, name in NAMES.items():
         for comparison in study.datasets[dataset].comparisons:
             if tuple(comparison.systems) == ("CminilmWnoneMlp-K10", "CminilmWnoneMlp-K1"):
-                score = next(one for one in comparison.scores if tuple(one.path) == F1)
+                score = next(test for test in comparison.scores if tuple(test.path) == F1)
                 low, high = (points(bound, signed=True) for bound in score.interval or ())
                 p = p_value(score.p_corrected)
                 over.append(f"{name} {points(score.difference, signed=True)} [{low}, {high}], p = {p}")
@@ -247,27 +247,27 @@ def main() -> None:
     folder = Path(sys.argv[1])
     printed = json.loads((folder / "fu20.json").read_text(encoding="utf-8"))["tables"]
     if "--saved" not in sys.argv:
-        made = spanwise.study(
+        result = spanwise.study(
             MANIFEST, root=folder, workers=1, progress=lambda line: sys.stderr.write(f"{line}\n")
         )
-        made.to_json(folder / "paper.json")
+        result.to_json(folder / "paper.json")
     study = spanwise.load(folder / "paper.json")
-    one, two = printed["1"]["rows"], printed["2"]["corrected"]["rows"]
+    first, second = printed["1"]["rows"], printed["2"]["corrected"]["rows"]
     blocks: dict[str, Callable[[], str]] = {
-        "table 1": lambda: table_one(study, one),
+        "table 1": lambda: table_one(study, first),
         "tests": lambda: tests(study),
-        "table 2": lambda: table_two(study, two),
+        "table 2": lambda: table_two(study, second),
         "context": lambda: context(study),
         "spanish": lambda: spanish(study),
     }
     text = PAGE.read_text(encoding="utf-8")
-    for name, made in blocks.items():
-        block = f"<!-- {name} -->\n{made()}\n<!-- end -->"
+    for name, render in blocks.items():
+        block = f"<!-- {name} -->\n{render()}\n<!-- end -->"
         text, count = re.subn(
             rf"<!-- {name} -->\n.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL
         )
         if count != 1:
-            raise SystemExit(f"{PAGE.name} holds {count} blocks named {name!r}")
+            raise SystemExit(f"{PAGE.name} has {count} blocks named {name!r}, but should have one.")
     PAGE.write_text(text, encoding="utf-8")
     drawn = {
         "figure5": "factor-K",
