@@ -13,7 +13,7 @@ from spanwise.cli.main import main
 
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with three files over one sentence."""
+    """A folder with three annotations of one sentence."""
     monkeypatch.chdir(tmp_path)
     for name, label in (("ada", "LOC"), ("bo", "LOC"), ("cy", "ORG")):
         Path(f"{name}.conll").write_text(f"in O\nRome B-{label}\nnow O\n", encoding="utf-8")
@@ -30,14 +30,14 @@ def test_agree_writes_its_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["ceiling"]["annotators"] == {"ada": 0.0, "bo": 0.0, "cy": 0.0}
 
 
-def test_agree_shows_systems_beside_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
+def test_agree_shows_systems_next_to_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agree", "ada.conll", "bo.conll", "--systems", "crf=cy.conll", "--width", "90"]) == 0
     shown = capsys.readouterr().out
     assert "human ceiling" in shown
     assert "crf" in shown
 
 
-def test_agree_tells_wrong_calls_from_unusable_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_agree_distinguishes_wrong_calls_from_unusable_inputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agree", "ada.conll"]) == 2
     assert main(["agree", "ada.conll", "bo.conll", "--votes", "9"]) == 2
     assert "--votes is 9" in capsys.readouterr().err
@@ -50,9 +50,9 @@ def test_suspects_are_listed_decided_and_applied(capsys: pytest.CaptureFixture[s
     document = json.loads(capsys.readouterr().out)
     assert document["kind"] == "suspects"
     assert document["voters"] == ["a", "b"]
-    (found,) = document["suspects"]
-    assert (found["kind"], found["score"], found["votes"]) == ("label", 1.0, {"for": 2, "against": 0})
-    assert found["source"] == "cy.conll:2"
+    (suspect,) = document["suspects"]
+    assert (suspect["kind"], suspect["score"], suspect["votes"]) == ("label", 1.0, {"for": 2, "against": 0})
+    assert suspect["source"] == "cy.conll:2"
     rows = list(csv.DictReader(Path("w.csv").read_text(encoding="utf-8").splitlines()))
     rows[0]["decision"] = "accept"
     with Path("done.csv").open("w", encoding="utf-8", newline="") as stream:
@@ -64,7 +64,7 @@ def test_suspects_are_listed_decided_and_applied(capsys: pytest.CaptureFixture[s
     assert Path("gold2.conll").read_bytes() == Path("ada.conll").read_bytes()
 
 
-def test_suspects_show_the_sentence_and_what_speaks_for_a_second_look(
+def test_suspects_show_the_sentence_and_the_reason_for_a_second_look(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["suspects", "cy.conll", "a=ada.conll", "b=bo.conll", "--width", "90"]) == 0
@@ -90,11 +90,11 @@ def test_every_file_that_was_written_is_named(capsys: pytest.CaptureFixture[str]
     assert main(["suspects", "ada.conll", "bo.conll", "-o", "worksheet.csv"]) == 0
     shown = capsys.readouterr().out
     assert " saved worksheet.csv\n" in shown
-    assert "Kinds" not in shown  # there is no suspect
+    assert "Kinds" not in shown  # there are no suspects
 
 
 def tasks() -> None:
-    """An export of Label Studio in which two people marked one text, and a model did."""
+    """Write a Label Studio export with the annotations of two people and a model for one text."""
     text = "Ann left Rome"
 
     def marked(start: int, end: int, label: str) -> list[dict[str, object]]:
@@ -112,7 +112,7 @@ def tasks() -> None:
     Path("tasks.json").write_text(json.dumps([task]), encoding="utf-8")
 
 
-def test_a_file_of_tasks_is_not_taken_for_a_result_and_the_next_step_names_the_annotator(
+def test_a_file_of_tasks_is_not_mistaken_for_a_result_and_the_next_step_names_the_annotator(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     tasks()

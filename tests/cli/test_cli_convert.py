@@ -1,4 +1,4 @@
-"""`spanwise convert` goes between formats and schemes and loses nothing."""
+"""`spanwise convert` converts between formats and schemes without loss."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def test_schemes_are_converted(source: Path, tmp_path: Path, capsys: pytest.Capt
         target.read_text()
         == TEXT.replace("New I", "New B").replace("York I", "York L").replace("Oslo B", "Oslo U") + "\n"
     )
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == (
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
         f"{target}: 2 sentences, 2 mentions, read as conll (2 columns separated by blanks; IOB1, because "
         "1 mention starts with I-)\n"
     )
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.conll.xz", "out.spans"])
-def test_a_way_there_and_back_loses_nothing(source: Path, tmp_path: Path, name: str) -> None:
+def test_a_round_trip_loses_nothing(source: Path, tmp_path: Path, name: str) -> None:
     first = formats.read(source)
     assert main(["convert", str(source), str(tmp_path / name)]) == 0
     back = formats.read(tmp_path / name)
@@ -48,16 +48,16 @@ def test_a_way_there_and_back_loses_nothing(source: Path, tmp_path: Path, name: 
         assert formats.read(again).mentions.rows() == first.mentions.rows()
 
 
-def test_what_was_repaired_and_noted_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repairs_and_notes_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "in.conll"
     path.write_text("a I-X\nb B-X\xa0\n")
     assert main(["convert", str(path), str(tmp_path / "out.conll"), "--scheme", "IOB2"]) == 0
-    said = capsys.readouterr().err
-    assert "1 tag repaired (conlleval)" in said
-    assert "note: the label 'X\\xa0' holds a no-break space; without it there is 'X'" in said
+    captured = capsys.readouterr().err
+    assert "1 tag repaired (conlleval)" in captured
+    assert "note: the label 'X\\xa0' holds a no-break space; without it there is 'X'" in captured
 
 
-def test_what_the_target_cannot_say_is_an_error_and_leaves_no_file(
+def test_what_the_target_cannot_express_is_an_error_and_leaves_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nested = tmp_path / "nested.jsonl"
@@ -91,9 +91,7 @@ def test_reading_options_reach_the_reader(tmp_path: Path) -> None:
     assert main(["convert", str(numbers), str(tmp_path / "n.conll"), "--labels", "O,B-X"]) == 0
 
 
-def test_errors_speak_of_options_instead_of_keywords(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_name_options_instead_of_keywords(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "in.conll"
     path.write_bytes(b"\xff O\n")
     assert main(["convert", str(path), str(tmp_path / "out.jsonl")]) == 3

@@ -1,4 +1,4 @@
-"""The command line of evaluate, compare and list: what it prints, writes, refuses and answers."""
+"""The commands evaluate, compare and list: what they print, write and refuse."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_dash_writes_the_document_to_standard_output(
     assert list(json.loads(capsys.readouterr().out)["systems"]) == ["first"]
 
 
-def test_a_merged_file_holds_both_sides(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_merged_file_contains_both_sides(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "merged.txt", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["systems"]["merged"]["exact"]["overall"]["f1"] == pytest.approx(1 / 3)
@@ -67,7 +67,7 @@ def test_a_missed_threshold_gives_status_one(files: Path, capsys: pytest.Capture
 def test_a_gate_against_an_earlier_result(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "gold.conll", "good.conll", "--quiet", "--json", "base.json"]) == 0
     call = ["evaluate", "gold.conll", "good=poor.conll", "--quiet", "--against", "base.json"]
-    # Two sentences cannot show that a drop is real, however large it is.
+    # Two sentences cannot show that a drop is significant, however large it is.
     assert main([*call, "--fail-drop", "0.5"]) == 0
     assert main([*call, "--floor", "ORG=50", "--junit", "gate.xml"]) == 1
     assert "ORG" in capsys.readouterr().err
@@ -111,7 +111,7 @@ def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out)["analyses"] == analyses
 
 
-def test_saved_edges_are_used_again(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_saved_edges_are_reused(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["evaluate", "gold.conll", "poor.conll", "--attributes", "entity_length", "--quiet"]
     assert main([*call, "--buckets", "entity_length=1", "--save-edges", "edges.json"]) == 0
     assert main([*call, "--edges", "edges.json", "--json", "run.json"]) == 0
@@ -119,7 +119,7 @@ def test_saved_edges_are_used_again(files: Path, capsys: pytest.CaptureFixture[s
     assert [bucket["gold"] for bucket in buckets["buckets"]] == [2, 1]
 
 
-def test_a_column_of_the_data_is_an_attribute(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_of_the_data_can_be_an_attribute(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "domain.conll").write_text("Ann news B-PER\n\nOslo web B-LOC\n\n")
     call = ["evaluate", "domain.conll", "domain.conll", "--attribute", "domain=column:1", "--json", "-"]
     assert main(call) == 0
@@ -171,7 +171,7 @@ def test_crossed_attributes_count_every_mention_once(files: Path, capsys: pytest
         (["evalute"], 2, "Did you mean 'evaluate'?"),
     ],
 )
-def test_wrong_calls_are_answered_by_one_message(
+def test_wrong_calls_are_answered_with_one_message(
     files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
 ) -> None:
     assert main(arguments) == status
@@ -197,13 +197,13 @@ def test_names_can_be_listed(capsys: pytest.CaptureFixture[str], kind: str) -> N
         assert row["summary"]
 
 
-def test_every_command_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_a_help_text(capsys: pytest.CaptureFixture[str]) -> None:
     for name in COMMANDS:
         assert main([name, "--help"]) == 0
         assert "usage: spanwise" in capsys.readouterr().out, name
 
 
-def test_a_reader_that_leaves_early_is_no_error(files: Path) -> None:
+def test_a_reader_that_closes_the_pipe_early_is_not_an_error(files: Path) -> None:
     call = f"{sys.executable} -m spanwise evaluate gold.conll good.conll | head -1"
     done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, check=False, cwd=files)
     assert "Traceback" not in done.stderr
@@ -211,7 +211,7 @@ def test_a_reader_that_leaves_early_is_no_error(files: Path) -> None:
 
 
 @pytest.mark.parametrize("train", ["parts", "parts/*.conll"])
-def test_training_files_are_named_by_a_folder_or_a_pattern(tmp_path: Path, train: str) -> None:
+def test_training_files_may_be_given_as_a_folder_or_a_pattern(tmp_path: Path, train: str) -> None:
     (tmp_path / "parts").mkdir()
     for name in ("a.conll", "b.conll", "_SUCCESS"):
         (tmp_path / "parts" / name).write_text("Rome B-LOC\n")
@@ -220,11 +220,13 @@ def test_training_files_are_named_by_a_folder_or_a_pattern(tmp_path: Path, train
     written = tmp_path / "out.json"
     call = ["evaluate", str(gold), f"it={gold}", "--train", str(tmp_path / train), "--quiet"]
     assert main([*call, "--json", str(written)]) == 0
-    read = [one["path"] for one in json.loads(written.read_text())["inputs"] if one["role"] == "train"]
+    read = [
+        source["path"] for source in json.loads(written.read_text())["inputs"] if source["role"] == "train"
+    ]
     assert [Path(path).name for path in read] == ["a.conll", "b.conll"]
 
 
-def test_a_file_that_cannot_come_in_parts_is_said_to_need_more_than_the_memory(
+def test_a_file_that_cannot_be_read_in_parts_is_reported_to_exceed_the_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gold, own = tmp_path / "gold.xmi", tmp_path / "own.jsonl"
@@ -232,8 +234,8 @@ def test_a_file_that_cannot_come_in_parts_is_said_to_need_more_than_the_memory(
     own.write_text('{"text": "\U0001f600 Ann Rome", "spans": []}\n', "utf-8")
     monkeypatch.setattr("spanwise.evaluation._choices.BYTES_PER_BYTE", 1 << 20)
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB"]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if "read whole" in line]
-    assert len(said) == 1 and said[0].startswith(
+    notes = [line for line in capsys.readouterr().err.splitlines() if "read whole" in line]
+    assert len(notes) == 1 and notes[0].startswith(
         f"{gold}: files of the format xmi are read whole, which may take 524 MB, more than --memory 4MB; "
     )
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB", "--quiet"]) == 0

@@ -1,4 +1,4 @@
-"""What a person in a hurry does wrong: one clear message, the right exit status, nothing written."""
+"""Common mistakes are answered with one clear message and the right exit status, and write nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate merged.txt pred.conll", 2, "merged.txt: the last two columns hold tags of the same types"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_answered_in_one_message(
+def test_a_mistake_is_answered_with_one_message(
     files: Path, capsys: pytest.CaptureFixture[str], call: str, status: int, message: str
 ) -> None:
     before = {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()}
@@ -74,7 +74,7 @@ def test_a_mistake_is_answered_in_one_message(
     assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
 
 
-def test_files_that_hold_gold_and_predictions_stand_side_by_side(
+def test_files_with_gold_and_predictions_can_be_compared(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", "merged.txt", "other.txt", "--resamples", "0", "--json", "both.json"]) == 0
@@ -87,7 +87,7 @@ def test_files_that_hold_gold_and_predictions_stand_side_by_side(
     assert capsys.readouterr().out.endswith((files / "both.json").read_text()[-200:])
 
 
-def test_a_column_that_is_named_is_taken_without_suspicion(files: Path) -> None:
+def test_an_explicit_column_is_used_without_a_warning(files: Path) -> None:
     result = spanwise.evaluate("merged.txt", {"a": "pred.conll"}, tag_column=-1, resamples=0)
     assert result.dataset.mentions == 3
 
@@ -153,15 +153,15 @@ def test_the_next_step_reads_the_files_as_the_evaluation_did(
         ([["O"], ["O", "O"]], {}, InputError, "sentence 2 has 1 token, but 2 in the gold file"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_python_is_told_too(
+def test_a_mistake_in_python_is_reported_too(
     gold: object, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as caught:
         spanwise.evaluate(gold, {"a": [["O"], ["O"]]}, **options)
-    assert message in str(told.value)
+    assert message in str(caught.value)
 
 
-def test_numbers_of_tags_are_read_with_their_labels() -> None:
+def test_tag_numbers_are_read_with_their_labels() -> None:
     result = spanwise.evaluate([[1, 0]], {"a": [[1, 0]]}, labels=["O", "B-PER"], resamples=0)
     assert result["a"].exact.overall.f1 == 1
 
@@ -171,7 +171,7 @@ def test_an_attribute_needs_a_name() -> None:
         spanwise.attribute(lambda mention: 1, summary="one")
 
 
-def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_labels_missing_from_gold_are_reported(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "names.conll").write_text(GOLD.replace("-PER", "-PERSON").replace("-LOC", "-PLACE"))
     assert main(["evaluate", "gold.conll", "names.conll", "--resamples", "0"]) == 0
     assert "! 4 mentions of labels not in gold: PERSON, PLACE" in " ".join(capsys.readouterr().out.split())
@@ -182,6 +182,6 @@ def test_types_that_gold_has_not_are_told(files: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("call", "shown"), [(["help"], "usage: spanwise COMMAND"), (["help", "table"], "usage: spanwise table")]
 )
-def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str], call: list[str], shown: str) -> None:
+def test_help_is_also_a_command(capsys: pytest.CaptureFixture[str], call: list[str], shown: str) -> None:
     assert main(call) == 0
     assert shown in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`spanwise validate` lists what is wrong with files, line by line."""
+"""`spanwise validate` lists the problems of files, line by line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_malformed_line_and_impossible_tag_is_listed(
     )
 
 
-def test_impossible_tags_alone_are_status_one_and_nothing_wrong_is_zero(
+def test_only_impossible_tags_give_status_one_and_no_problems_zero(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stray, fine = tmp_path / "stray.conll", tmp_path / "fine.conll"
@@ -43,7 +43,7 @@ def test_impossible_tags_alone_are_status_one_and_nothing_wrong_is_zero(
     assert "B- may only follow a mention of the same label. Write 'I-X'." in capsys.readouterr().out
 
 
-def test_the_list_can_be_cut_and_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_can_be_limited_and_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.conll"
     path.write_text(BAD)
     main(["validate", str(path), "--most", "2"])
@@ -54,7 +54,7 @@ def test_the_list_can_be_cut_and_be_json(tmp_path: Path, capsys: pytest.CaptureF
     assert [row["repairable"] for row in rows] == [False, True, False, False, True]
 
 
-def test_files_of_other_formats_and_broken_ones_are_told_too(
+def test_files_of_other_formats_and_broken_ones_are_reported_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = tmp_path / "f.jsonl"

@@ -1,4 +1,4 @@
-"""The screen of conlleval, character for character."""
+"""The output of conlleval, character for character."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spanwise.formats import from_spans, from_tags
 
 GOLD = [["B-PER", "I-PER", "O", "B-LOC"], ["I-LOC", "I-LOC", "O", "O", "B-PER"]]
 SAID = [["B-PER", "I-PER", "O", "I-ORG"], ["B-LOC", "I-LOC", "O", "B-LOC", "O"]]
-# Printed by conlleval.pl, version 2004-01-26, of these tags.
+# Printed by conlleval.pl, version 2004-01-26, for these tags.
 SCREEN = """\
 processed 9 tokens with 4 phrases; found: 4 phrases; correct: 2.
 accuracy:  55.56%; precision:  50.00%; recall:  50.00%; FB1:  50.00
@@ -32,34 +32,34 @@ REAL = [
 ]
 
 
-def merged(gold: list[list[str]], said: list[list[str]]) -> str:
-    rows = zip(gold, said, strict=True)
+def merged(gold: list[list[str]], predicted: list[list[str]]) -> str:
+    rows = zip(gold, predicted, strict=True)
     return "".join("".join(f"w {a} {b}\n" for a, b in zip(*pair, strict=True)) + "\n" for pair in rows)
 
 
-def test_the_screen_is_that_of_the_program() -> None:
+def test_the_output_equals_that_of_the_program() -> None:
     assert screen(GOLD, SAID) == SCREEN
     assert conlleval(GOLD, SAID) == SCREEN
 
 
-def test_files_are_shown_by_the_tags_that_stand_in_them(tmp_path: Path) -> None:
-    both = tmp_path / "merged.txt"
-    both.write_text(merged(GOLD, SAID))
-    gold, said = tmp_path / "gold.txt", tmp_path / "said.txt"
-    for path, tags in ((gold, GOLD), (said, SAID)):
+def test_files_are_evaluated_by_their_tags_as_written(tmp_path: Path) -> None:
+    combined = tmp_path / "merged.txt"
+    combined.write_text(merged(GOLD, SAID))
+    gold, predicted = tmp_path / "gold.txt", tmp_path / "said.txt"
+    for path, tags in ((gold, GOLD), (predicted, SAID)):
         path.write_text("".join("".join(f"w {tag}\n" for tag in row) + "\n" for row in tags))
-    assert conlleval(both) == SCREEN
-    assert conlleval(gold, said) == SCREEN
+    assert conlleval(combined) == SCREEN
+    assert conlleval(gold, predicted) == SCREEN
 
 
-def test_annotations_are_shown_as_iob2() -> None:
-    gold, said = from_tags(GOLD), from_tags(SAID)
-    shown = conlleval(gold, said)
+def test_annotations_are_evaluated_as_iob2() -> None:
+    gold, predicted = from_tags(GOLD), from_tags(SAID)
+    shown = conlleval(gold, predicted)
     assert shown.splitlines()[0] == SCREEN.splitlines()[0]
     assert shown.splitlines()[1].startswith("accuracy:  66.67%")
 
 
-def test_no_mentions_and_no_tokens_are_shown_as_zero() -> None:
+def test_without_mentions_or_tokens_the_scores_are_zero() -> None:
     assert screen([["O"]], [["O"]]) == (
         "processed 1 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
         "accuracy: 100.00%; precision:   0.00%; recall:   0.00%; FB1:   0.00\n"
@@ -67,7 +67,7 @@ def test_no_mentions_and_no_tokens_are_shown_as_zero() -> None:
     assert screen([], []) == "processed 0 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
 
 
-def test_other_lengths_and_characters_are_refused(tmp_path: Path) -> None:
+def test_different_lengths_and_character_spans_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="gold and predicted tags have different numbers of tokens"):
         screen([["O"]], [["O", "O"]])
     (tmp_path / "a.txt").write_text("Ann")
@@ -96,22 +96,24 @@ def test_the_program_itself_prints_the_same_on_random_tags() -> None:
             return "O" if letter == "O" else f"{letter}-{label}" if label else letter
 
         gold = [[tag() for _ in range(draw.randint(1, 7))] for _ in range(draw.randint(1, 6))]
-        said = [[one if draw.random() < 0.6 else tag() for one in row] for row in gold]
+        predicted = [[gold_tag if draw.random() < 0.6 else tag() for gold_tag in row] for row in gold]
         printed = subprocess.run(
-            ["perl", script], input=merged(gold, said), capture_output=True, text=True, check=True
+            ["perl", script], input=merged(gold, predicted), capture_output=True, text=True, check=True
         )
-        assert screen(gold, said) == printed.stdout
+        assert screen(gold, predicted) == printed.stdout
 
 
-def test_the_command_line_prints_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_prints_the_output_of_conlleval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     both = tmp_path / "merged.txt"
     both.write_text(merged(GOLD, SAID))
     assert main(["evaluate", str(both), "--format", "conlleval"]) == 0
     assert capsys.readouterr().out == SCREEN
 
 
-def test_the_screen_of_a_real_file_is_that_of_the_program(data: Path) -> None:
-    """The first lines that conlleval.pl prints of the same two files."""
+def test_the_output_for_a_real_file_equals_that_of_the_program(data: Path) -> None:
+    """Compare with the first lines that conlleval.pl prints for the same two files."""
     folder = data / "masakhaner" / "ewe"
     shown = conlleval(folder / "test.txt", folder / "predictions" / "mbert.1.txt").splitlines()
     assert shown[:2] == REAL

@@ -1,4 +1,4 @@
-"""The calls of Hugging Face's evaluate and Trainer get the structure and the numbers they expect."""
+"""Calls in the style of Hugging Face's evaluate and Trainer get the structure and numbers they expect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PREDICTIONS = [["O", "O", "B-MISC", "I-MISC", "I-MISC", "I-MISC", "O"], ["B-PER"
 
 
 def expected(references: Any, predictions: Any, **options: Any) -> dict[str, Any]:
-    """What the documentation of evaluate's metric promises, from seqeval's own report."""
+    """The result that evaluate's metric documents, computed from seqeval's own report."""
     metrics = pytest.importorskip("seqeval.metrics", reason="the peer seqeval is not installed")
     report = metrics.classification_report(references, predictions, output_dict=True, **options)
     overall = report["micro avg"]
@@ -57,16 +57,16 @@ def test_compute_equals_the_metric_on_random_tags() -> None:
     draw = random.Random(0)
     for number in range(150):
         sizes = [draw.randint(1, 6) for _ in range(3)]
-        gold, said = ([[draw.choice(NAMES) for _ in range(size)] for size in sizes] for _ in range(2))
+        gold, predicted = ([[draw.choice(NAMES) for _ in range(size)] for size in sizes] for _ in range(2))
         strict = number % 2 == 0
         mine = load().compute(
-            predictions=said, references=gold, **({"mode": "strict", "scheme": "IOB2"} if strict else {})
+            predictions=predicted, references=gold, **({"mode": "strict", "scheme": "IOB2"} if strict else {})
         )
         options = {"mode": "strict", "scheme": scheme.IOB2} if strict else {}
-        assert mine == expected(gold, said, **options)
+        assert mine == expected(gold, predicted, **options)
 
 
-def test_add_and_add_batch_gather_until_compute() -> None:
+def test_add_and_add_batch_collect_until_compute() -> None:
     metric = load()
     metric.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
     metric.add_batch(predictions=PREDICTIONS[1:], references=REFERENCES[1:])
@@ -75,7 +75,7 @@ def test_add_and_add_batch_gather_until_compute() -> None:
         metric.compute()
 
 
-def test_unknown_names_are_answered() -> None:
+def test_unknown_metric_names_are_refused() -> None:
     with pytest.raises(ChoiceError, match="no metric is called 'rouge'"):
         load("rouge")
     with pytest.raises(ValueError, match=r"Scheme should be one of \[IOB1, IOB2, .*BILOU\], got IOB3"):
@@ -100,12 +100,12 @@ def test_a_trainer_gets_scores_of_every_label() -> None:
     assert scores["PER_f1"] == 1.0 and scores["LOC_number"] == 1.0
 
 
-def test_the_first_sub_word_of_a_word_counts_where_all_are_labelled() -> None:
+def test_only_the_first_subword_counts_if_all_are_labelled() -> None:
     labels = np.array([[1, 2, 2, 0]])
-    said = np.array([[1, 0, 2, 0]])
+    predicted = np.array([[1, 0, 2, 0]])
     words = [[0, 0, 1, 2]]
-    assert make_compute_metrics(NAMES)((said, labels))["f1"] == 0.0
-    assert make_compute_metrics(NAMES, word_ids=words)((said, labels))["f1"] == 1.0
+    assert make_compute_metrics(NAMES)((predicted, labels))["f1"] == 0.0
+    assert make_compute_metrics(NAMES, word_ids=words)((predicted, labels))["f1"] == 1.0
 
 
 def test_a_trainer_gets_the_reasons_behind_the_score() -> None:
@@ -127,18 +127,18 @@ def test_a_trainer_gets_the_reasons_behind_the_score() -> None:
 
 def test_a_trainer_gets_the_intervals_of_a_result() -> None:
     drawn = np.random.default_rng(0)
-    labels, said = drawn.integers(0, len(NAMES), (40, 12)), drawn.integers(0, len(NAMES), (40, 12))
-    said = np.where(drawn.random(labels.shape) < 0.7, labels, said)
-    scores = make_compute_metrics(NAMES, entity_level=True, fair=True, intervals=True)((said, labels))
-    predicted, gold = tagged(said, labels, NAMES)
+    labels, ids = drawn.integers(0, len(NAMES), (40, 12)), drawn.integers(0, len(NAMES), (40, 12))
+    ids = np.where(drawn.random(labels.shape) < 0.7, labels, ids)
+    scores = make_compute_metrics(NAMES, entity_level=True, fair=True, intervals=True)((ids, labels))
+    predicted, gold = tagged(ids, labels, NAMES)
     result = evaluate(gold, {"mine": predicted}, attributes="none")["mine"]
     for score in ("precision", "recall", "f1", "accuracy"):
-        found = scores[f"{score}_low"], scores[f"{score}_high"]
-        assert found == result.exact.overall.interval[score]
-        assert found[0] < scores[score] < found[1]
+        interval = scores[f"{score}_low"], scores[f"{score}_high"]
+        assert interval == result.exact.overall.interval[score]
+        assert interval[0] < scores[score] < interval[1]
     assert (scores["PER_f1_low"], scores["PER_f1_high"]) == result.exact.labels["PER"].interval["f1"]
     assert (scores["fair_f1_low"], scores["fair_f1_high"]) == result.fair.overall.interval["f1"]
-    plain = make_compute_metrics(NAMES, entity_level=True, fair=True)((said, labels))
+    plain = make_compute_metrics(NAMES, entity_level=True, fair=True)((ids, labels))
     ends = ("_low", "_high")
     assert {name: value for name, value in scores.items() if not name.endswith(ends)} == plain
 
@@ -148,7 +148,7 @@ def test_an_undefined_interval_is_left_out() -> None:
     assert "recall_high" in scores and "precision_low" not in scores
 
 
-def test_wrong_calls_of_the_trainer_are_answered() -> None:
+def test_wrong_calls_of_the_trainer_are_refused() -> None:
     with pytest.raises(ChoiceError, match="intervals cannot be computed for scores with mode, scheme"):
         make_compute_metrics(NAMES, intervals=True, mode="strict", scheme="IOB2")
     with pytest.raises(ChoiceError, match="tough mentions and buckets need the words"):

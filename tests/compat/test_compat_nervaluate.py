@@ -1,4 +1,4 @@
-"""Results in nervaluate's structure equal its own where a mention overlaps at most one of the other side."""
+"""Results in nervaluate's structure equal its own if mentions overlap at most one of the other side."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def theirs(pairs: list[tuple[Spans, Spans]]) -> dict[str, Any]:
         ]
         for side in (0, 1)
     ]
-    found: dict[str, Any] = plain(
+    result: dict[str, Any] = plain(
         nervaluate.Evaluator(*sides, tags=["A", "B", "C"], loader="dict").evaluate()
     )
-    return found
+    return result
 
 
 def ours(pairs: list[tuple[Spans, Spans]]) -> dict[str, Any]:
     sides = (
         Mentions.of([(n, *span) for n, pair in enumerate(pairs) for span in pair[side]]) for side in (0, 1)
     )
-    found: dict[str, Any] = plain(structure(*with_one_labelling(list(sides))))
-    return found
+    result: dict[str, Any] = plain(structure(*with_one_labelling(list(sides))))
+    return result
 
 
 def plain(value: Any) -> Any:
-    """Results as dicts, numbers rounded beyond what the order of operations changes."""
+    """Results as dicts, with numbers rounded so that the order of operations does not matter."""
     if isinstance(value, EvaluationIndices):
         return {name: getattr(value, name) for name in INDICES}
     if isinstance(value, dict):
@@ -56,14 +56,14 @@ def plain(value: Any) -> Any:
 
 def flat_spans(draw: random.Random, size: int) -> Spans:
     spans: Spans = []
-    place = 0
-    while place < size:
+    position = 0
+    while position < size:
         length = draw.randint(1, 3)
-        if draw.random() < 0.35 and place + length <= size:
-            spans.append((place, place + length, draw.choice("ABC")))
-            place += length
+        if draw.random() < 0.35 and position + length <= size:
+            spans.append((position, position + length, draw.choice("ABC")))
+            position += length
         else:
-            place += 1
+            position += 1
     return spans
 
 
@@ -76,7 +76,7 @@ def is_plain(gold: Spans, predicted: Spans) -> bool:
     return max(most(gold, predicted), most(predicted, gold)) <= 1
 
 
-def test_numbers_and_places_equal_nervaluates_where_its_matching_is_right() -> None:
+def test_numbers_and_indices_equal_those_of_nervaluate_if_its_matching_is_right() -> None:
     draw = random.Random(0)
     compared = 0
     for _ in range(400):
@@ -107,13 +107,13 @@ def test_a_result_gives_the_structure() -> None:
     result = evaluate(
         [["B-PER", "I-PER", "O", "B-LOC"]], {"mine": [["B-PER", "O", "O", "B-LOC"]]}, resamples=0
     )
-    found = result.to_nervaluate("mine")
-    assert list(found) == ["overall", "entities", "overall_indices", "entity_indices"]
-    assert list(found["overall"]) == ["strict", "partial", "ent_type", "exact"]
-    assert found["overall"]["partial"].f1 == 0.75
-    assert found["entities"]["LOC"]["strict"].correct == 1
-    assert found["overall_indices"]["strict"].incorrect_indices == [(0, 0)]
-    assert repr(found["overall_indices"]["strict"]) == (
+    structure = result.to_nervaluate("mine")
+    assert list(structure) == ["overall", "entities", "overall_indices", "entity_indices"]
+    assert list(structure["overall"]) == ["strict", "partial", "ent_type", "exact"]
+    assert structure["overall"]["partial"].f1 == 0.75
+    assert structure["entities"]["LOC"]["strict"].correct == 1
+    assert structure["overall_indices"]["strict"].incorrect_indices == [(0, 0)]
+    assert repr(structure["overall_indices"]["strict"]) == (
         "EvaluationIndices(correct_indices=[(0, 1)], incorrect_indices=[(0, 0)], partial_indices=[], "
         "missed_indices=[], spurious_indices=[])"
     )

@@ -1,4 +1,4 @@
-"""The seqeval layer gives seqeval's numbers, reports, errors and warnings on the same input."""
+"""The seqeval layer gives seqeval's numbers, reports, errors and warnings for the same input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIVISIONS: tuple[Any, ...] = ("warn", 0, 1)
 
 
 def random_tags(draw: random.Random, sizes: list[int], letters: str, *, suffix: bool, odd: float) -> Any:
-    """Sentences of random tags; a share `odd` of them bare, hyphenated, unknown or without a hyphen."""
+    """Sentences of random tags; a share `odd` of them is bare, hyphenated, unknown or without a hyphen."""
     labels = ["PER", "LOC", "A-B", "_"][: draw.randint(1, 4)]
     strange = ["X-PER", "B", "I", "E", "PER", "O-LOC", ".", "B--PER", "-", "U-PER", "S"]
 
@@ -45,7 +45,7 @@ def random_tags(draw: random.Random, sizes: list[int], letters: str, *, suffix: 
 
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, list[tuple[str, str]]]:
-    """What a call gives back or raises, and the distinct warnings in the order of first occurrence."""
+    """What a call returns or raises, and its distinct warnings in the order of first occurrence."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -57,7 +57,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, list[tuple[str, str]]]:
 
 
 def plain(value: Any) -> Any:
-    """A value made of lists, dicts and texts, so that NaN equals NaN and arrays compare."""
+    """The value as lists, dicts and strings, so that NaN equals NaN and arrays can be compared."""
     if isinstance(value, np.ndarray):
         return [plain(part) for part in value.tolist()]
     if isinstance(value, tuple | list):
@@ -68,7 +68,7 @@ def plain(value: Any) -> Any:
 
 
 def same(call: Callable[[Any], Any]) -> None:
-    """Both packages answer the call alike."""
+    """Check that both packages answer the call identically."""
     assert outcome(lambda: call(ours)) == outcome(lambda: call(theirs))
 
 
@@ -79,7 +79,7 @@ def sized(draw: random.Random) -> list[int]:
 @pytest.mark.parametrize("function", ["f1_score", "precision_score", "recall_score"])
 @pytest.mark.parametrize("suffix", [False, True])
 def test_scores_equal_those_of_seqeval_on_random_tags(function: str, suffix: bool) -> None:
-    """900 inputs for each function and suffix, over every scheme, mode, average and zero_division."""
+    """Compare 900 inputs for each function and suffix, over every scheme, mode, average and zero_division."""
     draw = random.Random(f"{function}{suffix}")
     for number in range(900):
         scheme = SCHEMES[number % 6]
@@ -180,9 +180,9 @@ def test_entities_equal_those_of_seqeval_on_random_tags() -> None:
         same(lambda package: package.scheme.auto_detect(tags, suffix).__name__)  # noqa: B023
 
         def entities(package: Any, tags: Any = tags, scheme: str = scheme, suffix: bool = suffix) -> Any:
-            found = package.scheme.Entities(tags, getattr(package.scheme, scheme), suffix)
-            return [[repr(entity) for entity in sentence] for sentence in found.entities], sorted(
-                found.unique_tags
+            parsed = package.scheme.Entities(tags, getattr(package.scheme, scheme), suffix)
+            return [[repr(entity) for entity in sentence] for sentence in parsed.entities], sorted(
+                parsed.unique_tags
             )
 
         same(entities)
@@ -198,7 +198,7 @@ def test_tag_level_measures_equal_those_of_seqeval() -> None:
         same(lambda package: package.metrics.accuracy_score(y_true[0], y_pred[0]))  # noqa: B023
 
 
-def test_single_tags_and_chunk_borders_equal_those_of_seqeval() -> None:
+def test_single_tags_and_chunk_boundaries_equal_those_of_seqeval() -> None:
     letters = "OBIES.X"
     for before in letters:
         for now in letters:
@@ -236,7 +236,7 @@ def test_single_tags_and_chunk_borders_equal_those_of_seqeval() -> None:
         ([["L-PER", "Z-LOC"]], [["O", "O"]]),
     ],
 )
-def test_odd_inputs_are_answered_as_by_seqeval(y_true: Any, y_pred: Any) -> None:
+def test_unusual_inputs_are_answered_as_by_seqeval(y_true: Any, y_pred: Any) -> None:
     for average in (*AVERAGES, "samples"):
         same(lambda package: package.metrics.f1_score(y_true, y_pred, average=average))  # noqa: B023
     for mode in (None, "strict"):
@@ -258,8 +258,8 @@ def test_unique_labels_and_lengths_are_checked_as_by_seqeval() -> None:
     same(lambda package: package.metrics.v1.precision_recall_fscore_support(y_true, y_pred))
 
 
-def test_a_scheme_of_ones_own_is_followed() -> None:
-    """Only B begins a mention, and I goes on with it whatever its label."""
+def test_a_user_defined_scheme_is_used() -> None:
+    """Only B begins a mention, and I continues it whatever its label."""
 
     def found(package: Any) -> Any:
         scheme = package.scheme
@@ -292,7 +292,7 @@ def test_install_lets_import_seqeval_find_the_layer() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_warnings_are_caught_by_our_class_and_by_that_of_scikit_learn() -> None:
+def test_warnings_are_caught_by_our_class_and_by_the_one_of_scikit_learn() -> None:
     from spanwise.compat.seqeval.metrics.v1 import UndefinedMetricWarning
 
     exceptions = pytest.importorskip("sklearn.exceptions", reason="scikit-learn is not installed")
@@ -302,7 +302,7 @@ def test_warnings_are_caught_by_our_class_and_by_that_of_scikit_learn() -> None:
 
 
 def test_seqevals_own_tests_pass_with_the_layer_installed() -> None:
-    """The one test that starts Perl 20,000 times is left out here."""
+    """The one test that starts Perl 20,000 times is left out."""
     folder = os.environ.get("SPANWISE_SEQEVAL_TESTS")
     if not folder:
         pytest.skip("set SPANWISE_SEQEVAL_TESTS to the folder `tests` of seqeval's source distribution")

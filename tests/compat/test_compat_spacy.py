@@ -1,4 +1,4 @@
-"""spaCy's scorers find spanwise, and spaCy's documents are read and written."""
+"""spaCy finds spanwise's scorers, and spaCy documents are read and written."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ Spans = list[tuple[int, int, str]]
 
 
 def doc(words: list[str], ents: Spans | None = None, group: Spans | None = None, **more: Any) -> Any:
-    made = Doc(VOCAB, words=words, **more)
+    document = Doc(VOCAB, words=words, **more)
     if ents is not None:
-        made.set_ents([Span(made, start, end, label=label) for start, end, label in ents])
+        document.set_ents([Span(document, start, end, label=label) for start, end, label in ents])
     if group is not None:
-        made.spans["sc"] = [Span(made, start, end, label=label) for start, end, label in group]
-    return made
+        document.spans["sc"] = [Span(document, start, end, label=label) for start, end, label in group]
+    return document
 
 
 def flat_spans(draw: random.Random, size: int) -> Spans:
     spans: Spans = []
-    place = 0
-    while place < size:
+    position = 0
+    while position < size:
         length = draw.randint(1, 3)
-        if draw.random() < 0.4 and place + length <= size:
-            spans.append((place, place + length, draw.choice("AB")))
-        place += length
+        if draw.random() < 0.4 and position + length <= size:
+            spans.append((position, position + length, draw.choice("AB")))
+        position += length
     return spans
 
 
@@ -80,23 +80,23 @@ def test_scores_of_span_groups_equal_those_of_spacy_on_random_documents() -> Non
 
 def test_predictions_on_other_tokens_are_placed_by_characters() -> None:
     gold = doc(["in", "New", "York", "today"], [(1, 3, "LOC"), (3, 4, "DATE")])
-    said = Doc(VOCAB, words=["in", "New York", "to", "day"])
-    said.set_ents([Span(said, 1, 2, label="LOC"), Span(said, 2, 3, label="DATE")])
-    scores = ner_score([Example(said, gold)])
+    predicted = Doc(VOCAB, words=["in", "New York", "to", "day"])
+    predicted.set_ents([Span(predicted, 1, 2, label="LOC"), Span(predicted, 2, 3, label="DATE")])
+    scores = ner_score([Example(predicted, gold)])
     assert scores["ents_per_type"]["LOC"]["f"] == 1.0
     assert scores["ents_per_type"]["DATE"]["f"] == 0.0
 
 
-def test_what_is_not_annotated_is_neither_right_nor_wrong() -> None:
-    said = doc(["a", "b"], [(0, 1, "A")])
-    assert ner_score([Example(said, Doc(VOCAB, words=["a", "b"]))])["ents_f"] is None
+def test_unannotated_tokens_are_neither_right_nor_wrong() -> None:
+    predicted = doc(["a", "b"], [(0, 1, "A")])
+    assert ner_score([Example(predicted, Doc(VOCAB, words=["a", "b"]))])["ents_f"] is None
     missing = Doc(VOCAB, words=["a", "b"])
     missing.set_ents([Span(missing, 1, 2, label="A")], default="missing")
-    assert ner_score([Example(said, missing)])["ents_per_type"]["A"]["p"] == 0.0
-    assert ner_score([Example(said, missing)])["ents_errors"]["FP"] == 0
+    assert ner_score([Example(predicted, missing)])["ents_per_type"]["A"]["p"] == 0.0
+    assert ner_score([Example(predicted, missing)])["ents_errors"]["FP"] == 0
 
 
-def test_fair_scores_and_errors_stand_beside_spacys() -> None:
+def test_fair_scores_and_errors_are_added_to_those_of_spacy() -> None:
     gold = doc(["a", "b", "c"], [(0, 2, "A")])
     scores = ner_score([Example(doc(["a", "b", "c"], [(0, 1, "A"), (2, 3, "A")]), gold)])
     assert scores["ents_f"] == 0.0
@@ -143,7 +143,7 @@ def test_spacy_files_round_trip_flat_and_nested_mentions(tmp_path: Path) -> None
     assert read(tmp_path / "y.spacy", tag_column="sc").mentions.rows() == nested.mentions.rows()
 
 
-def test_wrong_documents_are_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_spacy_documents_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.spacy"
     path.write_text("no")
     with pytest.raises(InputError, match="this is not a file of spaCy documents"):

@@ -1,4 +1,4 @@
-"""Scores in files of every kind, through the public functions and the command line."""
+"""Scores in files of every kind, with the public functions and the command line."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def lines(path: Path, *records: object) -> Path:
 
 
 def thresholds(gold: Path, predicted: Path, **options: Any) -> list[tuple[float, int]]:
-    """The scores that were read, from the highest, and how many are right so far."""
-    found = spanwise.confidence(gold, {"m": predicted}, resamples=0, **options)
-    return [(round(point.threshold, 6), point.correct) for point in found.systems["m"].curve]
+    """The scores in descending order, each with the number of correct mentions so far."""
+    document = spanwise.confidence(gold, {"m": predicted}, resamples=0, **options)
+    return [(round(point.threshold, 6), point.correct) for point in document.systems["m"].curve]
 
 
 @pytest.mark.parametrize("key", ["score", "confidence", "probability"])
@@ -54,7 +54,7 @@ def test_lists_of_four_are_spans_with_a_score(tmp_path: Path) -> None:
     assert thresholds(gold, predicted) == [(0.8, 1)]
 
 
-def test_what_pipelines_of_hugging_face_and_gliner_give(tmp_path: Path) -> None:
+def test_output_of_hugging_face_pipelines_and_gliner(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", GOLD)
     grouped = [{"entity_group": "PER", "score": 0.99, "word": "Anna Smith", "start": 0, "end": 10}]
     with_text = lines(tmp_path / "a.jsonl", {"text": TEXT, "entities": grouped})
@@ -87,10 +87,10 @@ def test_flair_and_columns(tmp_path: Path) -> None:
     )
     scores = {}
     for how in ("mean", "product", "min"):
-        found = spanwise.confidence(flair, token_scores=how, resamples=0)
-        (one,) = found.systems.values()
-        scores[how] = [(round(point.threshold, 6), point.correct) for point in one.curve]
-        assert f"tokens:{how}" in found.signature
+        document = spanwise.confidence(flair, token_scores=how, resamples=0)
+        (system,) = document.systems.values()
+        scores[how] = [(round(point.threshold, 6), point.correct) for point in system.curve]
+        assert f"tokens:{how}" in document.signature
     assert scores == {
         "mean": [(0.8, 1), (0.7, 2)],
         "product": [(0.8, 1), (0.45, 2)],
@@ -168,15 +168,15 @@ def test_predictions_without_scores_are_refused(tmp_path: Path, capsys: pytest.C
     assert "the predictions have no scores" in capsys.readouterr().err
 
 
-def test_documents_are_read_back_and_a_result_knows_its_scores(tmp_path: Path) -> None:
+def test_documents_are_read_back_and_a_result_has_its_scores(tmp_path: Path) -> None:
     gold = lines(tmp_path / "gold.jsonl", *[GOLD] * 30)
     spans = [[0, 10, "PER", 0.8], [16, 20, "LOC", 0.6], [5, 10, "LOC", 0.1]]
     predicted = lines(tmp_path / "p.jsonl", *[{"text": TEXT, "spans": spans}] * 30)
-    found = spanwise.confidence(gold, {"m": predicted}, dev=(gold, {"m": predicted}), resamples=20)
-    (tmp_path / "c.json").write_text(found.to_json(), encoding="utf-8")
-    assert spanwise.load(tmp_path / "c.json") == found
+    document = spanwise.confidence(gold, {"m": predicted}, dev=(gold, {"m": predicted}), resamples=20)
+    (tmp_path / "c.json").write_text(document.to_json(), encoding="utf-8")
+    assert spanwise.load(tmp_path / "c.json") == document
     result = spanwise.evaluate(gold, {"m": predicted}, resamples=0)
-    assert result.confidence(resamples=20).systems["m"].overall == found.systems["m"].overall
+    assert result.confidence(resamples=20).systems["m"].overall == document.systems["m"].overall
     slices = result.find_slices(least=10, attributes="label", confirm=True)
     (tmp_path / "s.json").write_text(slices.to_json(), encoding="utf-8")
     assert spanwise.load(tmp_path / "s.json") == slices

@@ -1,4 +1,4 @@
-"""Processes that are killed leave no orphan, no hang and no lost cell: a few kills of each kind."""
+"""Killing processes leaves no orphans, hangs or lost cells: a few kills of each kind."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _fail(block: int, shared: None) -> int:
     raise InputError(f"block {block}")
 
 
-def test_a_lost_worker_is_told_in_one_sentence() -> None:
-    # In a process of its own: one with threads never forks, and here the test would end itself.
+def test_a_lost_worker_is_reported_in_one_sentence() -> None:
+    # In a separate process: one with threads never forks, and the test would kill itself here.
     code = (
         "import os\n"
         "from spanwise.engines import Processes\n"
@@ -36,18 +36,18 @@ def test_a_lost_worker_is_told_in_one_sentence() -> None:
         "try: list(Processes(2).map(die, range(8), None))\n"
         "except WorkerLost as error: print(error)"
     )
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "a worker process was killed by signal 9" in told.stdout
+    assert "a worker process was killed by signal 9" in done.stdout
 
 
-def test_an_error_of_a_worker_is_raised_as_it_is() -> None:
+def test_an_error_in_a_worker_is_raised_unchanged() -> None:
     with pytest.raises(InputError, match="block 0"):
         list(Processes(2).map(_fail, range(8), None))
 
 
-def test_outcomes_keep_the_order_of_blocks_for_any_number_of_workers() -> None:
+def test_results_keep_the_order_of_blocks_for_any_number_of_workers() -> None:
     for workers in (2, 3, 100_000):
         assert list(Processes(workers).map(_double, range(50), 2)) == [2 * block for block in range(50)]
 

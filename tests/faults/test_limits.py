@@ -1,4 +1,4 @@
-"""Requests to end and bounds of memory: nothing half-written stays, and one sentence says what happened."""
+"""Termination and memory limits leave no partial files and are reported in one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and limits")
 
-# Asks for its own end when the file that it writes is complete but not yet renamed.
+# Terminates itself when the file it writes is complete but not yet renamed.
 PROGRAM = """
 import os, pathlib, signal, sys
 rename = pathlib.Path.replace
@@ -41,7 +41,7 @@ def gold(tmp_path: Path) -> Path:
     ],
     ids=lambda call: call[0],
 )
-def test_a_request_to_end_leaves_no_file_behind(call: list[str], gold: Path, tmp_path: Path) -> None:
+def test_termination_leaves_no_file_behind(call: list[str], gold: Path, tmp_path: Path) -> None:
     (tmp_path / "answers.jsonl").write_text(
         '{"id": 0, "answers": [["Ann", "PER"]]}\n{"id": 1, "answers": []}\n'
     )
@@ -54,7 +54,7 @@ def test_a_request_to_end_leaves_no_file_behind(call: list[str], gold: Path, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path, tmp_path: Path) -> None:
+def test_figures_under_a_memory_limit_are_refused_in_one_sentence(gold: Path, tmp_path: Path) -> None:
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
@@ -64,7 +64,7 @@ def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path,
         [*evaluated, "--json", str(document), "--html", str(page)],
         ["figures", str(document), "-o", str(figures)],
     )
-    made, refused = (
+    evaluated_run, refused = (
         subprocess.run(
             [sys.executable, "-m", "spanwise", *call],
             preexec_fn=bounded,
@@ -74,7 +74,7 @@ def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path,
         )
         for call in calls
     )
-    assert made.returncode == 0 and page.exists()  # the page of an evaluation needs no renderer
+    assert evaluated_run.returncode == 0 and page.exists()  # the page of an evaluation needs no renderer
     assert refused.returncode == 3
     assert refused.stderr.startswith(
         "spanwise: charts cannot be drawn under a limit of 1,024 MB of address space"
@@ -82,7 +82,7 @@ def test_figures_under_a_limit_of_memory_are_refused_in_one_sentence(gold: Path,
     assert not figures.exists()
 
 
-def test_a_small_packed_file_costs_little(tmp_path: Path) -> None:
+def test_a_small_compressed_file_costs_little_memory(tmp_path: Path) -> None:
     import gzip
 
     path = tmp_path / "bomb.conll.gz"

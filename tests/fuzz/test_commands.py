@@ -1,4 +1,4 @@
-"""Files that single commands read: what broke something once is a result or an error of ours."""
+"""Files read by single commands: inputs that once broke something give a result or an error of ours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_kind_of_file_is_used_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ['{"text": "Ann", "label": "\\ud800"}', '["\\ud800 Lee", "PER"]'])
-def test_half_a_character_in_an_answer_is_shown_as_such(answer: str, tmp_path: Path) -> None:
+def test_a_lone_surrogate_in_an_answer_is_shown_as_such(answer: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(f'{{"id": "0", "answers": [{answer}]}}\n{{"id": "1", "answers": []}}\n')
     document = spanwise.place(seeds.gold(), tmp_path / "a.jsonl")
     assert document.answers.given == 1 and "\ufffd" in document.to_json()
@@ -48,7 +48,7 @@ def test_half_a_character_in_an_answer_is_shown_as_such(answer: str, tmp_path: P
     "item",
     [f'"score": {DIGITS[:400]}', '"score": Infinity', f'"occurrence": "{DIGITS}"', '"occurrence": 1e999'],
 )
-def test_odd_numbers_in_an_answer_are_left_out(item: str, tmp_path: Path) -> None:
+def test_invalid_numbers_in_an_answer_are_left_out(item: str, tmp_path: Path) -> None:
     answer = f'{{"text": "Ann Lee", "label": "PER", {item}}}'
     (tmp_path / "a.jsonl").write_text(f'{{"id": "0", "answers": [{answer}]}}\n{{"id": "1", "answers": []}}\n')
     assert spanwise.place(seeds.gold(), tmp_path / "a.jsonl").answers.placed == 1
@@ -62,7 +62,7 @@ def test_nested_wrappers_around_answers_are_a_failed_response() -> None:
 
 
 @pytest.mark.parametrize("cell", ["x" * 200_000, "²", DIGITS, "", "-1", "1.0"])
-def test_worksheets_with_odd_cells_are_refused(cell: str, tmp_path: Path) -> None:
+def test_worksheets_with_invalid_cells_are_refused(cell: str, tmp_path: Path) -> None:
     spanwise.write(seeds.gold(), tmp_path / "gold.conll")
     head = "sentence,gold_start,gold_end,gold_label,start,end,label,decision\n"
     (tmp_path / "sheet.csv").write_text(f"{head}{cell},0,2,PER,0,1,PER,accept\n")
@@ -78,14 +78,14 @@ def test_settings_that_are_not_toml_are_refused(text: str, tmp_path: Path) -> No
         read_toml(tmp_path / "a.toml", "Write it anew.")
 
 
-def test_sizes_beyond_all_measure_are_answered(tmp_path: Path) -> None:
+def test_absurd_sizes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("Ann B-PER\n")
     call = ["evaluate", str(tmp_path / "a.conll"), str(tmp_path / "a.conll"), "--quiet", "--resamples", "0"]
     assert main([*call, "--memory", DIGITS]) == 0
 
 
 def _columns(path: Path, **changed: Column) -> Path:
-    """The file of columns in which some arrays were replaced."""
+    """A copy of the column file with some arrays replaced."""
     path.write_bytes(seeds.columns()[0])
     loaded = MentionColumns.load(path)
     arrays = {**loaded.arrays, **{name.replace("__", "."): value for name, value in changed.items()}}
@@ -111,7 +111,7 @@ def test_columns_that_do_not_fit_together_are_refused(changed: dict[str, Column]
         MentionColumns.load(_columns(tmp_path / "a.npz", **changed))
 
 
-def test_columns_run_no_code_and_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_column_files_run_no_code_and_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanwise.evaluation.columns.MOST_UNPACKED", 1 << 20)
     pickled, bomb, promised = (tmp_path / name for name in ("p.npz", "b.npz", "h.npz"))
     np.savez(pickled, head=np.array([print], dtype=object))
@@ -148,7 +148,7 @@ def test_every_kind_of_document_is_shown_or_refused_by_every_command(kind: int, 
     assert {main([command, str(path), *rest]) for command, *rest in calls} <= {0, 2, 3}
 
 
-def test_conditions_are_read_back_as_they_were_written() -> None:
+def test_conditions_are_parsed_back_as_they_were_written() -> None:
     from spanwise.conditions import parse
 
     for text in ('label="a\\"b", label!=LOC', "label=\x000\x00", 'label="\\\\"', "entity_length>=1e308"):
@@ -168,27 +168,27 @@ def taggers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_damaged_model_cannot_end_the_process(taggers: Path, tmp_path: Path) -> None:
+def test_a_damaged_model_cannot_kill_the_process(taggers: Path, tmp_path: Path) -> None:
     shutil.copytree(taggers / "crf", tmp_path / "crf")
     model = (taggers / "crf" / "model.crfsuite").read_bytes()
-    far = model[:28] + b"\xff" * 16 + model[44:]  # where its parts begin
+    far = model[:28] + b"\xff" * 16 + model[44:]  # the offsets of its parts
     for damaged in (far, model[: len(model) // 2], b"", b"lCRF"):
         (tmp_path / "crf" / "model.crfsuite").write_bytes(damaged)
         with pytest.raises(InputError, match="its file is damaged"):
             spanwise.taggers.predict(tmp_path / "crf", taggers / "train.conll")
 
 
-def test_another_process_tags_as_this_one_does(taggers: Path) -> None:
+def test_another_process_gives_the_same_tags(taggers: Path) -> None:
     from spanwise.taggers import crfsuite
 
     annotation = spanwise.read(taggers / "train.conll")
     model = (taggers / "crf" / "model.crfsuite").read_bytes()
-    here = crfsuite.predict(model, annotation.corpus)
+    in_process = crfsuite.predict(model, annotation.corpus)
     apart = crfsuite.predict_apart(model, annotation.corpus, scores=True)
-    assert here.rows() == apart.rows() and len(here) > 0
+    assert in_process.rows() == apart.rows() and len(in_process) > 0
 
 
-def test_a_folder_that_is_not_a_taggers_is_not_replaced(taggers: Path, tmp_path: Path) -> None:
+def test_a_folder_that_does_not_contain_a_tagger_is_not_replaced(taggers: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("ten years of work")
     call = ["train", "crf", "--train", str(taggers / "train.conll"), "--dev", str(taggers / "train.conll")]
@@ -206,19 +206,19 @@ def test_a_folder_that_is_not_a_taggers_is_not_replaced(taggers: Path, tmp_path:
         ("char_filters", 1 << 50),
     ],
 )
-def test_forged_sizes_ask_for_no_memory(name: str, value: int, taggers: Path, tmp_path: Path) -> None:
+def test_forged_sizes_allocate_no_memory(name: str, value: int, taggers: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    made = tmp_path / "network"
+    path = tmp_path / "network"
     model = "CcnnWrandCnnMlp" if name in ("layers", "width") else "CcnnWrandLstmMlp"
     train = taggers / "train.conll"
     spanwise.taggers.train(
         model, train, train, device="cpu", epochs=1, hidden=8, width=8, char_filters=8
-    ).save(made)
-    about = msgspec.json.decode((made / "tagger.json").read_bytes())
+    ).save(path)
+    about = msgspec.json.decode((path / "tagger.json").read_bytes())
     about["settings"][name] = value
-    (made / "tagger.json").write_bytes(msgspec.json.encode(about))
+    (path / "tagger.json").write_bytes(msgspec.json.encode(about))
     with pytest.raises(InputError, match="the weights do not fit"):
-        spanwise.taggers.load(made)
+        spanwise.taggers.load(path)
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b'"\xff"', b"[" * 100_000, b'{"sentence": 1e999}', b""])

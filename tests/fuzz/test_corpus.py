@@ -1,4 +1,4 @@
-"""Inputs that once broke something, and the first numbers of the fuzzer: a result or an error of ours."""
+"""Inputs that once broke something, and the first inputs of the fuzzer, give a result or an error of ours."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FILES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_broke_a_reader_is_refused(name: str, tmp_path: Path) -> None:
+def test_files_that_once_broke_a_reader_are_refused(name: str, tmp_path: Path) -> None:
     file, text = FILES[name]
     (tmp_path / file).write_text(text)
     (tmp_path / "a.txt").write_text("abc")
@@ -64,7 +64,7 @@ def test_what_broke_a_reader_is_refused(name: str, tmp_path: Path) -> None:
     assert not isinstance(caught.value.__cause__, Exception), "the last resort spoke, not the reader"
 
 
-def test_far_positions_cost_nothing(tmp_path: Path) -> None:
+def test_large_positions_cost_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"spans": [[0, 2147483648, "X"]]}')
     data, _ = to_bytes(read(tmp_path / "a.jsonl"), "spans")
     assert data == b"X\t1\t2147483648\n\n"
@@ -79,10 +79,10 @@ def test_no_line_of_python_runs_for_each_empty_line(command: str, last: bytes, t
     ended = []
     ran = lines_run(lambda: ended.append(main([command, str(path), *named])), within=PACKAGE)
     assert ended == [0 if last else 3]
-    assert max(ran.values()) < 70_000  # those of the first 64 KB, from which formats are recognised
+    assert max(ran.values()) < 70_000  # lines of the first 64 KB, from which formats are recognised
 
 
-def test_a_bomb_is_refused(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.conll.gz").write_bytes(gzip.compress(b"a O\n" * 10_000_000))
     with pytest.raises(InputError, match="over a hundred times its own size"):
         read(tmp_path / "a.conll.gz", limits={"unpacked": 1 << 20})
@@ -99,7 +99,7 @@ def test_many_labels_and_deep_nesting_are_refused(tmp_path: Path) -> None:
         read(tmp_path / "nested.jsonl")
 
 
-def test_many_nodes_of_gate_take_linear_time(tmp_path: Path) -> None:
+def test_many_gate_nodes_take_linear_time(tmp_path: Path) -> None:
     nodes = "".join(f'<Node id="{number}"/>a' for number in range(60_000))
     body = f"<TextWithNodes>{nodes}</TextWithNodes><AnnotationSet></AnnotationSet>"
     (tmp_path / "a.xmi").write_text(f"<GateDocument>{body}</GateDocument>")
@@ -120,7 +120,7 @@ def test_escape_sequences_do_not_reach_the_terminal(
 
 
 @pytest.mark.parametrize("format", ["conllu", "hipe", "webanno", "conll"])
-def test_names_and_labels_that_end_lines_are_kept_or_refused(format: str) -> None:
+def test_names_and_labels_with_line_breaks_are_kept_or_refused(format: str) -> None:
     odd = [("X\\", "a"), ("X", "\ufeffa"), ("X", "a\x00"), ("X\n", "a"), ("X|Y", "a"), ("X[1]", "a\\")]
     for label, token in odd:
         annotation = from_spans([[(0, 1, label)]], tokens=[[token, "b"]])
@@ -131,7 +131,7 @@ def test_names_and_labels_that_end_lines_are_kept_or_refused(format: str) -> Non
         assert (bool(data), lost) == (True, ())
 
 
-def test_the_first_inputs_of_the_fuzzer_are_answered(tmp_path: Path) -> None:
+def test_the_first_inputs_of_the_fuzzer_are_handled(tmp_path: Path) -> None:
     files(tmp_path)
     wrong = [
         (number, text) for number in range(1500) if (text := attempt(input_of(number), tmp_path, number))

@@ -1,4 +1,4 @@
-"""Answers without offsets in evaluations, studies, lists of errors, explanations and pages."""
+"""Answers without offsets in evaluations, studies, error lists, explanations and pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gold(tmp_path: Path) -> Path:
 @pytest.fixture
 def answers(tmp_path: Path) -> Path:
     path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in SAID), encoding="utf-8")
+    path.write_text("".join(json.dumps(record) + "\n" for record in SAID), encoding="utf-8")
     return path
 
 
@@ -37,25 +37,28 @@ def evaluated(gold: Path, answers: Path, redact: bool = False) -> Evaluation:
     return spanwise.evaluate(gold, {"gpt": answers}, answers="ordered", resamples=0, redact=redact)
 
 
-def test_a_result_says_how_answers_were_read_and_placed(gold: Path, answers: Path) -> None:
-    one = present(evaluated(gold, answers).answers)["gpt"]
-    assert (one.units.read, one.units.failed) == (1, 1)
-    counts = one.answers
+def test_a_result_reports_how_answers_were_read_and_placed(gold: Path, answers: Path) -> None:
+    summary = present(evaluated(gold, answers).answers)["gpt"]
+    assert (summary.units.read, summary.units.failed) == (1, 1)
+    counts = summary.answers
     assert counts.given == counts.placed + counts.hallucinated + counts.repeats == 3
-    assert [(row.kind, row.text, row.sentence) for row in one.unplaced if row.kind == "hallucinated"] == [
+    assert [(row.kind, row.text, row.sentence) for row in summary.unplaced if row.kind == "hallucinated"] == [
         ("hallucinated", "Paris <b>", "Ann met Ann in Rome")
     ]
-    assert [(row.text, row.candidates, row.start) for row in one.ambiguous] == [("Ann", 2, 0), ("ann", 2, 2)]
-    assert [(row.level, row.surface) for row in one.inexact] == [("case", "Ann")]
+    assert [(row.text, row.candidates, row.start) for row in summary.ambiguous] == [
+        ("Ann", 2, 0),
+        ("ann", 2, 2),
+    ]
+    assert [(row.level, row.surface) for row in summary.inexact] == [("case", "Ann")]
 
 
-def test_the_document_loads_again_with_its_answers(gold: Path, answers: Path, tmp_path: Path) -> None:
+def test_the_document_is_loaded_with_its_answers(gold: Path, answers: Path, tmp_path: Path) -> None:
     result = evaluated(gold, answers)
     result.to_json(tmp_path / "run.json")
     assert loaded(tmp_path / "run.json", Evaluation).answers == result.answers
 
 
-def test_redaction_leaves_out_what_was_said(gold: Path, answers: Path) -> None:
+def test_redaction_leaves_out_the_text_of_answers(gold: Path, answers: Path) -> None:
     text = evaluated(gold, answers, redact=True).to_json()
     assert "Paris" not in text and "Rome" not in text
 
@@ -69,7 +72,7 @@ def test_pages_list_answers_and_escape_them(gold: Path, answers: Path) -> None:
             assert f'data-only="{kind}"' in page and f'data-kind="{kind}"' in page
 
 
-def test_errors_show_what_has_no_place(gold: Path, answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_show_unplaced_answers(gold: Path, answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["errors", str(gold), f"gpt={answers}", "--answers", "ordered", "--outcome", "FP"]) == 0
     assert "predicted LOC “Paris <b>”, which has no place" in capsys.readouterr().out
 
@@ -80,7 +83,7 @@ def sampled(tmp_path: Path) -> Path:
         {"id": 0, "sample": name, "answers": [["Ann", "PER"]] * number}
         for name, number in (("a", 1), ("b", 2), ("c", 2))
     ]
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
@@ -92,11 +95,11 @@ def test_samples_are_runs_of_a_study_and_equal_ones_count_once(gold: Path, tmp_p
     }
     document = spanwise.study(tree, cache=False, workers=1)
     runs = document.datasets["d"].runs["gpt"]
-    assert {name: one.exact.overall.correct for name, one in runs.items()} == {"a": 1, "b": 2}
+    assert {name: scores.exact.overall.correct for name, scores in runs.items()} == {"a": 1, "b": 2}
     assert "answers[ordered, fuzzy 0.85, repeats drop, unknown keep, per sentence]" in document.signature
 
 
-def test_the_command_line_takes_samples_as_runs(
+def test_the_command_line_accepts_samples_as_runs(
     gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = sampled(tmp_path)
@@ -107,8 +110,8 @@ def test_the_command_line_takes_samples_as_runs(
 def test_explain_removes_offsets_of_ordinary_predictions() -> None:
     tokens = [["Ann", "met", "Ann"], ["Ann"]]
     gold = spanwise.read([["O", "O", "B-PER"], ["B-PER"]], tokens=tokens)
-    said = spanwise.read([["O", "O", "B-PER"], ["O"]], tokens=tokens)
-    rows = spanwise.explain(gold, said)
+    predicted = spanwise.read([["O", "O", "B-PER"], ["O"]], tokens=tokens)
+    rows = spanwise.explain(gold, predicted)
     assert rows["exact, micro"].f1 == pytest.approx(2 / 3)
     assert rows["answers placed by first"].f1 == 0
     assert rows["sets of strings"].f1 == pytest.approx(2 / 3)
@@ -116,13 +119,13 @@ def test_explain_removes_offsets_of_ordinary_predictions() -> None:
     assert "your F1 lies between 0.00 and 66.67" in " ".join(rows.to_text().split())
 
 
-def test_spacy_llm_finds_the_places_of_its_preset(data: Path) -> None:
+def test_spacy_llm_finds_the_same_positions_as_its_preset(data: Path) -> None:
     parsing = pytest.importorskip("spacy_llm.tasks.util.parsing")
     from spanwise.placement import checked, placement, without_offsets
 
     gold = spanwise.read(data / "wnut17" / "test.conll")
-    found = placement(gold, without_offsets(gold, "sentence"), checked(policy="spacy-llm"))
-    ours, theirs = set(found.annotation.mentions.rows()), set()
+    placed = placement(gold, without_offsets(gold, "sentence"), checked(policy="spacy-llm"))
+    ours, theirs = set(placed.annotation.mentions.rows()), set()
     rows: dict[int, list[tuple[int, int, str]]] = {}
     for sentence, start, end, label in gold.mentions.rows():
         rows.setdefault(sentence, []).append((start, end, label))

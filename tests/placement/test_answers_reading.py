@@ -1,4 +1,4 @@
-"""What models write is read with a status, joined with the gold text, and nothing vanishes."""
+"""Responses of models are read with a status and joined with the gold text; none is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WANTED = [("Ann", "PER"), ("New York", "LOC")]
 
 
 def placed(first: Any, **choices: Any) -> Any:
-    """The document of a first unit with this response, and two empty ones."""
+    """The document of a unit with this response, and two units with empty ones."""
     return spanwise.place(GOLD, [{"id": 0, "answers": first}, {"id": 1, "answers": []}], **choices)
 
 
@@ -74,7 +74,7 @@ def test_fences_prose_and_truncation_are_repaired(response: str) -> None:
     ["I cannot help with that.", "", "[{", '[{"text": "An', "[1, 2]", "42", '"Ann"', None, [{"text": None}],
      [["a", "b", "c", "d"]], {"PER": {"x": {"y": 1}}}, {"error": "rate limit"}, "[" * 50_000],
 )  # fmt: skip
-def test_what_cannot_be_read_has_failed_and_misses_its_gold_mentions(response: Any) -> None:
+def test_an_unreadable_response_has_failed_and_misses_its_gold_mentions(response: Any) -> None:
     document = placed(response)
     assert statuses(document) == {"failed": 1, "empty": 1, "absent": 1}
     assert document.policies.ordered.f1 == 0
@@ -90,7 +90,7 @@ def test_a_fenced_empty_list_was_repaired() -> None:
     assert statuses(placed("```json\n[]\n```")) == {"repaired": 1, "empty": 1, "absent": 1}
 
 
-def test_a_long_response_is_read_in_time() -> None:
+def test_a_long_response_is_read_quickly() -> None:
     long = json.dumps([{"text": "Ann", "label": "PER"}] * 50_000)
     document = placed(long[:-20])
     assert document.units.repaired == 1 and document.answers.given == 49_999
@@ -112,7 +112,7 @@ def test_markup_of_the_same_text_is_placed_by_position(response: str) -> None:
     assert document.policies.first.correct == 2
 
 
-def test_markup_by_position_finds_the_second_of_two() -> None:
+def test_markup_distinguishes_the_second_of_two_occurrences() -> None:
     gold = from_tags([["O", "O", "B-PER"]], tokens=[["Ann", "met", "Ann"]])
     document = spanwise.place(gold, ["Ann met @@Ann##"])
     assert document.policies.first.f1 == document.policies.all.f1 == 1
@@ -126,16 +126,16 @@ def test_markup_of_another_text_becomes_answers_and_is_counted() -> None:
 
 
 def test_labels_are_read_by_alias_then_as_written_then_folded() -> None:
-    said = [
+    response = [
         {"text": "Ann", "label": "person"},
         {"text": "New York", "label": "loc"},
         {"text": "left", "label": "VERB"},
     ]
-    document = placed(said, aliases={"person": "PER"})
+    document = placed(response, aliases={"person": "PER"})
     assert document.labels.renamed == {"loc": "LOC", "person": "PER"}
     assert document.labels.unknown == {"VERB": 1} and document.answers.unknown_labels == 1
     assert document.policies.ordered.predicted == 3
-    dropped = placed(said, aliases={"person": "PER"}, unknown="drop")
+    dropped = placed(response, aliases={"person": "PER"}, unknown="drop")
     assert dropped.answers.given == 2 and dropped.answers.dropped == 1
     assert dropped.policies.ordered.predicted == 2
 
@@ -146,11 +146,11 @@ def test_folding_that_is_not_one_to_one_renames_nothing() -> None:
     assert document.labels.unknown == {"Per": 1}
 
 
-def test_an_occurrence_number_overrides_the_policy_and_is_counted_beyond_the_last() -> None:
+def test_an_occurrence_number_overrides_the_policy_and_is_counted_if_out_of_range() -> None:
     gold = from_tags([["O", "B-PER", "O"]], tokens=[["Ann", "Ann", "Ann"]])
     for number, correct, beyond in ((2, 1, 0), (3, 0, 0), (4, 0, 1), (0, 0, 0)):
-        said = [[{"text": "Ann", "label": "PER", "occurrence": number}]]
-        document = spanwise.place(gold, said)
+        response = [[{"text": "Ann", "label": "PER", "occurrence": number}]]
+        document = spanwise.place(gold, response)
         assert document.policies.first.correct == document.policies.ordered.correct == correct
         assert document.policies.best.correct == (correct if number in (2, 3) else 1)
         assert document.answers.beyond == beyond
@@ -186,7 +186,7 @@ def test_records_are_joined_by_id_then_text_then_order() -> None:
     assert by_id.units.absent == by_text.units.absent == 2 and by_order.units.empty == 2
 
 
-def test_the_gold_file_s_own_ids_come_first(tmp_path: Path) -> None:
+def test_the_ids_of_the_gold_file_come_first(tmp_path: Path) -> None:
     rows = [
         {"id": "b", "tokens": ["Ann"], "spans": [[0, 1, "PER"]]},
         {"id": "a", "tokens": ["Bo"], "spans": []},
@@ -208,46 +208,46 @@ def test_samples_in_memory_are_chosen_or_are_runs_of_one_system() -> None:
         spanwise.evaluate(GOLD, {"gpt": records}, resamples=0)
     tree = {"datasets": {"d": {"test": GOLD}}, "systems": {"gpt": {"predictions": records}}, "resamples": 0}
     runs = spanwise.study(tree, cache=False, workers=1).datasets["d"].runs
-    assert {run: one.exact.overall.correct for run, one in runs["gpt"].items()} == {"0": 0, "1": 1}
+    assert {run: scores.exact.overall.correct for run, scores in runs["gpt"].items()} == {"0": 0, "1": 1}
 
 
 @pytest.mark.parametrize("rule", ["uniner", "gollie"])
-def test_a_rule_of_strings_is_scored_under_its_name_and_gives_no_mentions(rule: str) -> None:
-    said = [{"id": 0, "answers": [["the ann", "PER"], ["Ann", "PER"]]}, {"id": 1, "answers": "not JSON"}]
-    document = spanwise.place(GOLD, said, policy=rule)
+def test_a_rule_on_strings_is_scored_under_its_name_and_gives_no_mentions(rule: str) -> None:
+    response = [{"id": 0, "answers": [["the ann", "PER"], ["Ann", "PER"]]}, {"id": 1, "answers": "not JSON"}]
+    document = spanwise.place(GOLD, response, policy=rule)
     assert (document.chosen, document.score) == (rule, document.presets[rule])
-    assert document.score == spanwise.place(GOLD, said).presets[rule]
+    assert document.score == spanwise.place(GOLD, response).presets[rule]
     assert document.readable.predicted == document.score.predicted
     assert document.readable.gold < document.score.gold
     assert f"rule:{rule}" in document.signature
     with pytest.raises(spanwise.ChoiceError, match=f"'{rule}' compares strings and has no places"):
-        spanwise.evaluate(GOLD, {"gpt": said}, answers=rule, resamples=0)
-    assert spanwise.explain(GOLD, said)[f"as {rule} scores"].f1 == document.score.f1
+        spanwise.evaluate(GOLD, {"gpt": response}, answers=rule, resamples=0)
+    assert spanwise.explain(GOLD, response)[f"as {rule} scores"].f1 == document.score.f1
 
 
-def test_evaluate_takes_records_and_scores_them_as_place_does() -> None:
-    said = [
+def test_evaluate_scores_records_like_place() -> None:
+    response = [
         {"id": 0, "answers": [[text, label] for text, label in [*WANTED, ("Zed", "PER")]]},
         {"id": 2, "answers": [["bo", "PER"]]},
     ]
-    document = spanwise.place(GOLD, said)
-    for systems in (said, {"gpt": said}):
+    document = spanwise.place(GOLD, response)
+    for systems in (response, {"gpt": response}):
         result = spanwise.evaluate(GOLD, systems, answers="ordered", resamples=0)
         overall = next(iter(result.to_dict()["systems"].values()))["exact"]["overall"]
         for key in ("gold", "predicted", "correct", "f1"):
             assert overall[key] == getattr(document.policies.ordered, key)
 
 
-def test_an_answer_without_place_given_before_is_dropped_or_kept() -> None:
-    said = [["Zed", "PER"], ["ZED", "PER"], ["Ann", "PER"], ["Ann", "PER"]]
-    dropped, kept = placed(said), placed(said, repeats="keep")
+def test_a_repeated_unplaced_answer_is_dropped_or_kept() -> None:
+    response = [["Zed", "PER"], ["ZED", "PER"], ["Ann", "PER"], ["Ann", "PER"]]
+    dropped, kept = placed(response), placed(response, repeats="keep")
     assert dropped.answers == kept.answers
     assert (dropped.answers.hallucinated, dropped.answers.repeats, dropped.answers.placed) == (2, 1, 1)
     assert (dropped.policies.ordered.predicted, kept.policies.ordered.predicted) == (2, 4)
     assert (dropped.policies.first.predicted, kept.policies.first.predicted) == (2, 3)
 
 
-def test_text_is_searched_by_its_own_tokens_and_blanks(tmp_path: Path) -> None:
+def test_text_is_searched_by_its_own_tokens_and_spaces(tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     row = {"text": "The U.S. met Ann-Marie  Smith.", "spans": [[4, 8, "LOC"], [13, 29, "PER"]]}
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
@@ -255,21 +255,21 @@ def test_text_is_searched_by_its_own_tokens_and_blanks(tmp_path: Path) -> None:
     assert document.answers.levels.exact == 2 and document.policies.ordered.f1 == 1
 
 
-def test_blanks_between_tokens_count_at_the_exact_level_and_not_at_the_bare_one() -> None:
+def test_spaces_between_tokens_matter_at_the_exact_level_but_not_at_the_bare_one() -> None:
     gold = from_tags([["O", "B-LOC", "I-LOC", "I-LOC", "I-LOC"]], tokens=[["in", "U", ".", "S", "."]])
     spaced = spanwise.place(gold, [[["U . S .", "LOC"]]])
     assert spaced.answers.levels.exact == 1 and spaced.policies.ordered.f1 == 1
-    joined = spanwise.place(gold, [[["U.S.", "LOC"]]])  # the last token of a bare run has a letter
+    joined = spanwise.place(gold, [[["U.S.", "LOC"]]])  # at the bare level, the last token has a letter
     assert joined.answers.levels.bare == 1 and joined.policies.ordered.f1 == 0
 
 
-def test_what_the_text_does_not_hold_is_listed_with_its_words_unless_redacted() -> None:
-    said = [{"id": 0, "answers": [["Zed", "PER"], ["Ann", "PER"]]}]
-    result = spanwise.evaluate(GOLD, {"gpt": said}, resamples=0)
+def test_answers_missing_from_the_text_are_listed_unless_redacted() -> None:
+    response = [{"id": 0, "answers": [["Zed", "PER"], ["Ann", "PER"]]}]
+    result = spanwise.evaluate(GOLD, {"gpt": response}, resamples=0)
     rows = json.loads(result.to_json())["sentences"][0]["systems"]["gpt"]
     assert [(row["start"], row.get("answer")) for row in rows] == [(-1, "Zed"), (0, None)]
     assert "answers[ordered, fuzzy 0.85, repeats drop, unknown keep, per sentence]" in result.to_json()
-    assert "Zed" not in spanwise.evaluate(GOLD, {"gpt": said}, resamples=0, redact=True).to_json()
+    assert "Zed" not in spanwise.evaluate(GOLD, {"gpt": response}, resamples=0, redact=True).to_json()
 
 
 def test_explain_places_answers_by_every_policy() -> None:
@@ -280,11 +280,11 @@ def test_explain_places_answers_by_every_policy() -> None:
     assert rows["answers, best placement"].f1 == rows["sets of strings"].f1 == 1
 
 
-def test_answers_that_the_text_lacks_do_not_hide_token_accuracy() -> None:
+def test_answers_missing_from_the_text_do_not_hide_token_accuracy() -> None:
     gold = from_tags([["O", "O", "B-PER", "O"]], tokens=[["Ann", "met", "Bo", "."]])
-    said = [{"id": 0, "answers": [["Zed", "PER"]]}]
-    row = spanwise.explain(gold, said, answers="first")["token accuracy"]
-    result = spanwise.evaluate(gold, {"gpt": said}, resamples=0)
+    response = [{"id": 0, "answers": [["Zed", "PER"]]}]
+    row = spanwise.explain(gold, response, answers="first")["token accuracy"]
+    result = spanwise.evaluate(gold, {"gpt": response}, resamples=0)
     assert row.f1 == result["gpt"].exact.overall.accuracy == 0.75
 
 

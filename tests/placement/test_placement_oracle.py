@@ -1,4 +1,4 @@
-"""Placement beside brute force over all runs and all placements, on small random units."""
+"""Placement compared with brute force over all runs and placements, on small random units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Repeats: TypeAlias = Literal["drop", "keep"]
 
 
 class Unit(NamedTuple):
-    """The sentences of one document, its gold mentions, and what a system said."""
+    """The sentences of one document, its gold mentions, and the answers of a system."""
 
     sentences: list[list[str]]
     gold: list[tuple[int, int, int, str]]
@@ -29,7 +29,7 @@ class Unit(NamedTuple):
 
     @property
     def spans(self) -> set[tuple[oracle.Run, str]]:
-        """The gold mentions in tokens of the document."""
+        """The gold mentions in token positions of the document."""
         firsts = (0, len(self.sentences[0]))
         return {((firsts[s] + a, firsts[s] + b), label) for s, a, b, label in self.gold}
 
@@ -44,13 +44,13 @@ def unit(seed: int) -> Unit:
         for _ in range(rng.randint(0, 3)):
             start = rng.randrange(len(tokens))
             gold.add((number, start, rng.randint(start + 1, min(len(tokens), start + 3)), rng.choice(LABELS)))
-    said = []
+    answers = []
     for _ in range(rng.randint(0, 5)):
         tokens = rng.choice(sentences)
         start = rng.randrange(len(tokens))
         text = " ".join(tokens[start : rng.randint(start + 1, min(len(tokens), start + 3))])
-        said.append((damaged(text, rng), rng.choice(LABELS)))
-    return Unit(sentences, sorted(gold), said)
+        answers.append((damaged(text, rng), rng.choice(LABELS)))
+    return Unit(sentences, sorted(gold), answers)
 
 
 def damaged(text: str, rng: random.Random) -> str:
@@ -62,22 +62,22 @@ def damaged(text: str, rng: random.Random) -> str:
     if kind == 2:
         return text.replace(" ", "").replace(".", "")
     if kind == 3:
-        place = rng.randrange(len(text))
-        return text[:place] + rng.choice("abx ") + text[place + 1 :]
+        position = rng.randrange(len(text))
+        return text[:position] + rng.choice("abx ") + text[position + 1 :]
     if kind == 4:
         return rng.choice(["Zürich", "—", "", "Bob", "Hamburg er"])
     return text
 
 
 def expected(unit: Unit, policy: str, *, repeats: Repeats) -> tuple[int, int]:
-    found = [oracle.candidates(unit.sentences, text)[1] for text, _ in unit.said]
-    places = {
-        "first": [runs[:1] for runs in found],
-        "all": found,
-        "next": [[run] if run else [] for run in oracle.place_next(unit.said, found)],
-        "ordered": [[run] if run else [] for run in oracle.place_ordered(unit.said, found)],
+    candidates = [oracle.candidates(unit.sentences, text)[1] for text, _ in unit.said]
+    placed_runs = {
+        "first": [runs[:1] for runs in candidates],
+        "all": candidates,
+        "next": [[run] if run else [] for run in oracle.place_next(unit.said, candidates)],
+        "ordered": [[run] if run else [] for run in oracle.place_ordered(unit.said, candidates)],
     }[policy]
-    return oracle.counts(unit.said, places, unit.spans, repeats=repeats)
+    return oracle.counts(unit.said, placed_runs, unit.spans, repeats=repeats)
 
 
 def placed(unit: Unit, *, repeats: Repeats = "drop", level: str | None = None) -> PlacementDocument:
@@ -88,31 +88,33 @@ def placed(unit: Unit, *, repeats: Repeats = "drop", level: str | None = None) -
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_every_policy_and_both_bounds_are_those_of_brute_force(block: int) -> None:
+def test_every_policy_and_both_bounds_equal_brute_force(block: int) -> None:
     for seed in range(100 * block, 100 * block + 100):
-        one = unit(seed)
+        case = unit(seed)
         repeats: Repeats = "keep" if seed % 3 == 0 else "drop"
-        policies = placed(one, repeats=repeats).policies
+        policies = placed(case, repeats=repeats).policies
         for policy in ("first", "all", "next", "ordered"):
             score = getattr(policies, policy)
-            assert (score.predicted, score.correct) == expected(one, policy, repeats=repeats), (
+            assert (score.predicted, score.correct) == expected(case, policy, repeats=repeats), (
                 seed,
                 policy,
-                one,
+                case,
             )
-        found = [oracle.candidates(one.sentences, text)[1] for text, _ in one.said]
-        _, fewest, most = oracle.bounds(one.said, found, one.spans)
+        candidates = [oracle.candidates(case.sentences, text)[1] for text, _ in case.said]
+        _, fewest, most = oracle.bounds(case.said, candidates, case.spans)
         assert (policies.worst.correct, policies.best.correct) == (fewest, most), seed
 
 
 @pytest.mark.parametrize("level", ["exact", "case", "bare", "article", "fuzzy"])
-def test_levels_are_those_of_brute_force(level: str) -> None:
+def test_levels_equal_brute_force(level: str) -> None:
     for seed in range(2000, 2150):
-        one = unit(seed)
-        answers = placed(one, level=level).answers
-        found = [oracle.candidates(one.sentences, text, level=level) for text, _ in one.said]
-        counted = {name: sum(own == name for own, _ in found) for name in answers.levels.__struct_fields__}
+        case = unit(seed)
+        answers = placed(case, level=level).answers
+        candidates = [oracle.candidates(case.sentences, text, level=level) for text, _ in case.said]
+        counted = {
+            name: sum(own == name for own, _ in candidates) for name in answers.levels.__struct_fields__
+        }
         assert {name: getattr(answers.levels, name) for name in counted} == counted, seed
-        assert answers.hallucinated == sum(own is None for own, _ in found), seed
-        assert answers.ambiguous == sum(len(runs) > 1 for _, runs in found), seed
-        assert answers.given == answers.placed + answers.hallucinated + answers.repeats == len(one.said)
+        assert answers.hallucinated == sum(own is None for own, _ in candidates), seed
+        assert answers.ambiguous == sum(len(runs) > 1 for _, runs in candidates), seed
+        assert answers.given == answers.placed + answers.hallucinated + answers.repeats == len(case.said)

@@ -1,4 +1,4 @@
-"""Gold mentions of real corpora as answers, whole and damaged."""
+"""Gold mentions of real corpora as answers, intact and damaged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(data: Path, name: str) -> Annotation:
 
 
 def texts(gold: Annotation) -> list[tuple[int, str, str]]:
-    """Sentence, text and label of each gold mention, in order of start, end and label."""
+    """The sentence, text and label of each gold mention, ordered by start, end and label."""
     rows = sorted(gold.mentions.rows())
     return [(s, " ".join(gold.corpus.words(s)[a:b]), label) for s, a, b, label in rows]
 
@@ -41,25 +41,25 @@ class Record(TypedDict):
     answers: list[list[str]]
 
 
-def records(said: Sequence[tuple[int, str, str]], *, unit_of: Ints | None = None) -> list[Record]:
+def records(mentions: Sequence[tuple[int, str, str]], *, unit_of: Ints | None = None) -> list[Record]:
     listed: dict[int, list[list[str]]] = {}
-    for sentence, text, label in said:
+    for sentence, text, label in mentions:
         listed.setdefault(sentence if unit_of is None else int(unit_of[sentence]), []).append([text, label])
     return [{"id": unit, "answers": answers} for unit, answers in listed.items()]
 
 
 def is_clear(words: list[str], mentions: list[tuple[int, int, str]]) -> bool:
-    """Whether every occurrence of a gold string is a gold mention with that label, none inside another."""
+    """Whether every occurrence of a gold string is a gold mention with that label."""
     for start, end, label in mentions:
         text = words[start:end]
-        places = [i for i in range(len(words) - len(text) + 1) if words[i : i + len(text)] == text]
-        if any((place, place + len(text), label) not in mentions for place in places):
+        starts = [i for i in range(len(words) - len(text) + 1) if words[i : i + len(text)] == text]
+        if any((at, at + len(text), label) not in mentions for at in starts):
             return False
     return True
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_the_ceiling_of_ordered_is_100_where_every_occurrence_is_a_mention(data: Path, name: str) -> None:
+def test_the_ceiling_of_ordered_is_100_if_every_occurrence_is_a_mention(data: Path, name: str) -> None:
     gold = read(data, name)
     rows: dict[int, list[tuple[int, int, str]]] = {}
     for sentence, start, end, label in gold.mentions.rows():
@@ -86,7 +86,8 @@ def test_gold_as_answers_scores_the_ceilings_and_no_policy_leaves_the_bounds(dat
         for policy in document.ceilings.__struct_fields__:
             assert getattr(policies, policy).f1 == getattr(document.ceilings, policy)
         low, next_one, ordered, high = (
-            present(one.f1) for one in (policies.worst, policies.next, policies.ordered, policies.best)
+            present(policy_scores.f1)
+            for policy_scores in (policies.worst, policies.next, policies.ordered, policies.best)
         )
         assert high == 1 and document.answers.hallucinated == document.answers.repeats == 0
         assert low <= next_one <= ordered <= high
@@ -97,12 +98,16 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def one_letter(text: str, rng: random.Random) -> str:
-    place = rng.choice([i for i, char in enumerate(text) if char.isalpha()])
-    return text[:place] + rng.choice([x for x in LETTERS if x != text[place].casefold()]) + text[place + 1 :]
+    position = rng.choice([i for i, char in enumerate(text) if char.isalpha()])
+    return (
+        text[:position]
+        + rng.choice([x for x in LETTERS if x != text[position].casefold()])
+        + text[position + 1 :]
+    )
 
 
 DAMAGE: dict[str, tuple[Callable[[str, random.Random], str], float, float]] = {
-    # how, the least share placed right, the most placed elsewhere; one letter of six is below the threshold
+    # kind of damage, least share placed correctly, most placed elsewhere; 1 letter in 6 is too much to match
     "one letter": (one_letter, 0.60, 0.02),
     "punctuation": (lambda text, rng: "".join(c for c in text if c.isalnum() or c == " "), 0.95, 0.04),
     "article": (lambda text, rng: rng.choice(["the ", "The ", "a "]) + text, 0.94, 0.06),
@@ -112,7 +117,7 @@ DAMAGE: dict[str, tuple[Callable[[str, random.Random], str], float, float]] = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damaged_answers_find_their_place_and_invented_ones_none(data: Path, kind: str) -> None:
+def test_damaged_answers_are_placed_and_invented_ones_are_not(data: Path, kind: str) -> None:
     gold = read(data, "conll2002-es")
     rng = random.Random(7)
     damage, least, most = DAMAGE[kind]
@@ -121,8 +126,8 @@ def test_damaged_answers_find_their_place_and_invented_ones_none(data: Path, kin
     chosen = rng.sample(usable, 1000)
     corpus = spanwise.Corpus.of([gold.corpus.words(sentence) for sentence, *_ in chosen])
     alone = Mentions.of([(unit, start, end, label) for unit, (_, start, end, label) in enumerate(chosen)])
-    said = [[[damage(" ".join(words(gold, row)), rng), row[3]]] for row in chosen]
-    document = spanwise.place(Annotation(corpus, alone), said, policy="first")
+    answers = [[[damage(" ".join(words(gold, row)), rng), row[3]]] for row in chosen]
+    document = spanwise.place(Annotation(corpus, alone), answers, policy="first")
     right = document.policies.first.correct
     elsewhere = document.answers.placed - right
     assert right >= 1000 * least and elsewhere <= 1000 * most

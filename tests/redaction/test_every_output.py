@@ -1,4 +1,4 @@
-"""No token of redacted data is in anything that any command writes, packed parts included."""
+"""No token of redacted data appears in anything that any command writes, including packed parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRETS = (*TOKENS, *COLUMN, "secretid", "secretdoc", "secretfield")
 
 
 def conll(tags: list[str]) -> str:
-    """Six sentences of ten tokens with a column of secrets."""
+    """A CoNLL file of six sentences of ten tokens, with a column of secrets."""
     lines = [f"{word} {more} {tag}" for word, more, tag in zip(TOKENS, COLUMN, tags, strict=True)]
     return "\n\n".join("\n".join(lines[begin : begin + 10]) for begin in range(0, 60, 10)) + "\n"
 
@@ -43,7 +43,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def leaked(folder: Path, shown: str = "") -> dict[str, list[str]]:
-    """The secrets in what was written into a folder, by file, and in what was shown."""
+    """The secrets found in each file of a folder, and on the screen."""
     texts = {"screen": shown}
     for path in sorted(folder.rglob("*")):
         if path.suffix == ".npz":
@@ -52,16 +52,16 @@ def leaked(folder: Path, shown: str = "") -> dict[str, list[str]]:
             texts[path.name] = inner.decode("latin-1")
         elif path.is_file():
             texts[path.name] = path.read_bytes().decode("utf-8", "replace")
-    found = {}
+    secrets_of = {}
     for name, text in texts.items():
         whole = everything(text)
         if names := [secret for secret in SECRETS if secret in whole]:
-            found[name] = names
-    return found
+            secrets_of[name] = names
+    return secrets_of
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
-def test_nothing_made_of_a_redacted_evaluation_holds_a_token(
+def test_no_output_of_a_redacted_evaluation_contains_a_token(
     command: str, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "o.json"
@@ -99,13 +99,13 @@ def test_nothing_made_of_a_redacted_evaluation_holds_a_token(
     assert main([*call, "--redact"]) in (0, 1)
     for form in ("flat", "rows", "summary", "terminal"):
         assert main(["export", str(out), form]) == 0
-    made = spanwise.load(out).tables()
-    tables = "".join(table.to_csv() + table.to_latex() for table in made.values())
+    exported = spanwise.load(out).tables()
+    tables = "".join(table.to_csv() + table.to_latex() for table in exported.values())
     if command == "compare":
         assert main(["figures", str(out), "-o", str(tmp_path / "figures")]) == 0
     main(["errors", str(out)])
     shown = capsys.readouterr()
-    assert len(made) > 5
+    assert len(exported) > 5
     assert leaked(tmp_path, shown.out + shown.err + tables) == {}
 
 
@@ -128,7 +128,7 @@ def test_names_and_fields_stay_out_of_every_output(
     assert leaked(tmp_path, shown.out + shown.err) == {}
 
 
-def test_descriptions_agreement_and_suspects_hold_no_token(
+def test_descriptions_agreement_and_suspects_contain_no_token(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, a, b, c = (str(files / f"{name}.conll") for name in ("gold", "a", "b", "c"))
@@ -154,7 +154,7 @@ def test_descriptions_agreement_and_suspects_hold_no_token(
     assert leaked(tmp_path, shown.out + shown.err) == {}
 
 
-def test_a_workbench_over_redacted_results_serves_no_token(files: Path, tmp_path: Path) -> None:
+def test_a_workbench_of_redacted_results_serves_no_token(files: Path, tmp_path: Path) -> None:
     pytest.importorskip("starlette")
     pytest.importorskip("httpx")
     from benches import client_of
@@ -166,8 +166,15 @@ def test_a_workbench_over_redacted_results_serves_no_token(files: Path, tmp_path
     assert main([*call, "--json", str(runs / "o.json"), "--columns", str(runs / "o.npz"), "--redact"]) == 0
     with client_of(runs) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
-        places = ["", "/results", "/slice?label=PER", "/mentions?label=PER", "/comparison?a=1&b=2", "/slices"]
-        pages = [f"/api/v1/golds/{slug}{place}" for place in places]
+        endpoints = [
+            "",
+            "/results",
+            "/slice?label=PER",
+            "/mentions?label=PER",
+            "/comparison?a=1&b=2",
+            "/slices",
+        ]
+        pages = [f"/api/v1/golds/{slug}{endpoint}" for endpoint in endpoints]
         pages += ["/", f"/golds/{slug}", f"/golds/{slug}/slice?label=PER", "/api/v1/results/1", "/r/1"]
         text = "".join(client.get(page).text for page in pages)
     assert leaked(runs, text) == {}

@@ -1,4 +1,4 @@
-"""With --redact no value of the data is in any output, packed parts included; labels stay."""
+"""With --redact, no value of the data appears in any output, including packed parts; labels stay."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], call: list[str])
     return {"screen": shown.out + shown.err, **{name: path.read_text() for name, path in names.items()}}
 
 
-def check(found: dict[str, str]) -> None:
-    for name, text in found.items():
+def check(texts: dict[str, str]) -> None:
+    for name, text in texts.items():
         whole = everything(text)
         leaked = [secret for secret in SECRETS if secret in whole]
         assert not leaked, f"{name} holds {leaked}"
@@ -70,12 +70,12 @@ def test_names_and_fields_are_redacted(
 
 @own
 def initials(mention: Mention) -> str:
-    """The words themselves: whatever an attribute of somebody's own tells of the text."""
+    """The words themselves, as a user-defined attribute could reveal them."""
     return mention.text
 
 
 def documents(gold: Path, *, redact: bool) -> tuple[Description, Slices, Evaluation]:
-    """A description, slices, and an evaluation with its analyses, by an attribute of one's own."""
+    """A description, slices, and an evaluation with its analyses, with a user-defined attribute."""
     reading: dict[str, Any] = {"tag_column": 2, "token_column": 0, "redact": redact}
     attributes: list[str | Attribute] = ["label", initials]
     few: dict[str, Any] = {"least": 5, "flips": 19, "level": 0.9}
@@ -87,13 +87,13 @@ def documents(gold: Path, *, redact: bool) -> tuple[Description, Slices, Evaluat
     )
 
 
-def test_values_of_attributes_of_ones_own_are_redacted_in_every_document(tmp_path: Path) -> None:
+def test_values_of_user_defined_attributes_are_redacted_in_every_document(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text(GOLD * 40)
     shown, hidden = documents(gold, redact=False), documents(gold, redact=True)
-    assert any("Zanzibar" in one.to_json() for one in shown)
-    check({one.kind: one.to_json() for one in hidden})
-    before, after = (one[0].dataset.attributes["initials"] for one in (shown, hidden))
+    assert any("Zanzibar" in document.to_json() for document in shown)
+    check({document.kind: document.to_json() for document in hidden})
+    before, after = (document[0].dataset.attributes["initials"] for document in (shown, hidden))
     assert after.strategy == "redacted" and after.zeta is None
     assert [bucket.name for bucket in after.buckets] == ["value 1", "value 2", "value 3"]
     assert [bucket.gold for bucket in after.buckets] == [bucket.gold for bucket in before.buckets]

@@ -1,4 +1,4 @@
-"""The pages and screens of agreement and suspects: complete, escaped, the same every time."""
+"""The pages and screens of agreement and suspects are complete, escaped and reproducible."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ def test_the_page_of_agreement_has_the_matrix_and_sentences_side_by_side() -> No
         assert f"<bdi>{name}</bdi>" in page
 
 
-def test_text_of_users_is_escaped_on_pages_and_screens() -> None:
+def test_user_text_is_escaped_on_pages_and_screens() -> None:
     tokens = [["in", HOSTILE, "now"]]
-    one = from_spans([[(1, 2, "LOC")]], tokens=tokens)
-    other = from_spans([[(1, 2, HOSTILE)]], tokens=tokens)
-    agreement = spanwise.agree({"a": one, HOSTILE: other})
-    suspects = spanwise.suspects(one, {"b": other, HOSTILE: other})
+    first = from_spans([[(1, 2, "LOC")]], tokens=tokens)
+    second = from_spans([[(1, 2, HOSTILE)]], tokens=tokens)
+    agreement = spanwise.agree({"a": first, HOSTILE: second})
+    suspects = spanwise.suspects(first, {"b": second, HOSTILE: second})
     for document in (agreement, suspects):
         assert "<script>alert" not in document.to_html()
         assert "\x1b[31m" not in document.to_text(width=100)
         assert "\x1b" not in document.to_html()
 
 
-def test_the_page_of_suspects_says_that_they_are_no_errors() -> None:
+def test_the_page_of_suspects_says_that_they_are_not_errors() -> None:
     tokens = [["in", "Rome", "now"]]
-    gold, said = (from_spans([[(1, 2, label)]], tokens=tokens) for label in ("PER", "LOC"))
-    document = spanwise.suspects(gold, {"a": said, "b": said, "c": gold})
+    gold, predicted = (from_spans([[(1, 2, label)]], tokens=tokens) for label in ("PER", "LOC"))
+    document = spanwise.suspects(gold, {"a": predicted, "b": predicted, "c": gold})
     page = document.to_html()
     assert "A suspect is not an error" in page
     assert "2 of 3 systems say LOC here" in page
     assert "not an error" in document.to_text(width=100)
 
 
-def test_redacted_documents_hold_no_text() -> None:
+def test_redacted_documents_contain_no_text() -> None:
     tokens = [["in", "Secret", "now"]]
-    gold, said = (from_spans([[(1, 2, label)]], tokens=tokens) for label in ("PER", "LOC"))
-    assert "Secret" not in spanwise.suspects(gold, {"a": said, "b": said}, redact=True).to_json()
-    assert "Secret" not in spanwise.agree({"a": gold, "b": said}, redact=True).to_json()
-    assert "Secret" not in spanwise.suspects(gold, {"a": said, "b": said}, redact=True).to_html()
+    gold, predicted = (from_spans([[(1, 2, label)]], tokens=tokens) for label in ("PER", "LOC"))
+    assert "Secret" not in spanwise.suspects(gold, {"a": predicted, "b": predicted}, redact=True).to_json()
+    assert "Secret" not in spanwise.agree({"a": gold, "b": predicted}, redact=True).to_json()
+    assert "Secret" not in spanwise.suspects(gold, {"a": predicted, "b": predicted}, redact=True).to_html()
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_screens_keep_within_their_width(width: int) -> None:
+def test_screens_stay_within_their_width(width: int) -> None:
     document = spanwise.agree(by_annotator(campaign(6)))
     assert max(map(len, document.to_text(width=width).splitlines())) <= width

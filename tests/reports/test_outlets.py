@@ -1,4 +1,4 @@
-"""Results for other tools: every number is the document's, names are stable, nothing hostile gets through."""
+"""Exports for other tools: numbers are those of the document, names are stable, hostile text is inert."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_flat_names_are_stable() -> None:
         assert name in names
 
 
-def test_flat_values_are_those_of_the_document() -> None:
+def test_flat_values_equal_those_of_the_document() -> None:
     flat, system = outlets.flat(ONE), ONE["systems"]["crf"]
     assert flat["f1"] == system["exact"]["overall"]["f1"]
     assert flat["label/ORG/recall"] == system["exact"]["labels"]["ORG"]["recall"]
@@ -43,7 +43,7 @@ def test_flat_values_are_those_of_the_document() -> None:
     assert flat["tough/UNSEEN-ANY/recall"] == system["tough"]["UNSEEN-ANY"]["overall"]["recall"]
 
 
-def test_flat_names_of_several_systems_stand_behind_the_system() -> None:
+def test_flat_names_of_several_systems_begin_with_the_system() -> None:
     assert outlets.flat(TWO)["bert/f1"] == TWO["systems"]["bert"]["exact"]["overall"]["f1"]
 
 
@@ -52,19 +52,19 @@ def test_flat_of_a_study_has_means_and_spreads() -> None:
 
 
 def test_undefined_scalars_are_nan_and_null_in_json() -> None:
-    made = copy.deepcopy(ONE)
-    made["systems"]["crf"]["exact"]["overall"]["accuracy"] = None
-    assert math.isnan(outlets.flat(made)["accuracy"])
-    assert json.loads(outlets.flat_json(made))["accuracy"] is None
+    document = copy.deepcopy(ONE)
+    document["systems"]["crf"]["exact"]["overall"]["accuracy"] = None
+    assert math.isnan(outlets.flat(document)["accuracy"])
+    assert json.loads(outlets.flat_json(document))["accuracy"] is None
 
 
 def test_every_score_is_one_row() -> None:
     rows = outlets.rows(TWO)
-    found = [
+    selected = [
         row for row in rows if row["kind"] == "label" and row["name"] == "PER" and row["system"] == "bert"
     ]
     cell = TWO["systems"]["bert"]["exact"]["labels"]["PER"]
-    f1 = next(row for row in found if row["score"] == "f1")
+    f1 = next(row for row in selected if row["score"] == "f1")
     assert (f1["value"], [f1["low"], f1["high"]], f1["gold"]) == (
         cell["f1"],
         cell["interval"]["f1"],
@@ -80,14 +80,14 @@ def test_rows_of_a_study_name_dataset_and_run() -> None:
     assert (row["dataset"], row["system"], row["run"]) == ("news", "crf", "1")
 
 
-def test_pandas_and_polars_frames_hold_the_same_rows() -> None:
+def test_pandas_and_polars_frames_contain_the_same_rows() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    one, other = outlets.to_pandas(TWO), outlets.to_polars(TWO)
-    assert isinstance(one, pandas.DataFrame)
-    assert isinstance(other, polars.DataFrame)
-    assert list(one.columns) == other.columns
-    assert one["value"].dropna().tolist() == other["value"].drop_nulls().to_list()
-    assert len(one) == len(other) == len(outlets.rows(TWO))
+    pandas_frame, polars_frame = outlets.to_pandas(TWO), outlets.to_polars(TWO)
+    assert isinstance(pandas_frame, pandas.DataFrame)
+    assert isinstance(polars_frame, polars.DataFrame)
+    assert list(pandas_frame.columns) == polars_frame.columns
+    assert pandas_frame["value"].dropna().tolist() == polars_frame["value"].drop_nulls().to_list()
+    assert len(pandas_frame) == len(polars_frame) == len(outlets.rows(TWO))
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
@@ -102,11 +102,11 @@ def test_a_missing_package_is_answered_with_what_to_install(
         call(ONE)
 
 
-def test_rows_as_csv_are_no_formulas() -> None:
-    made = copy.deepcopy(ONE)
-    labels = made["systems"]["crf"]["exact"]["labels"]
+def test_rows_as_csv_contain_no_formulas() -> None:
+    document = copy.deepcopy(ONE)
+    labels = document["systems"]["crf"]["exact"]["labels"]
     labels["=1+1"] = labels.pop("PER")
-    rows = list(csv.reader(io.StringIO(outlets.rows_csv(made))))
+    rows = list(csv.reader(io.StringIO(outlets.rows_csv(document))))
     assert rows[0] == [
         "dataset", "system", "run", "kind", "name", "part", "score", "value", "low", "high", "gold",
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_rows_as_csv_are_no_formulas() -> None:
     assert float(f1[7]) == ONE["systems"]["crf"]["exact"]["overall"]["f1"]
 
 
-def test_junit_has_one_case_a_threshold() -> None:
+def test_junit_has_one_case_per_threshold() -> None:
     root = ElementTree.fromstring(outlets.junit(TWO, fail_under=71, floors=["PER=75"]))
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures")) == ("4", "2")
@@ -145,17 +145,17 @@ def test_the_step_summary_shows_thresholds_scores_and_findings() -> None:
     assert text.count("<details>") == text.count("</details>") > 0
 
 
-def test_the_step_summary_of_a_study_can_be_made() -> None:
+def test_a_study_has_a_step_summary() -> None:
     assert "70.6 ±1.2" in outlets.step_summary(STUDY)
 
 
 def test_hostile_names_stay_inert_in_the_step_summary_and_the_notebook() -> None:
-    made = copy.deepcopy(TWO)
-    made["systems"] = {EVIL: made["systems"]["crf"], "b": made["systems"]["bert"]}
-    made["letters"] = {EVIL: "b", "b": ""}
-    made["dataset"]["name"] = made["signature"] = EVIL
-    made["findings"][0]["system"] = EVIL
-    for text in (outlets.step_summary(made), notebook_table(made)):
+    document = copy.deepcopy(TWO)
+    document["systems"] = {EVIL: document["systems"]["crf"], "b": document["systems"]["bert"]}
+    document["letters"] = {EVIL: "b", "b": ""}
+    document["dataset"]["name"] = document["signature"] = EVIL
+    document["findings"][0]["system"] = EVIL
+    for text in (outlets.step_summary(document), notebook_table(document)):
         assert "<img" not in text
         assert "</script" not in text
         assert not set(text) & set("\x1b\x00\u202e")
@@ -178,26 +178,26 @@ def test_the_model_index_is_yaml_that_hugging_face_reads() -> None:
     metrics = {metric["name"]: metric["value"] for metric in result["metrics"]}
     assert metrics["F1"] == TWO["systems"]["crf"]["exact"]["overall"]["f1"]
     cards = pytest.importorskip("huggingface_hub.repocard_data")
-    one = yaml.safe_load(outlets.model_index(ONE, name="me/mine"))
-    name, results = cards.model_index_to_eval_results(one["model-index"])
+    index = yaml.safe_load(outlets.model_index(ONE, name="me/mine"))
+    name, results = cards.model_index_to_eval_results(index["model-index"])
     assert name == "me/mine"
-    assert {found.metric_type for found in results} == {"f1", "precision", "recall", "accuracy"}
+    assert {evaluation.metric_type for evaluation in results} == {"f1", "precision", "recall", "accuracy"}
 
 
 def test_the_model_index_of_hostile_names_stays_data() -> None:
     yaml = pytest.importorskip("yaml")
-    made = copy.deepcopy(ONE)
-    made["systems"] = {EVIL: made["systems"]["crf"]}
-    made["dataset"]["name"] = made["signature"] = EVIL
-    read = yaml.safe_load(outlets.model_index(made))
+    document = copy.deepcopy(ONE)
+    document["systems"] = {EVIL: document["systems"]["crf"]}
+    document["dataset"]["name"] = document["signature"] = EVIL
+    read = yaml.safe_load(outlets.model_index(document))
     assert list(read) == ["model-index"]
     assert list(read["model-index"][0]) == ["name", "results"]
 
 
 def test_undefined_scores_are_left_out_of_the_model_index() -> None:
-    made = copy.deepcopy(ONE)
-    made["systems"]["crf"]["exact"]["overall"].update(f1=None, accuracy=None)
-    text = outlets.model_index(made)
+    document = copy.deepcopy(ONE)
+    document["systems"]["crf"]["exact"]["overall"].update(f1=None, accuracy=None)
+    text = outlets.model_index(document)
     assert '"Accuracy"' not in text
     assert "null" not in text
     assert "nan" not in text
@@ -210,7 +210,7 @@ def test_every_report_is_found_by_name_and_gives_the_same_bytes_twice() -> None:
         assert REPORTS.find(name).summary
 
 
-def test_a_report_is_saved_whole(tmp_path: Path) -> None:
+def test_a_report_is_saved_completely(tmp_path: Path) -> None:
     save(TWO, tmp_path / "flat.json", "flat")
     assert json.loads((tmp_path / "flat.json").read_text()) == json.loads(outlets.flat_json(TWO))
     assert [path.name for path in tmp_path.iterdir()] == ["flat.json"]
@@ -233,14 +233,14 @@ def test_the_command_exports_every_form(saved: Path, capsys: pytest.CaptureFixtu
         assert capsys.readouterr().out == text
 
 
-def test_the_command_fails_where_a_threshold_is_missed(saved: Path, tmp_path: Path) -> None:
+def test_the_command_fails_if_a_threshold_is_missed(saved: Path, tmp_path: Path) -> None:
     target = tmp_path / "gate.xml"
     assert main(["export", str(saved), "junit", "--fail-under", "71", "-o", str(target)]) == 1
     assert ElementTree.parse(target).getroot().get("failures") == "1"
     assert main(["export", str(saved), "junit", "--fail-under", "60", "-o", str(target)]) == 0
 
 
-def test_the_command_takes_thresholds_from_a_file(saved: Path, tmp_path: Path) -> None:
+def test_the_command_reads_thresholds_from_a_file(saved: Path, tmp_path: Path) -> None:
     target, file = tmp_path / "gate.xml", tmp_path / "gate.toml"
     for points, missed in ((60, 0), (71, 1)):
         file.write_text(f"fail_under = {points}\n")
@@ -260,7 +260,7 @@ def test_the_command_takes_thresholds_from_a_file(saved: Path, tmp_path: Path) -
         ([], "export needs a result document and a form."),
     ],
 )
-def test_the_command_answers_wrong_calls(
+def test_the_export_command_refuses_wrong_calls(
     saved: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["export", str(saved), *arguments]) == 2

@@ -32,8 +32,8 @@ CONDITIONS = (
 def result(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     files = generate(tmp_path_factory.mktemp("demo"))
     systems = dict(list(files.systems.items())[:2])
-    found = spanwise.evaluate(files.gold, systems, train=files.train, resamples=100, examples="all")
-    return found.with_analyses(slices={"flips": 199})
+    evaluation = spanwise.evaluate(files.gold, systems, train=files.train, resamples=100, examples="all")
+    return evaluation.with_analyses(slices={"flips": 199})
 
 
 def test_the_document_keeps_its_analyses(result: Evaluation, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_the_document_keeps_its_analyses(result: Evaluation, tmp_path: Path) -> 
     assert again.weak and again.weak.systems.keys() == result.systems.keys()
 
 
-def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
+def test_cards_on_the_page_open_the_mentions_of_their_slices(
     result: Evaluation, tmp_path: Path, browser: Browser
 ) -> None:
     path = tmp_path / "page.html"
@@ -52,10 +52,10 @@ def test_cards_stand_on_the_page_and_open_the_mentions_of_their_slices(
     opened = Opened(browser, path)
     assert opened.page.is_visible("#weak") and opened.page.is_visible("#suspects")
     assert result.weak
-    slices = {one.where: one.units for system in result.weak.systems.values() for one in system.slices}
+    slices = {row.where: row.units for system in result.weak.systems.values() for row in system.slices}
     link = opened.page.locator("#weak [data-view]:not([hidden]) a").first
-    asked = present(link.get_attribute("href")).split("?")[1]
-    chosen = {name: value for name, _, value in (part.partition("=") for part in asked.split(","))}
+    query = present(link.get_attribute("href")).split("?")[1]
+    chosen = {name: value for name, _, value in (part.partition("=") for part in query.split(","))}
     link.click()
     where = unquote(chosen["where"])
     opened.follows()

@@ -1,4 +1,4 @@
-"""Journeys over pages of every size: 1 to 40 systems, 2 to 40 labels, a study and a description."""
+"""User journeys on pages of every size: 1 to 40 systems, 2 to 40 labels, a study and a description."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ Tags = list[list[str]]
 
 
 def gold_tags(labels: int, sentences: int, seed: int = 0) -> Tags:
-    """Sentences of mentions of one to four tokens, the first labels more often than the last."""
+    """Sentences with mentions of one to four tokens; earlier labels are more frequent."""
     random = Random(seed)
-    made = []
+    tags = []
     for _ in range(sentences):
         row: list[str] = []
         for _ in range(random.randint(1, 3)):
             label = f"LABEL_{min(int(random.expovariate(4 / labels)), labels - 1):02d}"
             row += ["O", f"B-{label}", *[f"I-{label}"] * random.choice([0, 0, 1, 2, 3])]
-        made.append([*row, "O"])
-    return made
+        tags.append([*row, "O"])
+    return tags
 
 
 def noisy(tags: Tags, labels: int, seed: int) -> Tags:
-    """The tags with some mentions missed, some of another label and some too short."""
+    """The tags with some mentions missed, some relabelled and some too short."""
     random = Random(seed)
-    made = []
+    result = []
     for row in tags:
         out = list(row)
         for at, tag in enumerate(row):
             draw = random.random()
             if not tag.startswith("B-") or draw > 0.25 + 0.004 * seed:
                 continue
-            end = next(place for place in range(at + 1, len(row)) if not row[place].startswith("I-"))
+            end = next(index for index in range(at + 1, len(row)) if not row[index].startswith("I-"))
             if draw < 0.1:
                 other = f"LABEL_{random.randrange(labels):02d}"
                 out[at:end] = [f"B-{other}", *[f"I-{other}"] * (end - at - 1)]
@@ -61,8 +61,8 @@ def noisy(tags: Tags, labels: int, seed: int) -> Tags:
                 out[end - 1] = "O"
             else:
                 out[at:end] = ["O"] * (end - at)
-        made.append(out)
-    return made
+        result.append(out)
+    return result
 
 
 def evaluated(systems: int, labels: int) -> spanwise.Result:
@@ -97,10 +97,10 @@ def study_page(folder: Path) -> Path:
 
 @pytest.fixture
 def two(browser: Browser, folder: Path) -> Iterator[Opened]:
-    one = Opened(browser, page_of(folder, 2, 6))
-    yield one
-    assert one.said == []
-    one.context.close()
+    opened = Opened(browser, page_of(folder, 2, 6))
+    yield opened
+    assert opened.said == []
+    opened.context.close()
 
 
 @pytest.mark.parametrize(("systems", "labels"), SIZES)
@@ -110,26 +110,26 @@ def test_a_page_of_any_size_fits_every_width_and_is_accessible(
     path = page_of(folder, systems, labels)
     sizes: list[tuple[int, Scheme]] = [(1440, "light"), (900, "dark"), (390, "light")]
     for width, scheme in sizes:
-        one = Opened(browser, path, width=width, scheme=scheme)
-        assert one.overflow() <= 0, width
+        opened = Opened(browser, path, width=width, scheme=scheme)
+        assert opened.overflow() <= 0, width
         if width == 390:
-            one.turn("dark")
-            assert one.overflow() <= 0, width
+            opened.turn("dark")
+            assert opened.overflow() <= 0, width
         if width != 900:
-            # Forty systems have the colours of twelve, and contrast takes axe a minute there.
-            assert one.violations(contrast=systems == 12 and width == 1440) == []
-        assert one.said == [] and len(one.asked) == 1
-        one.context.close()
+            # Forty systems use the colours of twelve, and axe needs a minute to check contrast there.
+            assert opened.violations(contrast=systems == 12 and width == 1440) == []
+        assert opened.said == [] and len(opened.asked) == 1
+        opened.context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (900, "dark"), (390, "dark")])
 def test_a_study_fits_every_width_and_is_accessible(
     browser: Browser, study_page: Path, width: int, scheme: Scheme
 ) -> None:
-    one = Opened(browser, study_page, width=width, scheme=scheme)
-    # Contrast takes axe its time: a study is asked for it in both themes by another test.
-    assert one.overflow() <= 0 and one.violations(contrast=False) == [] and one.said == []
-    one.context.close()
+    opened = Opened(browser, study_page, width=width, scheme=scheme)
+    # Checking contrast with axe is slow; another test checks a study in both themes.
+    assert opened.overflow() <= 0 and opened.violations(contrast=False) == [] and opened.said == []
+    opened.context.close()
 
 
 def test_a_description_fits_every_width_and_is_accessible(browser: Browser, folder: Path) -> None:
@@ -137,23 +137,25 @@ def test_a_description_fits_every_width_and_is_accessible(browser: Browser, fold
     spanwise.describe(gold_tags(40, 80)).to_html(path)
     sizes: list[tuple[int, Scheme]] = [(1440, "dark"), (900, "light"), (390, "dark")]
     for width, scheme in sizes:
-        one = Opened(browser, path, width=width, scheme=scheme)
-        assert one.overflow() <= 0 and one.violations(contrast=width == 1440) == [] and one.said == []
-        one.context.close()
+        opened = Opened(browser, path, width=width, scheme=scheme)
+        assert (
+            opened.overflow() <= 0 and opened.violations(contrast=width == 1440) == [] and opened.said == []
+        )
+        opened.context.close()
 
 
 def test_a_confusion_matrix_shows_all_of_six_labels_and_others_of_forty(
     browser: Browser, folder: Path
 ) -> None:
     for labels, shown in ((6, 6), (40, 16)):
-        one = Opened(browser, page_of(folder, 2, labels))
-        heads = one.page.locator("#confusions table.matrix:visible thead th[scope=col]").all_inner_texts()
-        assert len(heads) == shown + 1  # and those that were missed
+        opened = Opened(browser, page_of(folder, 2, labels))
+        heads = opened.page.locator("#confusions table.matrix:visible thead th[scope=col]").all_inner_texts()
+        assert len(heads) == shown + 1  # plus a column for missed mentions
         assert ("others" in heads) == (labels > shown)
-        one.context.close()
+        opened.context.close()
 
 
-def test_what_is_clicked_stays_in_sight_beside_its_sentences(two: Opened) -> None:
+def test_a_clicked_element_stays_visible_next_to_its_sentences(two: Opened) -> None:
     page = two.page
     cell = page.locator("#confusions table.matrix:visible td a").first
     cell.scroll_into_view_if_needed()
@@ -166,11 +168,11 @@ def test_what_is_clicked_stays_in_sight_beside_its_sentences(two: Opened) -> Non
     page.wait_for_selector("html[data-beside]", state="detached")
 
 
-def test_a_key_meets_what_the_key_before_it_asked_for(two: Opened) -> None:
-    """Keys that follow each other within one turn of the browser, faster than its events of the address."""
+def test_a_key_acts_on_the_result_of_the_key_before_it(two: Opened) -> None:
+    """Keys pressed within one turn of the event loop, before the browser reports the changed address."""
     page = two.page
     page.locator(".matrix.two a").nth(1).focus()
-    found = page.evaluate(
+    states = page.evaluate(
         """() => {
           const press = (key) => document.activeElement.dispatchEvent(
             new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -186,10 +188,10 @@ def test_a_key_meets_what_the_key_before_it_asked_for(two: Opened) -> None:
           return [inside, shown(), location.hash.split("?")[0]];
         }"""
     )
-    assert found == [[0, 3], [0, 1], "#examples"]
+    assert states == [[0, 3], [0, 1], "#examples"]
 
 
-def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Opened) -> None:
+def test_the_keyboard_leads_from_a_cell_to_its_sentences_and_back(two: Opened) -> None:
     page = two.page
     page.keyboard.press("Tab")
     two.see(":focus").to_have_text("Skip to content")
@@ -205,22 +207,24 @@ def test_the_keyboard_alone_leads_from_a_cell_to_its_sentences_and_back(two: Ope
     two.see("#chips button").to_have_count(1)
 
 
-def test_the_keyboard_alone_chooses_another_pair_and_its_sentences(browser: Browser, folder: Path) -> None:
-    one = Opened(browser, page_of(folder, 3, 6), width=900)
-    page, before = one.page, one.page.inner_text("#pair")
+def test_the_keyboard_can_choose_another_pair_and_its_sentences(browser: Browser, folder: Path) -> None:
+    opened = Opened(browser, page_of(folder, 3, 6), width=900)
+    page, before = opened.page, opened.page.inner_text("#pair")
     page.locator("#choose-b").focus()
     page.keyboard.press("ArrowDown")
-    one.see("#pair").not_to_have_text(before)
+    opened.see("#pair").not_to_have_text(before)
     page.locator("#significance td a").first.focus()
     page.keyboard.press("Enter")
-    one.see("#pair").to_have_text(before, use_inner_text=True)
+    opened.see("#pair").to_have_text(before, use_inner_text=True)
     names = page.locator("#choose-a option").all_inner_texts()
-    assert all(f"0{at}-base" in "".join(names) for at in range(3))  # what tells long names apart is in sight
-    assert one.said == []
-    one.context.close()
+    assert all(
+        f"0{at}-base" in "".join(names) for at in range(3)
+    )  # the distinguishing part of long names is visible
+    assert opened.said == []
+    opened.context.close()
 
 
-def test_the_other_system_becomes_the_one_that_the_page_is_about(two: Opened) -> None:
+def test_the_page_can_switch_to_the_other_system(two: Opened) -> None:
     page = two.page
     before, parts = page.inner_text("#pair"), str(page.locator("#pair-lead svg text").last.text_content())
     page.locator("[data-system='1']").click()
@@ -240,7 +244,7 @@ def test_parts_of_a_lead_add_up_to_it(two: Opened) -> None:
         assert all(row[2] <= row[1] <= row[3] for row in parts if row[0] and "others" not in row[0])
 
 
-def test_a_filter_with_a_name_is_kept_in_the_link(two: Opened) -> None:
+def test_a_named_filter_is_kept_in_the_link(two: Opened) -> None:
     page = two.page
     page.evaluate("location.hash = '#examples?unit=gold,gold=LABEL_01'")
     two.follows()
@@ -284,7 +288,7 @@ def test_printing_opens_every_fold(two: Opened) -> None:
     assert two.page.locator("details:not([open]):not(.take)").count() > 0
 
 
-def test_the_signature_is_short_until_it_is_asked_for(two: Opened) -> None:
+def test_the_signature_is_short_until_it_is_expanded(two: Opened) -> None:
     page = two.page
     assert "seed:0" not in page.inner_text("footer") and "attributes:" not in page.inner_text("footer")
     page.click("#long")
@@ -293,31 +297,31 @@ def test_the_signature_is_short_until_it_is_asked_for(two: Opened) -> None:
 
 
 def test_another_dataset_of_a_study_is_shown_and_kept_in_the_link(browser: Browser, study_page: Path) -> None:
-    one = Opened(browser, study_page)
-    page = one.page
+    opened = Opened(browser, study_page)
+    page = opened.page
     assert page.inner_text("#dataset-view .about").startswith("news")
     page.select_option("#choose-data", label="law")
-    one.see("#dataset-view .about").to_have_text(re.compile("^law"))
-    assert "data=law" in one.address()
+    opened.see("#dataset-view .about").to_have_text(re.compile("^law"))
+    assert "data=law" in opened.address()
     before = page.inner_text("#pair")
     page.click("#swap")
-    one.see("#pair").not_to_have_text(before)
-    address, said = one.address(), page.inner_text("#pair")
+    opened.see("#pair").not_to_have_text(before)
+    address, pair = opened.address(), page.inner_text("#pair")
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("html[data-ready][data-filled]", state="attached")
-    one.see("#pair").to_have_text(said, use_inner_text=True)
-    one.see("#dataset-view .about").to_have_text(re.compile("^law"))
-    assert one.said == []
-    one.context.close()
+    opened.see("#pair").to_have_text(pair, use_inner_text=True)
+    opened.see("#dataset-view .about").to_have_text(re.compile("^law"))
+    assert opened.said == []
+    opened.context.close()
 
 
-# ---- the score of a filter is that of evaluating its mentions ------------------------------------
+# ---- the score of a filter equals that of evaluating its mentions --------------------------------
 
 
 def kept(tags: Tags, label: str | None, lengths: range) -> Tags:
-    """The tags of the mentions of this label and these lengths alone."""
-    made = []
+    """The tags of only the mentions with this label and these lengths."""
+    result = []
     for row in tags:
         out = ["O"] * len(row)
         for at, tag in enumerate(row):
@@ -327,8 +331,8 @@ def kept(tags: Tags, label: str | None, lengths: range) -> Tags:
                     end += 1
                 if label in (None, tag[2:]) and end - at in lengths:
                     out[at:end] = row[at:end]
-        made.append(out)
-    return made
+        result.append(out)
+    return result
 
 
 def written(path: Path, tags: Tags) -> str:
@@ -374,33 +378,33 @@ FILTERS: dict[str, tuple[str | None, range]] = {
 
 
 @pytest.mark.parametrize("source", ["memory", "saved", "parts", "study"])
-def test_a_filters_score_and_interval_are_those_of_evaluating_its_mentions(
+def test_the_score_and_interval_of_a_filter_equal_those_of_evaluating_its_mentions(
     browser: Browser, tmp_path: Path, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_parts(monkeypatch, tokens=60)
     gold = gold_tags(6, 120)
     systems = {f"system-{at}": noisy(gold, 6, at) for at in range(2)}
-    one = Opened(browser, filtered_page(tmp_path, source, gold, systems))
+    opened = Opened(browser, filtered_page(tmp_path, source, gold, systems))
     for chosen, (label, lengths) in FILTERS.items():
-        one.page.evaluate(f"location.hash = '#examples?unit=gold,{chosen}'")
-        one.follows()
-        wanted = spanwise.evaluate(
+        opened.page.evaluate(f"location.hash = '#examples?unit=gold,{chosen}'")
+        opened.follows()
+        expected = spanwise.evaluate(
             kept(gold, label, lengths),
             {name: kept(tags, label, lengths) for name, tags in systems.items()},
             resamples=60,
         )
         for name in systems:
-            row = one.page.locator(f"#filter-score tr[data-system='{name}']")
-            overall = wanted[name].exact.overall
-            found = [
+            row = opened.page.locator(f"#filter-score tr[data-system='{name}']")
+            overall = expected[name].exact.overall
+            counts = [
                 int(present(row.get_attribute(f"data-{key}"))) for key in ("gold", "predicted", "correct")
             ]
-            assert found == [overall.gold, overall.predicted, overall.correct], chosen
+            assert counts == [overall.gold, overall.predicted, overall.correct], chosen
             for score in ("precision", "recall", "f1"):
                 ends = [float(end) for end in present(row.get_attribute(f"data-{score}")).split()]
                 assert ends == pytest.approx(overall.interval[score], abs=1e-9), chosen
-    assert one.said == []
-    one.context.close()
+    assert opened.said == []
+    opened.context.close()
 
 
 def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Browser, folder: Path) -> None:
@@ -409,15 +413,15 @@ def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Browser, f
     path = folder / "capped.html"
     replace(result, mentions=MentionCodes(number=1_200_000, cap=1_000_000)).to_html(path)
     chosen = "gold=LABEL_00,attribute=entity_length,bucket=S"
-    one = Opened(browser, path, at=f"#examples?unit=gold,{chosen}")
-    one.see("#filter-score").to_contain_text("a document holds up to 1,000,000 mentions")
-    one.context.close()
+    opened = Opened(browser, path, at=f"#examples?unit=gold,{chosen}")
+    opened.see("#filter-score").to_contain_text("a document holds up to 1,000,000 mentions")
+    opened.context.close()
 
 
 def test_named_filters_in_a_link_stay_text(browser: Browser, folder: Path) -> None:
     named = json.dumps([["<img src=x onerror=alert(1)>", "unit=error"]])
-    one = Opened(browser, page_of(folder, 2, 6), at=f"#examples?unit=error,named={quote(named, safe='')}")
-    assert one.page.locator("#named img").count() == 0
-    assert "<img" in one.page.inner_text("#named")
-    assert one.said == []
-    one.context.close()
+    opened = Opened(browser, page_of(folder, 2, 6), at=f"#examples?unit=error,named={quote(named, safe='')}")
+    assert opened.page.locator("#named img").count() == 0
+    assert "<img" in opened.page.inner_text("#named")
+    assert opened.said == []
+    opened.context.close()

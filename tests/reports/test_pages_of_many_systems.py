@@ -1,4 +1,4 @@
-"""Pages of three systems or more in a browser: any pair can be chosen, and a filter shows its score."""
+"""Pages of three or more systems in a browser: any pair can be chosen, and a filter shows its score."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, page: Path) -> Iterator[Opened]:
-    one = Opened(browser, page)
-    yield one
-    assert one.said == [] and len(one.asked) == 1
-    one.context.close()
+    opened_page = Opened(browser, page)
+    yield opened_page
+    assert opened_page.said == [] and len(opened_page.asked) == 1
+    opened_page.context.close()
 
 
 def assert_pair(opened: Opened, names: list[str]) -> None:
@@ -77,25 +77,27 @@ def test_a_cell_of_the_matrix_opens_its_pair_and_examples_keep_it(opened: Opened
     opened.asked.append(address)
 
 
-def test_parts_add_up_and_cells_of_the_two_by_two_show_their_mentions(opened: Opened) -> None:
+def test_parts_add_up_and_cells_of_the_two_by_two_table_show_their_mentions(opened: Opened) -> None:
     page = opened.page
     rows = page.locator("#pair-lead section").first.locator("table").first.locator("a")
     for at in range(rows.count()):
         number = int(rows.nth(at).locator("b").inner_text().replace(",", ""))
         rows.nth(at).click()
         opened.follows()
-        said = page.inner_text("#summary")
-        assert opened.count() == number or (at == 0 and "every system got right are left out" in said)
+        summary = page.inner_text("#summary")
+        assert opened.count() == number or (at == 0 and "every system got right are left out" in summary)
 
 
 def test_no_width_is_too_narrow(browser: Browser, page: Path) -> None:
-    one = Opened(browser, page, width=390, scheme="dark")
-    assert one.page.evaluate("document.documentElement.scrollWidth") <= 390
-    one.context.close()
+    opened = Opened(browser, page, width=390, scheme="dark")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    opened.context.close()
 
 
-def test_a_filters_score_is_that_of_evaluating_its_mentions(browser: Browser, tmp_path: Path) -> None:
-    """By label and text together: brute force over the sentences of a result that keeps all."""
+def test_the_score_of_a_filter_equals_that_of_evaluating_its_mentions(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Filters by label and text, compared with brute force over all sentences."""
     labels = ("PER", "LOC", "ORG")
     words = [[f"w{(7 * row + at) % 11}" for at in range(5)] for row in range(60)]
 
@@ -111,16 +113,16 @@ def test_a_filters_score_is_that_of_evaluating_its_mentions(browser: Browser, tm
 
     for name, salt in (("gold", 3), ("a", 3), ("b", 5), ("c", 2)):
         (tmp_path / f"{name}.conll").write_text(records(salt), encoding="utf-8")
-    made = spanwise.evaluate(
+    result = spanwise.evaluate(
         str(tmp_path / "gold.conll"), {name: str(tmp_path / f"{name}.conll") for name in "abc"},
         resamples=0, examples="all",
     )  # fmt: skip
     path = tmp_path / "all.html"
-    made.to_html(path)
+    result.to_html(path)
     for chosen in ("gold=LOC,q=w3", "q=w3", "gold=LOC"):
-        wanted = dict(part.split("=") for part in chosen.split(","))
-        one = Opened(browser, path, at=f"#examples?{chosen}")
-        rows = one.page.locator("#filter-score tbody tr")
+        filters = dict(part.split("=") for part in chosen.split(","))
+        opened = Opened(browser, path, at=f"#examples?{chosen}")
+        rows = opened.page.locator("#filter-score tbody tr")
         assert rows.count() == 2
         for at in range(2):
             row = {
@@ -128,17 +130,17 @@ def test_a_filters_score_is_that_of_evaluating_its_mentions(browser: Browser, tm
                 for key in ("system", "gold", "predicted", "correct")
             }
             gold = predicted = correct = 0
-            for sentence in made.sentences:
-                if "q" in wanted and wanted["q"] not in " ".join(sentence.tokens or ()):
+            for sentence in result.sentences:
+                if "q" in filters and filters["q"] not in " ".join(sentence.tokens or ()):
                     continue
-                fits = [m for m in sentence.gold if m.label == wanted.get("gold", m.label)]
+                fits = [m for m in sentence.gold if m.label == filters.get("gold", m.label)]
                 gold += len(fits)
                 correct += sum(m.outcome[str(row["system"])] == "TP" for m in fits)
                 theirs = sentence.systems[str(row["system"])]
-                predicted += sum(m.label == wanted.get("gold", m.label) for m in theirs)
+                predicted += sum(m.label == filters.get("gold", m.label) for m in theirs)
             assert [row["gold"], row["predicted"], row["correct"]] == [
                 str(gold),
                 str(predicted),
                 str(correct),
             ]
-        one.context.close()
+        opened.context.close()

@@ -1,4 +1,4 @@
-"""Figures for papers: titles of axes, panels over datasets, mean ranks, widths of columns, all series."""
+"""Figures for papers: axis titles, panels over datasets, mean ranks, column widths, all series."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LABELS = ["B-PER", "B-LOC"]
 
 
 def systems(number: int) -> spanwise.Result:
-    """Systems of which each misses one mention more than the one before."""
+    """Systems each of which misses one mention more than the previous one."""
     gold = [[label] for label in LABELS * 20]
-    said = {
-        f"s{at}": [["O"] if place < at else one for place, one in enumerate(gold)] for at in range(number)
+    predictions = {
+        f"s{at}": [["O"] if index < at else tags for index, tags in enumerate(gold)] for at in range(number)
     }
-    return spanwise.evaluate(gold, said, resamples=0)
+    return spanwise.evaluate(gold, predictions, resamples=0)
 
 
 def texts(chart: alt.LayerChart) -> str:
@@ -50,9 +50,9 @@ def test_all_series_are_drawn() -> None:
 @pytest.mark.parametrize(("columns", "points"), [(1, 240), (2, 500)])
 def test_figures_are_as_wide_as_columns(columns: int, points: int, tmp_path: Path) -> None:
     (path,) = save(systems(2), tmp_path, names=["labels"], columns=columns)
-    found = re.search(r'<svg[^>]* width="([0-9.]+)"', path.read_text(encoding="utf-8"))
-    assert found is not None
-    assert float(found[1]) == pytest.approx(points * 4 / 3, abs=0.01)
+    match = re.search(r'<svg[^>]* width="([0-9.]+)"', path.read_text(encoding="utf-8"))
+    assert match is not None
+    assert float(match[1]) == pytest.approx(points * 4 / 3, abs=0.01)
     (printed,) = save(systems(2), tmp_path, names=["labels"], columns=columns, formats=["pdf"])
     page = re.search(rb"/MediaBox \[0 0 ([0-9.]+) ", printed.read_bytes())
     assert page is not None
@@ -62,19 +62,19 @@ def test_figures_are_as_wide_as_columns(columns: int, points: int, tmp_path: Pat
 
 
 def about(score: str) -> dict[str, Any]:
-    """A study whose analyses are about a score."""
+    """A study whose analyses use this score."""
     document = study_documents.study()
     return {**document, "analyses": {**document["analyses"], "score": score}}
 
 
 @pytest.mark.parametrize(("score", "name"), [("recall", "recall"), ("fair_f1", "fair F1")])
-def test_every_figure_of_a_study_names_the_score_that_it_is_about(score: str, name: str) -> None:
+def test_every_figure_of_a_study_names_its_score(score: str, name: str) -> None:
     document = about(score)
-    # Those of one dataset are the figures of an evaluation, which name their own scores.
+    # The figures of one dataset are those of an evaluation, which name their own scores.
     drawn = {title: chart for title, chart in figures(document).items() if "/" not in title}
-    for one in papers():
+    for figure in papers():
         with contextlib.suppress(InputError):
-            drawn |= paper(document, one)
+            drawn |= paper(document, figure)
     assert len(drawn) > 10
     for title, chart in drawn.items():
         written = texts(chart).replace("fair F1", "fair").replace("Fair F1", "fair")
@@ -82,7 +82,7 @@ def test_every_figure_of_a_study_names_the_score_that_it_is_about(score: str, na
     assert name in texts(drawn["holistic"])
 
 
-def test_confusions_of_a_study_stand_side_by_side_with_the_labels_chosen() -> None:
+def test_confusions_of_a_study_are_side_by_side_with_the_chosen_labels() -> None:
     document = study_documents.study()
     drawn = paper(document, "ort22-figure2")
     assert len(drawn) == len(document["analyses"]["holistic"])

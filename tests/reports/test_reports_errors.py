@@ -1,4 +1,4 @@
-"""The list of errors: as many as the tables count, drawn, and safe to show and to open."""
+"""The list of errors: as many as the tables count, drawn, and safe to show and open."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_every_label_has_as_many_entries_as_its_row_counts(document: Evaluation)
         for label, row in system.fair.labels.items():
             for kind in KINDS:
                 gold, predicted = (None, label) if kind == "FP" else (label, None)
-                found = listing(document, system=name, outcome=kind, gold=gold, predicted=predicted)
-                assert len(found) == row[kind]
+                errors = listing(document, system=name, outcome=kind, gold=gold, predicted=predicted)
+                assert len(errors) == row[kind]
 
 
 def test_every_cell_of_the_confusion_leads_to_its_errors(document: Evaluation) -> None:
@@ -84,8 +84,8 @@ def test_every_cell_of_the_confusion_leads_to_its_errors(document: Evaluation) -
         table = system.confusion
         for i, gold in enumerate(table.labels):
             for j, predicted in enumerate(table.labels):
-                found = listing(document, system=name, gold=gold, predicted=predicted)
-                assert len(found) == table.counts[i][j]
+                errors = listing(document, system=name, gold=gold, predicted=predicted)
+                assert len(errors) == table.counts[i][j]
             assert len(listing(document, system=name, gold=gold, outcome="FN")) == table.missed[i]
             assert len(listing(document, system=name, predicted=gold, outcome="FP")) == table.spurious[i]
 
@@ -100,11 +100,11 @@ def test_every_bucket_has_as_many_entries_as_its_outcomes_count(document: Evalua
                     for kind, number in row.outcomes[over].items():
                         if kind != "TP":
                             chosen = (attribute, row.name)
-                            found = listing(document, system=name, bucket=chosen, outcome=kind, over=over)
-                            assert len(found) == number, (attribute, row.name, over, kind)
+                            errors = listing(document, system=name, bucket=chosen, outcome=kind, over=over)
+                            assert len(errors) == number, (attribute, row.name, over, kind)
 
 
-def test_buckets_part_the_errors(document: Evaluation) -> None:
+def test_buckets_partition_the_errors(document: Evaluation) -> None:
     for attribute, entry in document.systems["one"]["attributes"].items():
         if entry.unit == "mention":
             names = [row.name for row in entry.buckets]
@@ -130,7 +130,7 @@ def test_kinds_may_be_given_together(document: Evaluation) -> None:
     assert len(whole) == sum(map(len, parts))
 
 
-def test_all_three_forms_have_one_entry_an_error(document: Evaluation) -> None:
+def test_all_three_forms_have_one_entry_per_error(document: Evaluation) -> None:
     errors = listing(document)
     rows = [json.loads(line) for line in to_jsonl(errors).splitlines()]
     assert len(rows) == len(errors)
@@ -148,9 +148,16 @@ def test_all_three_forms_have_one_entry_an_error(document: Evaluation) -> None:
 def of_tags(
     tokens: list[str], gold: list[str], predicted: list[str], *, examples: str = "errors", cap: int = CAP
 ) -> Evaluation:
-    one = from_tags([gold], tokens=[tokens], name="gold.conll")
-    other = from_tags([predicted], tokens=[tokens], name="pred.conll")
-    return evaluate(one, {"mine": other}, resamples=0, attributes="none", examples=examples, examples_cap=cap)
+    gold_side = from_tags([gold], tokens=[tokens], name="gold.conll")
+    predicted_side = from_tags([predicted], tokens=[tokens], name="pred.conll")
+    return evaluate(
+        gold_side,
+        {"mine": predicted_side},
+        resamples=0,
+        attributes="none",
+        examples=examples,
+        examples_cap=cap,
+    )
 
 
 def test_spans_are_drawn_under_the_tokens() -> None:
@@ -193,7 +200,7 @@ def test_a_sentence_that_fits_the_line_is_shown_whole() -> None:
 
 @pytest.mark.parametrize("width", [40, 55, 70])
 @pytest.mark.parametrize("at", [0, 3, 9])
-def test_no_line_is_wider_than_asked_wherever_the_mention_stands(at: int, width: int) -> None:
+def test_no_line_is_too_wide_wherever_the_mention_is(at: int, width: int) -> None:
     tags = ["O"] * 10
     tags[at] = "B-PERSON"
     for size in range(1, 8):
@@ -223,7 +230,7 @@ def test_control_characters_and_overrides_are_shown_escaped() -> None:
     assert "\x1b[1m" in to_text(listing(document), color=True)
 
 
-def test_json_lines_hold_the_text_but_no_character_that_turns_a_line() -> None:
+def test_json_lines_contain_the_text_but_no_bidirectional_overrides() -> None:
     document = of_tags(["a", HOSTILE, "x\u2028y"], ["O", "B-PER", "B-PER"], ["O", "O", "O"])
     written = to_jsonl(listing(document))
     assert len(written.splitlines()) == 2
@@ -232,7 +239,7 @@ def test_json_lines_hold_the_text_but_no_character_that_turns_a_line() -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " ="])
-def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start: str) -> None:
+def test_no_cell_of_the_error_csv_can_be_a_formula(start: str) -> None:
     cell = f"{start}HYPERLINK(1)"
     document = of_tags([cell, "b"], ["B-PER", "O"], ["O", "O"])
     row = next(csv.DictReader(io.StringIO(to_csv(listing(document)), newline="")))
@@ -240,7 +247,7 @@ def test_no_cell_of_the_csv_can_be_taken_for_a_formula(start: str) -> None:
     assert row["text"].startswith("'")
 
 
-def test_a_predicted_mention_without_a_place_says_so(tmp_path: Path) -> None:
+def test_an_unplaced_predicted_mention_is_shown_as_such(tmp_path: Path) -> None:
     (tmp_path / "gold").write_text("New B-LOC\nYork I-LOC\n. O\n", encoding="utf-8")
     (tmp_path / "pred").write_text("NewY B-LOC\nork B-LOC\n. O\n", encoding="utf-8")
     document = evaluate(
@@ -259,7 +266,7 @@ SENTENCE = Sentence(id="0", source="x:1", document=None, gold=[GOLD], systems={"
 
 
 def document_of(sentence: Sentence) -> Evaluation:
-    """A document of one system that holds this sentence."""
+    """A document of one system with this sentence."""
     return replace(of_tags(["a"], ["B-A"], ["O"]), sentences=[sentence])
 
 
@@ -282,7 +289,7 @@ def test_without_text_the_positions_are_shown() -> None:
     assert json.loads(to_jsonl(errors))["gold"]["text"] is None
 
 
-def test_a_mention_of_two_errors_says_so() -> None:
+def test_a_mention_with_two_errors_is_shown_as_such() -> None:
     both = {"mine": [SHORT, replace(SHORT, start=2, end=4)]}
     sentence = replace(SENTENCE, gold=[replace(GOLD, end=4)], systems=both, tokens=list("abcd"))
     errors = listing(document_of(sentence))
@@ -303,9 +310,7 @@ def test_a_mention_of_two_errors_says_so() -> None:
         ({"over": "silver"}, "no way to count errors is called 'silver'"),
     ],
 )
-def test_a_choice_that_is_not_there_is_refused(
-    document: Evaluation, choices: dict[str, Any], message: str
-) -> None:
+def test_an_unknown_choice_is_refused(document: Evaluation, choices: dict[str, Any], message: str) -> None:
     with pytest.raises(ChoiceError) as caught:
         listing(document, **choices)
     assert message in str(caught.value)
@@ -322,7 +327,7 @@ def test_a_document_without_sentences_is_refused() -> None:
         listing(description())
 
 
-def test_a_document_that_holds_only_some_sentences_says_so() -> None:
+def test_a_document_with_only_some_sentences_says_so() -> None:
     tokens, gold = ["a", "b"], ["B-PER", "O"]
     assert incomplete(of_tags(tokens, gold, ["O", "O"])) is None
     assert "0 of 1 sentences" in present(incomplete(of_tags(tokens, gold, ["O", "O"], cap=0)))
@@ -335,14 +340,16 @@ def test_a_study_without_sentences_is_refused() -> None:
         listing(study())
 
 
-def test_a_bucket_may_be_given_by_what_it_holds() -> None:
+def test_a_bucket_may_be_given_by_its_label() -> None:
     document = evaluate(
         [["B-X", "I-X", "B-X"]], {"one": [["O", "O", "O"]]}, attributes=["entity_length"], resamples=0
     )
-    held = {row.name: row.label for row in document["one"].attributes["entity_length"].buckets}
+    labels = {row.name: row.label for row in document["one"].attributes["entity_length"].buckets}
     for name in ("XS", "S"):
         by_name = listing(document, bucket=("entity_length", name))
-        assert len(by_name) == 1 and listing(document, bucket=("entity_length", f" {held[name]} ")) == by_name
+        assert (
+            len(by_name) == 1 and listing(document, bucket=("entity_length", f" {labels[name]} ")) == by_name
+        )
 
 
 # The command
@@ -364,7 +371,7 @@ def test_the_command_lists_the_same_from_files_and_from_a_result(
     assert len(first.out.splitlines()) == number + 1
 
 
-def test_the_command_takes_buckets_and_tough_subsets(
+def test_the_command_accepts_buckets_and_tough_subsets(
     files: Path, document: Evaluation, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sources = [str(files / "gold.conll"), f"one={files / 'one.conll'}", "--train", str(files / "train.conll")]
@@ -383,7 +390,7 @@ def test_the_command_writes_a_file(files: Path, tmp_path: Path, capsys: pytest.C
     assert "predicted" in target.read_text(encoding="utf-8")
 
 
-def test_the_command_tells_of_a_capped_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_a_capped_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = of_tags(["a", "b"], ["B-PER", "O"], ["O", "O"], cap=0)
     saved = tmp_path / "run.json"
     document.to_json(saved)
@@ -392,14 +399,14 @@ def test_the_command_tells_of_a_capped_document(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("bucket", ["entity_length", "=XS", "entity_length="])
-def test_the_command_refuses_a_bucket_that_does_not_read(
+def test_the_command_refuses_a_bucket_that_cannot_be_parsed(
     files: Path, bucket: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["errors", str(files / "gold.conll"), str(files / "one.conll"), "--bucket", bucket]) == 2
     assert "Write it like --bucket entity_length=XL." in capsys.readouterr().err
 
 
-def test_the_errors_of_germeval_are_as_many_as_ortmann_counts(
+def test_the_number_of_germeval_errors_equals_that_of_ortmann(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = data / "ortmann-ner"

@@ -1,4 +1,4 @@
-"""Figures: every chart of a document as Altair and as files, and the papers' own by name."""
+"""Figures: every chart of a document, as Altair and as files, and the papers' figures by name."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def with_factor() -> dict[str, Any]:
     """A study of three datasets whose systems have a numeric factor."""
     document = study(names=("news", "tweets", "law"))
     attributes = document["analyses"]["attribute_wise"]
-    for place, rows in enumerate(attributes.values()):
+    for number, rows in enumerate(attributes.values()):
         for at in range(4):
             cell = {
                 "zeta": 1.0 + at,
-                "zeta_relative": 0.4 + 0.1 * at + 0.1 * place,
+                "zeta_relative": 0.4 + 0.1 * at + 0.1 * number,
                 "rho1": 0.2 * at,
                 "rho2": 0.1,
             }
@@ -44,7 +44,7 @@ def with_factor() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, Any]:
+def charts() -> dict[str, Any]:
     return figures(result("bert", "crf"))
 
 
@@ -54,19 +54,19 @@ def of_study() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def specifications(made: dict[str, Any], of_study: dict[str, Any]) -> dict[str, str]:
-    """What Altair writes for each chart, which it checks against its schema."""
-    charts = {**made, **{f"study {name}": chart for name, chart in of_study.items()}}
-    return {name: json.dumps(chart.to_dict(), ensure_ascii=False) for name, chart in charts.items()}
+def specifications(charts: dict[str, Any], of_study: dict[str, Any]) -> dict[str, str]:
+    """The specification of each chart, which Altair validates against its schema."""
+    every_chart = {**charts, **{f"study {name}": chart for name, chart in of_study.items()}}
+    return {name: json.dumps(chart.to_dict(), ensure_ascii=False) for name, chart in every_chart.items()}
 
 
-def test_an_evaluation_has_a_chart_for_everything_it_counts(made: dict[str, Any]) -> None:
-    assert {"score", "labels", "attribute-entity_length", "attribute-token_frequency"} <= set(made)
+def test_an_evaluation_has_a_chart_for_everything_it_counts(charts: dict[str, Any]) -> None:
+    assert {"score", "labels", "attribute-entity_length", "attribute-token_frequency"} <= set(charts)
     for kind in ("gains", "shares", "confusion", "tough", "slices", "diagnosis"):
-        assert {f"{kind}-bert", f"{kind}-crf"} <= set(made)
+        assert {f"{kind}-bert", f"{kind}-crf"} <= set(charts)
 
 
-def test_charts_keep_altairs_schema_and_carry_their_numbers(specifications: dict[str, str]) -> None:
+def test_charts_follow_the_schema_of_altair_and_contain_their_numbers(specifications: dict[str, str]) -> None:
     assert "Wrong boundary" in specifications["gains-crf"]
 
 
@@ -89,7 +89,7 @@ def test_a_description_has_no_figures() -> None:
     assert figures(description()) == {}
 
 
-def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path: Path) -> None:
+def test_files_match_their_suffixes_and_are_reproducible(tmp_path: Path) -> None:
     document = result("bert", "crf")
     chosen = ["score", "gains-bert"]
     written = save(document, tmp_path / "a", formats=["svg", "pdf", "png"], names=chosen)
@@ -99,36 +99,38 @@ def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path: Path) 
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     for folder in ("b", "c", "d"):
         again = save(document, tmp_path / folder, formats=["svg", "pdf", "png"], names=chosen)
-        for one, other in zip(written, again, strict=True):
-            assert one.read_bytes().startswith(heads[one.suffix])
-            assert one.read_bytes() == other.read_bytes()
+        for first, second in zip(written, again, strict=True):
+            assert first.read_bytes().startswith(heads[first.suffix])
+            assert first.read_bytes() == second.read_bytes()
     text = (tmp_path / "a" / "score.svg").read_text(encoding="utf-8")
     assert 'font-size="-' not in text and ">bert<" in text
 
 
-def test_pdf_files_carry_their_fonts(tmp_path: Path) -> None:
+def test_pdf_files_embed_their_fonts(tmp_path: Path) -> None:
     (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
     assert re.search(rb"/FontFile\d?|/FontDescriptor", path.read_bytes())
 
 
-def test_a_pdf_file_of_another_make_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pdf_file_from_another_program_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed = b"%PDF-1.7\n1 0 obj\n<< /Type /XRef >>\nendobj\nstartxref\n9\n%%EOF"
     monkeypatch.setattr("vl_convert.svg_to_pdf", lambda svg: packed)
     (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
     assert path.read_bytes() == packed
 
 
-def test_every_object_of_a_pdf_file_stands_where_its_table_says(tmp_path: Path) -> None:
+def test_every_object_of_a_pdf_file_is_where_its_table_says(tmp_path: Path) -> None:
     (path,) = save(result("crf"), tmp_path, formats=["pdf"], names=["score"])
     data = path.read_bytes()
     table = int(data.split()[-2])
     assert data[table:].startswith(b"xref\n0 ")
-    places = [int(place) for place in re.findall(rb"(\d{10}) 00000 n\r\n", data[table:])]
-    assert f"/Size {len(places) + 1}".encode() in data[table:]
-    for number, place in enumerate(places, start=1):
-        assert data[place:].startswith(b"%d 0 obj\n" % number)
+    offsets = [int(offset) for offset in re.findall(rb"(\d{10}) 00000 n\r\n", data[table:])]
+    assert f"/Size {len(offsets) + 1}".encode() in data[table:]
+    for number, offset in enumerate(offsets, start=1):
+        assert data[offset:].startswith(b"%d 0 obj\n" % number)
     heads = re.sub(rb"\nstream\n.*?\nendstream", b"", data, flags=re.DOTALL)
-    assert {int(number) for number in re.findall(rb"(\d+) 0 R", heads)} == {*range(1, len(places) + 1)}
+    assert {int(number) for number in re.findall(rb"(\d+) 0 R", heads)} == {*range(1, len(offsets) + 1)}
 
 
 def test_the_background_can_be_left_out(tmp_path: Path) -> None:
@@ -147,16 +149,16 @@ def test_the_background_can_be_left_out(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_figures_of_fu_are_drawn_from_a_study(name: str, tmp_path: Path) -> None:
-    made = paper(with_factor(), name)
-    assert made and all(key.startswith(name) for key in made)
-    first = next(iter(made))
+    charts = paper(with_factor(), name)
+    assert charts and all(key.startswith(name) for key in charts)
+    first = next(iter(charts))
     assert save(with_factor(), tmp_path, papers=[name])[0].name == f"{first}.svg"
 
 
 @pytest.mark.parametrize("name", ["ort22-figure2", "fu20-table3"])
 def test_the_figures_of_one_result_are_drawn_for_every_system(name: str) -> None:
-    made = paper(result("bert", "crf"), name)
-    assert any("bert" in key for key in made) and any("crf" in key for key in made)
+    charts = paper(result("bert", "crf"), name)
+    assert any("bert" in key for key in charts) and any("crf" in key for key in charts)
 
 
 def test_all_systems_share_one_figure_of_errors_with_every_share() -> None:
@@ -174,26 +176,26 @@ def test_a_confusion_matrix_can_show_some_labels_and_add_up_the_others() -> None
     written = str(chart.to_dict())
     assert "gold PER, predicted others" in written and "gold LOC" not in written
     at = table["labels"].index("PER")
-    others = sum(count for place, count in enumerate(table["counts"][at]) if place != at)
+    others = sum(count for index, count in enumerate(table["counts"][at]) if index != at)
     assert f"gold PER, predicted others: {others} error" in written
     with pytest.raises(ChoiceError, match=r"no label of this result is called 'PERS'\. Did you mean 'PER'"):
         paper(document, "ort22-figure2", labels=["PERS"])
 
 
-def test_all_systems_stand_in_one_panel_per_attribute() -> None:
+def test_all_systems_are_in_one_panel_per_attribute() -> None:
     (chart,) = paper(result("bert", "crf"), "fu20-models").values()
     written = str(chart.to_dict())
     assert "bert, eLen XS" in written and "crf, eLen XL" in written
 
 
 def test_panels_name_best_and_worst_buckets_and_the_scores_of_both_systems() -> None:
-    made = paper(with_factor(), "fu20-table4")
-    written = str(next(iter(made.values())).to_dict())
+    charts = paper(with_factor(), "fu20-table4")
+    written = str(next(iter(charts.values())).to_dict())
     assert "biggest win and biggest loss" in written and re.search(r"F1 \d+\.\d and \d+\.\d", written)
     assert "news" in written and "tweets" in written
 
 
-def test_every_paper_figure_has_a_line_that_says_what_it_is() -> None:
+def test_every_paper_figure_has_a_one_line_description() -> None:
     assert set(papers()) == {
         "fu20-figure4", "fu20-table3", "fu20-table4", "fu20-figure5", "fu20-figure6", "fu20-pays",
         "fu20-models",
@@ -202,14 +204,14 @@ def test_every_paper_figure_has_a_line_that_says_what_it_is() -> None:
     assert all(papers().values())
 
 
-def test_a_figure_that_the_document_has_no_numbers_for_says_what_it_needs() -> None:
+def test_a_figure_without_numbers_in_the_document_says_what_it_needs() -> None:
     with pytest.raises(
         InputError, match=r"(?s)fu20-figure5 cannot be drawn.*a study document with a numeric"
     ):
         paper(result("crf"), "fu20-figure5")
 
 
-def test_unknown_names_are_met_with_the_nearest_one(tmp_path: Path) -> None:
+def test_unknown_figures_are_answered_with_the_closest_one(tmp_path: Path) -> None:
     with pytest.raises(ChoiceError, match=r"no figure of a paper is called 'fu20-figure44'. Did you mean"):
         paper(result("crf"), "fu20-figure44")
     with pytest.raises(ChoiceError, match=r"no figure format is called 'jpeg'.\nThere are: pdf, png, svg."):

@@ -1,4 +1,4 @@
-"""The page as text: what it holds, that it stays the same, and that nothing in it can act."""
+"""The page as text: what it contains, that it is reproducible, and that nothing in it can execute."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def page() -> str:
 
 
 def unpacked(page: str) -> dict[str, Any]:
-    found = re.search(r'id="data">([^<]*)<', page)
-    assert found
-    value: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(found[1])))
+    match = re.search(r'id="data">([^<]*)<', page)
+    assert match
+    value: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(match[1])))
     return value
 
 
@@ -59,13 +59,13 @@ def test_the_same_document_gives_the_same_bytes(page: str) -> None:
     assert render(result("bert", "crf")) == page
 
 
-def test_every_section_is_there(page: str) -> None:
+def test_every_section_is_present(page: str) -> None:
     for section in ("verdict", "score", "errors", "tough", "confusions", "slices", "diagnosis", "attributes",
                     "labels", "examples", "method"):  # fmt: skip
         assert f'id="{section}"' in page
 
 
-def test_the_policy_allows_no_network_and_only_the_pages_own_code(page: str) -> None:
+def test_the_policy_allows_no_network_and_only_the_code_of_the_page(page: str) -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy
     text = policy[1].replace("&#39;", "'")
@@ -100,7 +100,7 @@ def test_the_page_without_sentences_is_small(page: str) -> None:
     assert len(render(document)) < 200_000
 
 
-def test_the_verdict_names_the_lead_and_whether_it_can_be_chance(page: str) -> None:
+def test_the_verdict_states_the_lead_and_whether_it_may_be_chance(page: str) -> None:
     headline = re.sub(r"<[^>]*>", "", page.split('<h1 id="headline">')[1].split("</h1>")[0])
     assert headline == "bert scores 72.0 F1, 1.9 above crf. A lead this small can be chance (p = 0.28)."
 
@@ -122,8 +122,8 @@ def test_a_study_has_its_tables_and_radars() -> None:
     for section in ("holistic", "dataset", "leaderboard", "pair", "difficulty", "models", "pairs", "flips",
                     "tough", "examples", "method"):  # fmt: skip
         assert f'id="{section}"' in page
-    assert [one["name"] for one in unpacked(page)["sets"]] == ["news", "tweets", "law"]
-    assert 'class="r weak"' in page  # the cells whose test shows nothing
+    assert [dataset["name"] for dataset in unpacked(page)["sets"]] == ["news", "tweets", "law"]
+    assert 'class="r weak"' in page  # cells whose test is not significant
     assert render(study(names=("news", "tweets", "law"))) == page
 
 
@@ -164,7 +164,7 @@ def test_three_systems_or_more_have_a_leaderboard_and_every_pair() -> None:
     assert all(len(row) == sum(len(group["rows"]) for group in board["groups"]) for row in board["scores"])
 
 
-def test_comparisons_of_systems_that_the_document_does_not_hold_are_left_out() -> None:
+def test_comparisons_of_systems_missing_from_the_document_are_left_out() -> None:
     whole, fewer = result("bert", "crf", "llm"), result("bert", "crf", "llm")
     del fewer["systems"]["llm"]
     kept = [row for row in whole["comparisons"] if "llm" not in row["systems"]]
@@ -178,7 +178,7 @@ def test_comparisons_of_systems_that_the_document_does_not_hold_are_left_out() -
     assert boards[0]["pairs"]["0,1"]["tests"]
 
 
-def test_letters_on_the_leaderboard_are_those_of_the_document() -> None:
+def test_letters_on_the_leaderboard_equal_those_of_the_document() -> None:
     document = document_of(result("bert", "crf", "llm"))
     assert isinstance(document, Evaluation)
     shown = evaluation_shown(document)
@@ -187,7 +187,7 @@ def test_letters_on_the_leaderboard_are_those_of_the_document() -> None:
     assert [row.beats for row in rows] == [document.letters.get(row.name, "") for row in rows]
 
 
-def test_brackets_join_systems_that_cannot_be_told_apart() -> None:
+def test_brackets_join_systems_that_cannot_be_distinguished() -> None:
     document = document_of(result("a", "b", "c", "d"))
     assert isinstance(document, Evaluation)
     order = list(evaluation_shown(document).order)
@@ -221,7 +221,7 @@ def test_a_description_is_a_page_too() -> None:
     assert 'id="labels"' in page and 'id="tough"' in page and "<script>" in page
 
 
-def test_the_page_of_a_description_tells_of_leaks_and_conflicts(tmp_path: Path) -> None:
+def test_the_page_of_a_description_shows_leaks_and_conflicts(tmp_path: Path) -> None:
     gold = [("Ann met Bob", ["B-PER", "O", "B-PER"]), ("Ann met Bob", ["B-LOC", "O", "B-PER"])]
     corpus = "".join(
         "".join(f"{word} {tag}\n" for word, tag in zip(text.split(), tags, strict=True)) + "\n"
@@ -273,10 +273,12 @@ def test_packed_sentences_keep_every_mention() -> None:
     assert sum(len(rows) for row in systems for rows in row) == counted
     for row, golds, packed in zip(document["sentences"], gold, systems, strict=True):
         for rows, mentions in zip(packed, row["systems"].values(), strict=True):
-            for one, mention in zip(rows, mentions, strict=True):
-                # A right mention is the place of the gold one that it equals.
-                assert isinstance(one, int) == (mention["outcome"] == "TP")
-                start, end = (golds[one] if isinstance(one, int) else one)[:2]
+            for packed_mention, mention in zip(rows, mentions, strict=True):
+                # A correct mention is packed as the index of its gold mention.
+                assert isinstance(packed_mention, int) == (mention["outcome"] == "TP")
+                start, end = (golds[packed_mention] if isinstance(packed_mention, int) else packed_mention)[
+                    :2
+                ]
                 assert (start, end) == (mention["start"], mention["end"])
 
 
@@ -310,7 +312,7 @@ def test_a_link_is_made_for_every_count_of_a_bucket(page: str) -> None:
     assert f'href="{link}"' in page
 
 
-def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_about_a_missing_package_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     from spanwise.errors import MissingExtra
     from spanwise.reports import html
 
@@ -324,7 +326,7 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("names", [("crf",), ("crf", "bert"), ("a", "b", "c", "d")])
-def test_charts_written_as_svg_show_what_vega_draws(names: tuple[str, ...]) -> None:
+def test_our_svg_charts_show_the_same_as_those_of_vega(names: tuple[str, ...]) -> None:
     from spanwise.reports._charts import PAGE
     from spanwise.reports._charts import svg as writing
     from spanwise.reports.html.evaluation import evaluation_drawings
@@ -337,9 +339,9 @@ def test_charts_written_as_svg_show_what_vega_draws(names: tuple[str, ...]) -> N
     for name, text in drawn.items():
         for part in (r">([^<>]+)</text>", r'href="([^"]*)"'):
             assert sorted(re.findall(part, written[name])) == sorted(re.findall(part, text)), (name, part)
-        # Vega says nothing of a mark without a link among marks with links; here each says what it is.
-        said = r'aria-label="([^"]*)"'
-        assert set(re.findall(said, text)) <= set(re.findall(said, written[name])), name
+        # Vega omits the label of an unlinked mark among linked ones; ours labels every mark.
+        label = r'aria-label="([^"]*)"'
+        assert set(re.findall(label, text)) <= set(re.findall(label, written[name])), name
 
 
 def test_the_page_of_an_evaluation_needs_neither_altair_nor_vega() -> None:
@@ -353,38 +355,38 @@ def test_the_page_of_an_evaluation_needs_neither_altair_nor_vega() -> None:
 
 
 def test_a_study_without_attributes_has_no_empty_parts() -> None:
-    made = document_of(study())
-    assert isinstance(made, Study)
+    document = document_of(study())
+    assert isinstance(document, Study)
     pairs = tuple(
         replace(pair, datasets={name: {} for name in pair.datasets}, wilcoxon={})
-        for pair in made.analyses.bucket_wise.comparative
+        for pair in document.analyses.bucket_wise.comparative
     )
     bare = replace(
-        made,
+        document,
         analyses=replace(
-            made.analyses,
-            model_wise={name: {} for name in made.analyses.model_wise},
-            attribute_wise={name: {} for name in made.analyses.attribute_wise},
+            document.analyses,
+            model_wise={name: {} for name in document.analyses.model_wise},
+            attribute_wise={name: {} for name in document.analyses.attribute_wise},
             performance_table={},
             tough={},
-            bucket_wise=replace(made.analyses.bucket_wise, self_={}, comparative=pairs),
+            bucket_wise=replace(document.analyses.bucket_wise, self_={}, comparative=pairs),
         ),
     )
     page, screen = render(bare), bare.to_text(width=100)
     for title in ("How systems react to attributes", "Relative increase", 'id="tough"', 'href="#models"'):
-        assert title in render(made) and title not in page
+        assert title in render(document) and title not in page
     for title in ("By model", "Comparative diagnosis"):
-        assert title in made.to_text(width=100) and title not in screen
+        assert title in document.to_text(width=100) and title not in screen
 
 
-def test_scores_held_by_few_units_are_marked_in_charts_too() -> None:
-    made = document_of(result("crf"))
-    assert isinstance(made, Evaluation)
-    system = made.systems["crf"]
+def test_scores_based_on_few_units_are_marked_in_charts_too() -> None:
+    document = document_of(result("crf"))
+    assert isinstance(document, Evaluation)
+    system = document.systems["crf"]
     labels = {name: replace(cell, few_units=7) for name, cell in system.exact.labels.items()}
-    held = replace(
-        made,
-        settings=replace(made.settings, resamples=100, few_units=False),
+    changed = replace(
+        document,
+        settings=replace(document.settings, resamples=100, few_units=False),
         systems={"crf": replace(system, exact=replace(system.exact, labels=labels))},
     )
-    assert re.search(r">\d+\.\d†</text>", render(held)) and "based on 7 units" in render(held)
+    assert re.search(r">\d+\.\d†</text>", render(changed)) and "based on 7 units" in render(changed)

@@ -1,4 +1,4 @@
-"""The page in a browser: every number leads to exactly its mentions, from a file, without a request."""
+"""The page in a browser: every number links to exactly its mentions, from a file, without requests."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
-    one = Opened(browser, folder / "two.html")
-    yield one
-    one.context.close()
+    page = Opened(browser, folder / "two.html")
+    yield page
+    page.context.close()
 
 
-def test_it_opens_from_a_file_and_asks_for_nothing(opened: Opened) -> None:
+def test_it_opens_from_a_file_and_makes_no_requests(opened: Opened) -> None:
     assert len(opened.asked) == 1 and opened.asked[0].startswith("file://")
     assert opened.said == []
 
@@ -59,46 +59,46 @@ WALK = """async (step) => {
 
 
 def walked(opened: Opened, *, step: int = 1) -> list[tuple[str, int | None, int, str]]:
-    """Every link into the examples, or each `step`-th: address, number, how many are shown, what is said."""
+    """The links to examples, or every `step`-th: address, stated number, number shown, and summary."""
     rows = opened.page.evaluate(WALK, step)
     numbers = [re.search(r"of=(\d+)$", link) for link, _, _ in rows]
     return [
-        (link, int(found[1]) if found else None, count, said)
-        for (link, count, said), found in zip(rows, numbers, strict=True)
+        (link, int(match[1]) if match else None, count, summary)
+        for (link, count, summary), match in zip(rows, numbers, strict=True)
     ]
 
 
 def test_every_link_shows_as_many_as_its_number_says(opened: Opened) -> None:
-    """All links of the page, charts and tables and findings alike."""
+    """Check all links of the page, in charts, tables and findings."""
     rows = walked(opened)
     assert len(rows) > 150
-    for link, number, count, said in rows:
+    for link, number, count, summary in rows:
         if number is None or count == number:
             continue
-        # Right mentions in sentences without an error are left out, and the page says so.
-        assert said.startswith(f"{count} of {number} ") and "left out" in said, link
+        # Correct mentions in sentences without errors are left out, and the page says so.
+        assert summary.startswith(f"{count} of {number} ") and "left out" in summary, link
         assert "outcome=wrong" not in link and "unit=error" not in link
 
 
-def test_every_number_of_a_real_evaluation_leads_to_its_mentions(
+def test_every_number_of_a_real_evaluation_links_to_its_mentions(
     browser: Browser, data: Path, tmp_path: Path
 ) -> None:
     from spanwise.evaluation import evaluate
 
     folder = data / "masakhaner" / "pcm"
     systems = {name: str(folder / "predictions" / f"{name}.1.txt") for name in ("mbert", "rembert")}
-    made = evaluate(
+    result = evaluate(
         str(folder / "test.txt"), systems, train=str(folder / "train.txt"), resamples=0, examples="all"
     )
     path = tmp_path / "real.html"
-    path.write_text(render(made.to_dict()), encoding="utf-8")
-    one = Opened(browser, path)
+    path.write_text(render(result.to_dict()), encoding="utf-8")
+    opened = Opened(browser, path)
     try:
-        rows = walked(one, step=4)
-        assert len(rows) > 70 and one.said == []
+        rows = walked(opened, step=4)
+        assert len(rows) > 70 and opened.said == []
         assert [(link, number, count) for link, number, count, _ in rows if number not in (None, count)] == []
     finally:
-        one.context.close()
+        opened.context.close()
 
 
 def expected(kind: str) -> int:
@@ -106,7 +106,7 @@ def expected(kind: str) -> int:
     return overall
 
 
-def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Opened) -> None:
+def test_a_bar_a_cell_a_bucket_and_a_finding_link_to_their_mentions(opened: Opened) -> None:
     page = opened.page
     page.locator("#errors .chart:visible a[aria-label^='Wrong boundary'] rect").first.click(force=True)
     opened.until("location.hash.includes('outcome=')")
@@ -119,8 +119,8 @@ def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Open
     opened.follows()
     assert opened.count() == opened.drawn() == number
     bucket = page.locator("#attributes .chart a[aria-label*='not right']").first
-    said = re.search(r"([\d,]+) gold mentions not right", present(bucket.get_attribute("aria-label")))
-    number = int(present(said)[1])
+    match = re.search(r"([\d,]+) gold mentions not right", present(bucket.get_attribute("aria-label")))
+    number = int(present(match)[1])
     bucket.dispatch_event("click")
     opened.until("location.hash.includes('attribute=')")
     opened.follows()
@@ -133,7 +133,7 @@ def test_a_bar_a_cell_a_bucket_and_a_finding_lead_to_their_mentions(opened: Open
     assert opened.count() == opened.drawn() == number
 
 
-def test_the_back_button_goes_to_the_choice_before(opened: Opened) -> None:
+def test_the_back_button_restores_the_previous_choice(opened: Opened) -> None:
     page = opened.page
     page.evaluate("location.hash = '#examples?unit=error,system=bert,outcome=LE'")
     page.wait_for_selector("#chips >> text=wrong label")
@@ -146,7 +146,7 @@ def test_the_back_button_goes_to_the_choice_before(opened: Opened) -> None:
     assert opened.count() == first == expected("LE")
 
 
-def test_filters_narrow_and_can_be_taken_off(opened: Opened) -> None:
+def test_filters_narrow_the_list_and_can_be_removed(opened: Opened) -> None:
     page = opened.page
     page.select_option("#by-outcome", "wrong")
     page.select_option("#by-gold", "PER")
@@ -163,7 +163,7 @@ def test_filters_narrow_and_can_be_taken_off(opened: Opened) -> None:
     assert page.locator("#list .m.right").count() > 0
 
 
-def test_one_right_one_wrong_shows_those_alone(opened: Opened) -> None:
+def test_mentions_that_only_one_system_got_right_can_be_selected(opened: Opened) -> None:
     opened.page.evaluate("location.hash = '#examples?unit=gold,system=bert,outcome=TP,over=crf'")
     opened.page.wait_for_selector("#chips >> text=crf wrong")
     both = [m["outcome"] for row in result("bert", "crf")["sentences"] for m in row["gold"]]
@@ -194,7 +194,7 @@ def test_keys_move_search_and_clear(opened: Opened) -> None:
     opened.until(f"document.activeElement.getAttribute('href') !== {json.dumps(before)}")
 
 
-def test_the_page_turns_to_the_other_system(opened: Opened) -> None:
+def test_the_page_can_show_the_other_system(opened: Opened) -> None:
     page = opened.page
     first = page.inner_text(".headline:visible .big")
     page.click("button[data-system]:has-text('crf')")
@@ -204,7 +204,7 @@ def test_the_page_turns_to_the_other_system(opened: Opened) -> None:
     page.go_back()
 
 
-def test_what_is_filtered_can_be_taken_away(opened: Opened) -> None:
+def test_filtered_mentions_can_be_exported(opened: Opened) -> None:
     page = opened.page
     page.evaluate("location.hash = '#examples?unit=error,system=bert,outcome=LE'")
     page.wait_for_selector("#chips >> text=wrong label")
@@ -219,26 +219,26 @@ def test_what_is_filtered_can_be_taken_away(opened: Opened) -> None:
     assert json.loads(lines[0])["gold_text"].startswith("Per")
 
 
-def test_marks_tell_what_they_show(opened: Opened) -> None:
+def test_marks_describe_what_they_show(opened: Opened) -> None:
     opened.page.locator("#score .chart a, #score .chart [role=img]").first.hover(force=True)
     opened.see("#tip").to_contain_text("F1")
 
 
 @pytest.mark.parametrize("width", [1440, 900, 390])
 def test_no_width_and_no_theme_breaks_it(browser: Browser, folder: Path, width: int) -> None:
-    one = Opened(browser, folder / "two.html", width=width)
+    opened = Opened(browser, folder / "two.html", width=width)
     try:
         for scheme in ("light", "dark"):
-            one.turn(scheme)
-            assert one.page.evaluate("document.documentElement.scrollWidth") <= width
-            boxes = one.page.evaluate(
+            opened.turn(scheme)
+            assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+            boxes = opened.page.evaluate(
                 "[...document.querySelectorAll('.chart svg')].map((svg) => [svg, svg.closest('.card')]"
                 ".map((part) => part.getBoundingClientRect().right)).filter(([right]) => right > 0)"
             )
             assert len(boxes) >= 9 and all(right <= card for right, card in boxes)
-        assert one.said == []
+        assert opened.said == []
     finally:
-        one.context.close()
+        opened.context.close()
 
 
 def test_the_theme_can_be_chosen(opened: Opened) -> None:
@@ -256,16 +256,16 @@ def test_the_theme_can_be_chosen(opened: Opened) -> None:
 def test_axe_finds_no_serious_violation_in_any_theme(browser: Browser, folder: Path) -> None:
     (folder / "study.html").write_text(render(study(names=("news", "tweets", "law"))), encoding="utf-8")
     for name in ("two.html", "study.html"):
-        one = Opened(browser, folder / name, at="#examples?unit=error,system=bert,outcome=LBE")
+        opened = Opened(browser, folder / name, at="#examples?unit=error,system=bert,outcome=LBE")
         try:
-            assert one.violations() == []
-            one.turn("dark")
-            assert one.violations(only=("color-contrast",)) == []
+            assert opened.violations() == []
+            opened.turn("dark")
+            assert opened.violations(only=("color-contrast",)) == []
         finally:
-            one.context.close()
+            opened.context.close()
 
 
-def test_a_faint_text_is_found_by_us_and_by_axe(opened: Opened) -> None:
+def test_faint_text_is_found_by_us_and_by_axe(opened: Opened) -> None:
     assert faint_texts(opened.page) == [] and opened.violations(only=("color-contrast",)) == []
     opened.page.evaluate("document.querySelector('h1').style.color = '#aaa'")
     ((text, ratio),) = faint_texts(opened.page)
@@ -287,30 +287,30 @@ def hostile_document() -> dict[str, Any]:
 def test_hostile_tokens_and_labels_stay_text(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(render(hostile_document()), encoding="utf-8")
-    one = Opened(browser, path)
+    opened = Opened(browser, path)
     try:
-        assert one.page.locator("img").count() == 0 and one.said == [] and len(one.asked) == 1
-        assert "<img src=x onerror=alert(1)>{{7*7}}" in one.page.inner_text("#list")
-        link = one.page.locator("table.matrix:visible td a").first
+        assert opened.page.locator("img").count() == 0 and opened.said == [] and len(opened.asked) == 1
+        assert "<img src=x onerror=alert(1)>{{7*7}}" in opened.page.inner_text("#list")
+        link = opened.page.locator("table.matrix:visible td a").first
         number = int(link.inner_text())
         link.click()
-        one.until("location.hash.startsWith('#examples?')")
-        one.follows()
-        assert one.drawn() == number
-        assert "</script>" in unquote(one.page.evaluate("location.hash"))
-        one.page.evaluate("location.hash = '#examples'")
-        one.until("document.querySelector('#chips').children.length === 1")
-        with one.page.expect_download() as saved:
-            one.page.click("#csv")
+        opened.until("location.hash.startsWith('#examples?')")
+        opened.follows()
+        assert opened.drawn() == number
+        assert "</script>" in unquote(opened.page.evaluate("location.hash"))
+        opened.page.evaluate("location.hash = '#examples'")
+        opened.until("document.querySelector('#chips').children.length === 1")
+        with opened.page.expect_download() as saved:
+            opened.page.click("#csv")
         text = Path(saved.value.path()).read_text(encoding="utf-8")
         rows = list(csv.reader(io.StringIO(text)))
         assert not any(cell[:1] in "=+@" and cell for row in rows for cell in row)
     finally:
-        one.context.close()
+        opened.context.close()
 
 
 def long_document() -> dict[str, Any]:
-    """One sentence of 5,000 tokens, one from right to left, and one with nested and crossing mentions."""
+    """A document with a sentence of 5,000 tokens, a right-to-left one, and one with overlapping mentions."""
     document = result("crf")
     first = document["sentences"][0]
     first["tokens"] = [f"w{at}" for at in range(5000)]
@@ -328,14 +328,14 @@ def long_document() -> dict[str, Any]:
 def test_long_right_to_left_and_overlapping_sentences_behave(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"
     path.write_text(render(long_document()), encoding="utf-8")
-    one = Opened(browser, path, width=900)
+    opened = Opened(browser, path, width=900)
     try:
-        page = one.page
-        one.drawn()
+        page = opened.page
+        opened.drawn()
         assert page.evaluate("document.documentElement.scrollWidth") <= 900
         assert page.locator("#list .t").count() < 4000
         page.click("button:has-text('Show all 5,000 tokens')")
-        one.until("document.querySelectorAll('#list .t').length > 5000")
+        opened.until("document.querySelectorAll('#list .t').length > 5000")
         assert page.evaluate("document.documentElement.scrollWidth") <= 900
         assert page.locator(".grid[dir=rtl]").count() >= 1
         tokens = page.locator(".grid[dir=rtl] .t")
@@ -346,7 +346,7 @@ def test_long_right_to_left_and_overlapping_sentences_behave(browser: Browser, t
         )
         assert rows >= 3
     finally:
-        one.context.close()
+        opened.context.close()
 
 
 def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Browser, tmp_path: Path) -> None:
@@ -354,18 +354,18 @@ def test_redacted_and_capped_pages_say_what_is_not_shown(browser: Browser, tmp_p
     kept = document["sentences"][:10]
     capped = {**document, "sentences": kept, "examples": {**document["examples"], "shown": 10, "cap": 10}}
     none = {**document, "sentences": [], "examples": {"policy": "none", "cap": 0, "shown": 0, "of": 0}}
-    for name, made, said in (
+    for name, content, message in (
         ("capped", capped, f"the page holds 10 of {len(document['sentences'])} sentences"),
         ("none", none, "examples were left out (--examples none)"),
     ):
         path = tmp_path / f"{name}.html"
-        path.write_text(render(made), encoding="utf-8")
-        one = Opened(browser, path)
+        path.write_text(render(content), encoding="utf-8")
+        opened = Opened(browser, path)
         try:
-            one.page.locator(".findings a[href*='of=']").first.click()
-            one.until("location.hash.startsWith('#examples?')")
-            one.follows()
-            text = one.page.inner_text("#summary")
-            assert said in text and re.search(r"^\d+ of \d+ ", text)
+            opened.page.locator(".findings a[href*='of=']").first.click()
+            opened.until("location.hash.startsWith('#examples?')")
+            opened.follows()
+            text = opened.page.inner_text("#summary")
+            assert message in text and re.search(r"^\d+ of \d+ ", text)
         finally:
-            one.context.close()
+            opened.context.close()

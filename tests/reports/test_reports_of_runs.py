@@ -1,4 +1,4 @@
-"""Reports of several runs: they say of one dataset what those of an evaluation say, as means over runs."""
+"""Reports of several runs show for one dataset what those of an evaluation show, as means over runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def study(folder: Path, *datasets: str, systems: tuple[str, ...] = SYSTEMS, **options: Any) -> Study:
-    """The study of some of the datasets, with three runs of each system."""
+    """A study of some of the datasets, with three runs of each system."""
     manifest = {
         "predictions": "{dataset}/predictions/{system}.{run}.txt",
         "datasets": {name: {"test": f"{name}/test.txt", "train": f"{name}/train.txt"} for name in datasets},
@@ -50,33 +50,33 @@ def study(folder: Path, *datasets: str, systems: tuple[str, ...] = SYSTEMS, **op
 
 
 @pytest.fixture(scope="module")
-def one(folder: Path) -> Study:
+def one_dataset(folder: Path) -> Study:
     return study(folder, "north")
 
 
 @pytest.fixture(scope="module")
-def two(folder: Path) -> Study:
+def two_datasets(folder: Path) -> Study:
     return study(folder, "north", "south")
 
 
-# ---- what is said of a lead --------------------------------------------------------------------------
+# ---- verdicts about a lead ---------------------------------------------------------------------------
 
 
-def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one: Study) -> None:
-    (row,), overall = verdicts(one), overall_verdict(one)
+def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one_dataset: Study) -> None:
+    (row,), overall = verdicts(one_dataset), overall_verdict(one_dataset)
     assert row.significant and row.said == "significant, p < 0.001"
     assert overall is not None and overall.leader == row.leader == "large"
     assert overall.said.endswith(", which is significant (p < 0.001).")
-    assert "chance" not in one.to_html().partition("<h1>")[2].partition("</h1>")[0]
-    screen = one.to_text(width=100)
+    assert "chance" not in one_dataset.to_html().partition("<h1>")[2].partition("</h1>")[0]
+    screen = one_dataset.to_text(width=100)
     assert "cannot be told apart" not in screen
-    told = [str(line[0]) for line in one.table("statements").rows]
-    assert any(line.startswith("north: large and small differ by") for line in told)
-    assert not any("Wilcoxon" in line or "Friedman" in line for line in told)
+    statements = [str(line[0]) for line in one_dataset.table("statements").rows]
+    assert any(line.startswith("north: large and small differ by") for line in statements)
+    assert not any("Wilcoxon" in line or "Friedman" in line for line in statements)
 
 
-def test_charts_of_one_run_name_it_in_their_titles(one: Study) -> None:
-    page = one.to_html()
+def test_charts_of_one_run_name_it_in_their_titles(one_dataset: Study) -> None:
+    page = one_dataset.to_html()
     named = re.findall(r"run (\d), the median of 3 by F1", page)
     assert named and set(named) <= {"1", "2", "3"}
     for title in ("F1 gained if all errors of a kind were fixed", "Share of each kind of error, in percent"):
@@ -85,38 +85,38 @@ def test_charts_of_one_run_name_it_in_their_titles(one: Study) -> None:
         assert re.search(rf">{title}<small data-view=\"0\"> run \d</small>", page)
 
 
-def test_a_lead_on_one_dataset_that_can_be_chance_is_called_so(one: Study) -> None:
-    part = one.datasets["north"]
+def test_a_lead_on_one_dataset_that_may_be_chance_is_described_as_such(one_dataset: Study) -> None:
+    part = one_dataset.datasets["north"]
     weak = [
         replace(pair, scores=tuple(replace(row, p_corrected=0.4, significant=False) for row in pair.scores))
         for pair in part.comparisons
     ]
-    changed = replace(one, datasets={"north": replace(part, comparisons=tuple(weak))})
+    changed = replace(one_dataset, datasets={"north": replace(part, comparisons=tuple(weak))})
     overall = overall_verdict(changed)
     assert overall is not None and overall.said.endswith(", which can be chance (p = 0.40).")
-    untested = replace(one, datasets={"north": replace(part, comparisons=())})
+    untested = replace(one_dataset, datasets={"north": replace(part, comparisons=())})
     overall = overall_verdict(untested)
     assert overall is not None and overall.said.endswith(" above small.")
 
 
-def test_too_few_datasets_are_never_said_to_show_chance(two: Study) -> None:
-    pair = two.analyses.bucket_wise.comparative[0].over_datasets
+def test_too_few_datasets_are_never_said_to_show_chance(two_datasets: Study) -> None:
+    pair = two_datasets.analyses.bucket_wise.comparative[0].over_datasets
     assert pair and pair.note and pair.p == 0.5
-    overall = overall_verdict(two)
+    overall = overall_verdict(two_datasets)
     assert overall is not None
     assert "above small, but 2 datasets are too few to test that. It leads on 2 of 2" in overall.said
-    told = [str(line[0]) for line in two.table("statements").rows]
-    assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in told
-    assert not any("cannot be told apart" in line for line in told)
+    statements = [str(line[0]) for line in two_datasets.table("statements").rows]
+    assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in statements
+    assert not any("cannot be told apart" in line for line in statements)
 
 
 # ---- the scores of a system over its runs ------------------------------------------------------------
 
 
-def test_means_and_deviations_are_those_of_the_analyses(one: Study) -> None:
-    for system, runs in one.datasets["north"].runs.items():
+def test_means_and_deviations_equal_those_of_the_analyses(one_dataset: Study) -> None:
+    for system, runs in one_dataset.datasets["north"].runs.items():
         means, stds = averaged(list(runs.values())), deviations(list(runs.values()))
-        scores = one.analyses.scores[system]["north"]
+        scores = one_dataset.analyses.scores[system]["north"]
         for name, mean, std in (
             ("f1", means.exact.overall.f1, stds.exact.overall.f1),
             ("precision", means.exact.overall.precision, stds.exact.overall.precision),
@@ -124,16 +124,16 @@ def test_means_and_deviations_are_those_of_the_analyses(one: Study) -> None:
             ("macro_f1", means.exact.macro.f1, stds.exact.macro.f1),
         ):
             assert (mean, std) == (scores[name].mean, scores[name].std)
-        for attribute, found in one.analyses.bucket_wise.self_[system]["north"].items():
+        for attribute, diagnosis in one_dataset.analyses.bucket_wise.self_[system]["north"].items():
             table = means.attributes[attribute]
-            assert (table.best, table.worst, table.gap) == (found.best, found.worst, found.gap)
-        for subset, recall in one.analyses.tough[system]["north"].items():
+            assert (table.best, table.worst, table.gap) == (diagnosis.best, diagnosis.worst, diagnosis.gap)
+        for subset, recall in one_dataset.analyses.tough[system]["north"].items():
             assert means.tough[subset].overall.recall == recall.mean
             assert stds.tough[subset].overall.recall == recall.std
 
 
-def test_counts_are_means_over_all_runs(one: Study) -> None:
-    runs = list(one.datasets["north"].runs["rules"].values())
+def test_counts_are_means_over_all_runs(one_dataset: Study) -> None:
+    runs = list(one_dataset.datasets["north"].runs["rules"].values())
     means = averaged(runs)
     assert means.exact.overall.gold == runs[0].exact.overall.gold
     for kind in ("LE", "FN", "FP"):
@@ -148,8 +148,8 @@ def test_counts_are_means_over_all_runs(one: Study) -> None:
         assert number == pytest.approx(sum(counted) / 3)
 
 
-def test_slices_are_ordered_by_their_mean_cost(one: Study) -> None:
-    runs = list(one.datasets["north"].runs["rules"].values())
+def test_slices_are_ordered_by_their_mean_cost(one_dataset: Study) -> None:
+    runs = list(one_dataset.datasets["north"].runs["rules"].values())
     means = averaged(runs)
     assert [row.cost for row in means.slices] == sorted((row.cost for row in means.slices), reverse=True)
     for row in means.slices:
@@ -160,16 +160,16 @@ def test_slices_are_ordered_by_their_mean_cost(one: Study) -> None:
 
 
 @given(st.permutations(["1", "2", "3"]))
-def test_the_order_of_runs_changes_no_mean(one: Study, order: list[str]) -> None:
-    runs = one.datasets["north"].runs["small"]
+def test_the_order_of_runs_changes_no_mean(one_dataset: Study, order: list[str]) -> None:
+    runs = one_dataset.datasets["north"].runs["small"]
     shuffled = [runs[name] for name in order]
     assert averaged(shuffled).exact == averaged(list(runs.values())).exact
     assert averaged(shuffled).fair.overall == averaged(list(runs.values())).fair.overall
     assert deviations(shuffled).exact.overall == deviations(list(runs.values())).exact.overall
 
 
-def test_equal_runs_have_their_own_scores_and_no_deviation(one: Study) -> None:
-    run = one.datasets["north"].runs["small"]["1"]
+def test_equal_runs_have_their_own_scores_and_no_deviation(one_dataset: Study) -> None:
+    run = one_dataset.datasets["north"].runs["small"]["1"]
     means, stds = averaged([run, run]), deviations([run, run])
     assert means.exact.overall.f1 == run.exact.overall.f1
     assert means.confusion == run.confusion
@@ -178,8 +178,8 @@ def test_equal_runs_have_their_own_scores_and_no_deviation(one: Study) -> None:
     assert averaged([run]) is run
 
 
-def test_what_a_run_lacks_counts_as_none_of_it(one: Study) -> None:
-    run = one.datasets["north"].runs["small"]["1"]
+def test_labels_missing_from_a_run_count_as_zero(one_dataset: Study) -> None:
+    run = one_dataset.datasets["north"].runs["small"]["1"]
     label = next(iter(run.exact.labels))
     cell = replace(
         run.exact.labels[label], gold=0, correct=0, predicted=4, precision=0.0, recall=None, f1=0.0
@@ -189,119 +189,126 @@ def test_what_a_run_lacks_counts_as_none_of_it(one: Study) -> None:
     assert (means.predicted, means.gold, means.f1, means.recall) == (2, 0, 0.0, None)
 
 
-# ---- what reports show of it -------------------------------------------------------------------------
+# ---- what reports show -------------------------------------------------------------------------------
 
 
-def test_the_screen_of_runs_has_what_that_of_an_evaluation_has(one: Study) -> None:
-    screen = one.to_text(width=100)
+def test_the_screen_of_runs_has_the_parts_of_an_evaluation(one_dataset: Study) -> None:
+    screen = one_dataset.to_text(width=100)
     for title in ("Systems", "Differences", "Errors", "By label", "Tough mentions", "Weakest slices"):
         assert f"\n {title} " in screen, title
-    result = one.analyses.scores["large"]["north"]
+    result = one_dataset.analyses.scores["large"]["north"]
     row = next(line for line in screen.splitlines() if line.startswith("  a  large"))
     for name in ("f1", "precision", "recall", "fair_f1"):
         assert words.spread(result[name].mean, result[name].std) in row
     assert "mean ± std over runs" in screen
     for width in (40, 80, 120):
-        assert max(map(len, one.to_text(width=width).splitlines())) <= width
+        assert max(map(len, one_dataset.to_text(width=width).splitlines())) <= width
 
 
-def test_the_screen_of_several_datasets_shows_each_behind_the_overview(two: Study) -> None:
-    screen = two.to_text(width=100)
+def test_the_screen_of_several_datasets_shows_each_after_the_overview(two_datasets: Study) -> None:
+    screen = two_datasets.to_text(width=100)
     overview, north, south = (screen.index(part) for part in ("\n Systems", "── north ─", "── south ─"))
     assert overview < north < south
     assert screen.count("\n By label") == screen.count("\n Errors") == 2
 
 
 def test_the_screen_of_one_system_with_runs_has_its_spread(folder: Path) -> None:
-    found = study(folder, "north", systems=("rules",))
-    result = found.analyses.holistic["rules"]["north"]
-    screen = found.to_text(width=100)
+    document = study(folder, "north", systems=("rules",))
+    result = document.analyses.holistic["rules"]["north"]
+    screen = document.to_text(width=100)
     assert f"F1 {words.spread(result.mean, result.std)}" in screen
     assert "\n Errors" in screen and "\n Weakest slices" in screen
-    first = next(row for row in found.datasets["north"].findings if row.runs)
+    first = next(row for row in document.datasets["north"].findings if row.runs)
     assert first.runs == (3, 3)
-    said = f"(in 3 of 3 runs; these are the numbers of run {first.run})"
-    assert said in " ".join(screen.split())
-    assert said in worded(study_shown(found)[0].document, first).rest
-    assert said in str(render(found, "summary"))
+    note = f"(in 3 of 3 runs; these are the numbers of run {first.run})"
+    assert note in " ".join(screen.split())
+    assert note in worded(study_shown(document)[0].document, first).rest
+    assert note in str(render(document, "summary"))
 
 
-def test_one_run_each_is_shown_as_an_evaluation_is(folder: Path) -> None:
+def test_one_run_each_is_shown_like_an_evaluation(folder: Path) -> None:
     path = folder / "north"
     files = {name: path / "predictions" / f"{name}.1.txt" for name in sorted(SYSTEMS)}
     result = spanwise.evaluate(path / "test.txt", files, train=path / "train.txt", resamples=200)
-    found = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
+    document = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
     for name in ("labels", "errors", "fair", "slices", "buckets", "confusion", "comparisons"):
-        assert found.table(name).rows == result.table(name).rows, name
-    screen, other = found.to_text(width=100), result.to_text(width=100)
+        assert document.table(name).rows == result.table(name).rows, name
+    screen, other = document.to_text(width=100), result.to_text(width=100)
     shown = screen[screen.index("\n Systems") : screen.index("\n By model")]
     assert shown == other[other.index("\n Systems") : other.index("\n By attribute")]
 
 
-def test_tables_of_runs_are_those_of_an_evaluation_with_deviations(one: Study, two: Study) -> None:
-    made = one.tables()
-    wanted = {
+def test_tables_of_runs_equal_those_of_an_evaluation_with_deviations(
+    one_dataset: Study, two_datasets: Study
+) -> None:
+    by_name = one_dataset.tables()
+    expected = {
         "attributes", "boundaries", "buckets", "comparisons", "composition", "confusion", "errors", "fair",
         "fair_labels", "labels", "relaxed", "slices",
     }  # fmt: skip
-    assert wanted <= set(made)
-    shown = study_shown(one)[0]
-    row = made["labels"].rows[0]
+    assert expected <= set(by_name)
+    shown = study_shown(one_dataset)[0]
+    row = by_name["labels"].rows[0]
     label, _, *cells = row
-    for system, cell in zip(made["labels"].header[2:], cells, strict=True):
+    for system, cell in zip(by_name["labels"].header[2:], cells, strict=True):
         values = [run.exact.labels[str(label)].f1 for run in shown.runs[system].values()]
         over = spread(values)
         assert isinstance(cell, Number)
         assert (cell.value, cell.std) == (over.mean, over.std)
         assert cell.text == words.spread(over.mean, over.std)
-    assert "std" in made["labels"].to_csv().splitlines()[0]
-    assert {f"{name}/{dataset}" for name in wanted for dataset in ("north", "south")} <= set(two.tables())
-    assert two.table("labels/south").caption.startswith("south: ")
-    assert "labels" not in two.tables()
+    assert "std" in by_name["labels"].to_csv().splitlines()[0]
+    assert {f"{name}/{dataset}" for name in expected for dataset in ("north", "south")} <= set(
+        two_datasets.tables()
+    )
+    assert two_datasets.table("labels/south").caption.startswith("south: ")
+    assert "labels" not in two_datasets.tables()
 
 
-def test_figures_of_runs_have_the_names_of_an_evaluation(one: Study, two: Study) -> None:
-    names = figures.names(one)
+def test_figures_of_runs_have_the_names_of_an_evaluation(one_dataset: Study, two_datasets: Study) -> None:
+    names = figures.names(one_dataset)
     assert {"score", "labels", "gains-large", "confusion-rules", "slices-small", "holistic"} <= set(names)
-    assert {"labels/north", "labels/south", "gains-large/north"} <= set(figures.names(two))
+    assert {"labels/north", "labels/south", "gains-large/north"} <= set(figures.names(two_datasets))
     assert len(names) == len(set(names))
 
 
-def test_flat_has_every_scalar_of_an_evaluation_as_mean_and_deviation(one: Study) -> None:
-    run = one.datasets["north"].runs["large"]["1"]
-    flat = one.flat()
+def test_flat_has_every_scalar_of_an_evaluation_as_mean_and_deviation(one_dataset: Study) -> None:
+    run = one_dataset.datasets["north"].runs["large"]["1"]
+    flat = one_dataset.flat()
     for name in ("precision", "fair/f1", "macro/f1", "gain/FN", "label/PER/recall", "tough/SEEN/recall"):
         assert {f"north/large/{name}/mean", f"north/large/{name}/std"} <= set(flat)
-    assert flat["north/large/f1/mean"] == one.analyses.holistic["large"]["north"].mean
-    assert flat["north/large/f1/std"] == one.analyses.holistic["large"]["north"].std
+    assert flat["north/large/f1/mean"] == one_dataset.analyses.holistic["large"]["north"].mean
+    assert flat["north/large/f1/std"] == one_dataset.analyses.holistic["large"]["north"].std
     assert run.exact.overall.f1 is not None
 
 
-def test_a_model_card_of_runs_has_the_means(one: Study, two: Study) -> None:
-    text = str(render(one, "model-index"))
-    assert f"value: {one.analyses.holistic['large']['north'].mean!r}" in text
+def test_a_model_card_of_runs_has_the_means(one_dataset: Study, two_datasets: Study) -> None:
+    text = str(render(one_dataset, "model-index"))
+    assert f"value: {one_dataset.analyses.holistic['large']['north'].mean!r}" in text
     assert text.count('- name: "large"') == 1
-    assert str(render(two, "model-index")).count("  - task:") == 2 * len(SYSTEMS)
+    assert str(render(two_datasets, "model-index")).count("  - task:") == 2 * len(SYSTEMS)
 
 
-def test_a_summary_of_runs_has_errors_labels_and_findings(one: Study, two: Study) -> None:
-    text = str(render(one, "summary"))
+def test_a_summary_of_runs_has_errors_labels_and_findings(one_dataset: Study, two_datasets: Study) -> None:
+    text = str(render(one_dataset, "summary"))
     assert "### Errors" in text and "<summary>labels</summary>" in text
-    assert one.datasets["north"].findings and words.finding(one.datasets["north"].findings[0]) in text
-    assert "<summary>labels/south</summary>" in str(render(two, "summary"))
+    assert (
+        one_dataset.datasets["north"].findings
+        and words.finding(one_dataset.datasets["north"].findings[0]) in text
+    )
+    assert "<summary>labels/south</summary>" in str(render(two_datasets, "summary"))
 
 
 # ---- sentences: how many runs agree ------------------------------------------------------------------
 
 
-def test_errors_of_runs_say_how_many_runs_make_them(one: Study) -> None:
-    listed = listing(one, system="rules")
+def test_errors_of_runs_say_how_many_runs_make_them(one_dataset: Study) -> None:
+    listed = listing(one_dataset, system="rules")
     assert listed and {error.of for error in listed} == {3}
     counted = sum(len(error.runs) for error in listed)
-    scored = one.datasets["north"].runs["rules"].values()
+    scored = one_dataset.datasets["north"].runs["rules"].values()
     kinds = ("LE", "BE", "LBE", "FN", "FP")
     assert counted == sum(run.fair.overall.count(kind) for run in scored for kind in kinds)
-    everywhere, somewhere = (listing(one, system="rules", runs=which) for which in ("all", "some"))
+    everywhere, somewhere = (listing(one_dataset, system="rules", runs=which) for which in ("all", "some"))
     assert len(everywhere) + len(somewhere) == len(listed)
     assert everywhere and all(len(error.runs) == 3 for error in everywhere)
     text = to_text(listed)
@@ -312,20 +319,20 @@ def test_errors_of_runs_say_how_many_runs_make_them(one: Study) -> None:
 
 
 def test_sentences_of_the_page_say_in_how_many_runs_a_mention_is_wrong(
-    browser: Any, one: Study, tmp_path: Path
+    browser: Any, one_dataset: Study, tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.html"
-    one.to_html(path)
-    (shown,) = study_shown(one)
+    one_dataset.to_html(path)
+    (shown,) = study_shown(one_dataset)
     runs = [run_name("rules", run, shown.runs["rules"]) for run in shown.runs["rules"]]
     wrong = [sum(mention.outcome[run] != "TP" for run in runs)
              for sentence in shown.sentences for mention in sentence.gold]  # fmt: skip
     opened = Opened(browser, path)
     for which, numbers in (("all", {3}), ("some", {1, 2})):
-        asked = {"system": "rules", "unit": "gold", "outcome": "wrong", "runs": which}
-        opened.page.evaluate("(asked) => window.spanwisePage.go(asked)", asked)
+        filters = {"system": "rules", "unit": "gold", "outcome": "wrong", "runs": which}
+        opened.page.evaluate("(asked) => window.spanwisePage.go(asked)", filters)
         until(opened.page, f"document.getElementById('by-runs').value === '{which}'")
-        # The page lists what is wrong in the run that stands for the system.
+        # The page lists errors of the run that represents the system.
         middle = shown.middle("rules")
         listed = [mention for sentence in shown.sentences for mention in sentence.gold]
         expected = sum(
@@ -342,24 +349,24 @@ def test_sentences_of_the_page_say_in_how_many_runs_a_mention_is_wrong(
 
 
 def test_a_page_of_one_run_each_has_no_filter_of_runs(folder: Path) -> None:
-    found = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
-    assert 'id="by-runs"' not in found.to_html()
+    document = study(folder, "north", predictions="{dataset}/predictions/{system}.1.txt")
+    assert 'id="by-runs"' not in document.to_html()
 
 
-def test_errors_of_several_datasets_name_theirs(two: Study) -> None:
-    listed = listing(two)
+def test_errors_of_several_datasets_name_their_dataset(two_datasets: Study) -> None:
+    listed = listing(two_datasets)
     assert {error.dataset for error in listed} == {"north", "south"}
-    south = listing(two, dataset="south", system="large")
+    south = listing(two_datasets, dataset="south", system="large")
     assert south and {error.system for error in south} == {"large"}
     assert to_csv(listed).startswith("dataset,runs,of_runs,")
     assert "north: large: " in to_text(listed)
     with pytest.raises(ChoiceError, match="no dataset is called 'nort'"):
-        listing(two, dataset="nort")
+        listing(two_datasets, dataset="nort")
     with pytest.raises(ChoiceError, match="no choice of runs is called 'most'"):
-        listing(two, runs="most")  # type: ignore[arg-type]
+        listing(two_datasets, runs="most")  # type: ignore[arg-type]
 
 
-def test_runs_are_not_told_apart_where_there_is_one_of_each() -> None:
+def test_runs_are_not_distinguished_if_there_is_one_of_each() -> None:
     gold, missed = [["B-PER", "O"]], [["O", "O"]]
     result = spanwise.evaluate(gold, {"mine": missed}, resamples=0)
     with pytest.raises(ChoiceError, match="runs is 'some', but every system has a single run here"):
@@ -369,11 +376,11 @@ def test_runs_are_not_told_apart_where_there_is_one_of_each() -> None:
 
 
 def test_errors_of_runs_are_listed_by_the_command(
-    one: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    one_dataset: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "runs.json"
-    one.to_json(path)
+    one_dataset.to_json(path)
     assert main(["errors", str(path), "--system", "rules", "--runs", "all"]) == 0
-    said = capsys.readouterr()
-    assert "(all 3 runs)" in said.out and "of 3 runs:" not in said.out
-    assert "errors" in said.err
+    captured = capsys.readouterr()
+    assert "(all 3 runs)" in captured.out and "of 3 runs:" not in captured.out
+    assert "errors" in captured.err

@@ -26,24 +26,24 @@ def sentences(number: int) -> tuple[list[object], list[object]]:
 
 def test_the_page_of_confidence_scores(tmp_path: Path) -> None:
     gold, mine = sentences(200)
-    found = spanwise.confidence(gold, {EVIL: mine}, resamples=50)
-    page = found.to_html(tmp_path / "page.html")
+    document = spanwise.confidence(gold, {EVIL: mine}, resamples=50)
+    page = document.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
     assert page.count("<svg") == 4 and EVIL not in page
     assert "Reliability" in page and "Risk and coverage" in page
-    charts = figures(found.to_dict())
+    charts = figures(document.to_dict())
     assert sorted(name.removesuffix(f"-{EVIL}") for name in charts) == [
         "precision-recall", "reliability", "risk-coverage",
     ]  # fmt: skip
-    assert "Scores of" in found.to_text(width=80)
+    assert "Scores of" in document.to_text(width=80)
 
 
 def test_the_page_and_the_screen_of_slices() -> None:
     gold, mine = sentences(400)
-    found = spanwise.find_slices(gold, {EVIL: mine, "b": gold}, attributes="label")
-    page = found.to_html()
+    document = spanwise.find_slices(gold, {EVIL: mine, "b": gold}, attributes="label")
+    page = document.to_html()
     assert EVIL not in page and "Where" in page
     assert "differ" in page
-    assert found.systems[EVIL].slices[0].where == "label=ORG"
-    screen = found.to_text(width=80)
+    assert document.systems[EVIL].slices[0].where == "label=ORG"
+    screen = document.to_text(width=80)
     assert "label ORG" in screen and max(map(len, screen.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""Tables for papers, pages and spreadsheets: the document's numbers, and nothing that labels smuggle in."""
+"""Tables for papers, pages and spreadsheets contain the document's numbers, and labels cannot inject code."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def parsed(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_every_table_of_a_result_is_made() -> None:
+def test_all_tables_of_a_result_are_available() -> None:
     assert list(tables(TWO)) == [
         "holistic", "labels", "errors", "fair", "fair_labels", "tough", "attributes", "buckets", "slices",
         "comparisons", "statements", "confusion", "composition",
     ]  # fmt: skip
 
 
-def test_every_table_of_a_study_is_made() -> None:
+def test_all_tables_of_a_study_are_available() -> None:
     own = [
         "holistic", "datasets", "model_wise", "model_wise_by_dataset", "attribute_wise", "friedman",
         "friedman_systems", "friedman_datasets", "tough", "self_diagnosis", "comparative_diagnosis",
@@ -59,14 +59,14 @@ def test_every_table_of_a_study_is_made() -> None:
 
 @pytest.mark.parametrize("document", [documents.result(), TWO, documents.description(), STUDY])
 def test_rows_are_as_long_as_the_header_in_every_form(document: dict[str, Any]) -> None:
-    for made in tables(document).values():
-        assert all(len(row) == len(made.header) for row in made.rows)
-        lines = parsed(made.to_csv())
+    for each in tables(document).values():
+        assert all(len(row) == len(each.header) for row in each.rows)
+        lines = parsed(each.to_csv())
         assert len({len(line) for line in lines}) == 1
-        assert len(lines) == len(made.rows) + 1
-        piped = [line for line in made.to_markdown().splitlines() if line.startswith("|")]
-        assert len(piped) == len(made.rows) + 2
-        assert made.to_latex().count(r"\\" + "\n") == len(made.rows) + 1
+        assert len(lines) == len(each.rows) + 1
+        piped = [line for line in each.to_markdown().splitlines() if line.startswith("|")]
+        assert len(piped) == len(each.rows) + 2
+        assert each.to_latex().count(r"\\" + "\n") == len(each.rows) + 1
 
 
 def test_the_holistic_table_has_bold_letters_intervals_and_names_the_test() -> None:
@@ -80,9 +80,9 @@ def test_the_holistic_table_has_bold_letters_intervals_and_names_the_test() -> N
     assert "jackknife over documents" in text
 
 
-def test_the_rows_of_the_holistic_table_stand_in_order_of_f1() -> None:
-    made = documents.result("bert", "crf", "flair")
-    rows = table(made, "holistic").rows
+def test_the_rows_of_the_holistic_table_are_ordered_by_f1() -> None:
+    document = documents.result("bert", "crf", "flair")
+    rows = table(document, "holistic").rows
     values = [present(row[2].value) for row in rows if isinstance(row[2], Number)]
     assert len(values) == 3
     assert values == sorted(values, reverse=True)
@@ -92,7 +92,7 @@ def test_markdown_marks_the_best_and_the_letters() -> None:
     assert "| a | crf | **72.0**<sup>b</sup> | 70.0–74.0 |" in table(TWO, "holistic").to_markdown()
 
 
-def test_csv_has_the_numbers_in_full_and_intervals_and_letters_in_columns() -> None:
+def test_csv_has_full_precision_with_intervals_and_letters_in_columns() -> None:
     header, first, _ = parsed(table(TWO, "holistic").to_csv())
     row = dict(zip(header, first, strict=True))
     overall = TWO["systems"]["crf"]["exact"]["overall"]
@@ -101,35 +101,35 @@ def test_csv_has_the_numbers_in_full_and_intervals_and_letters_in_columns() -> N
     assert row["F1 letters"] == "b"
 
 
-def test_systems_that_were_cut_differently_share_a_table() -> None:
-    made = copy.deepcopy(TWO)
-    made["systems"]["crf"].pop("tough")
-    made["systems"]["crf"]["attributes"] = {}
-    for found in tables(made).values():
-        assert all(len(row) == len(found.header) for row in found.rows)
-    rows = {row[0]: row for row in parsed(table(made, "tough").to_csv())}
+def test_systems_with_different_attributes_share_a_table() -> None:
+    document = copy.deepcopy(TWO)
+    document["systems"]["crf"].pop("tough")
+    document["systems"]["crf"]["attributes"] = {}
+    for each in tables(document).values():
+        assert all(len(row) == len(each.header) for row in each.rows)
+    rows = {row[0]: row for row in parsed(table(document, "tough").to_csv())}
     assert rows["SEEN"][3] == "n/a" != rows["ALL"][3]
 
 
-def test_credits_that_were_asked_for_have_a_table() -> None:
-    made = copy.deepcopy(TWO)
+def test_requested_credits_have_a_table() -> None:
+    document = copy.deepcopy(TWO)
     cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
-    made["systems"]["crf"]["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
-    rows = parsed(table(made, "credits").to_csv())
+    document["systems"]["crf"]["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
+    rows = parsed(table(document, "credits").to_csv())
     assert [row[1] for row in rows[1:]] == ["exact", "fair", "ortmann-eq7"]
     assert rows[3][4] == "0.847"
 
 
 def test_undefined_numbers_are_na_in_every_form() -> None:
-    made = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
-    assert parsed(made.to_csv())[1] == ["n/a", "n/a", "n/a"]
-    assert "| n/a |" in made.to_markdown()
-    assert "n/a" in made.to_latex()
+    grid = Table("t", "", ("x", "y"), ((Number(None, "n/a"), Interval((None, None), "")),))
+    assert parsed(grid.to_csv())[1] == ["n/a", "n/a", "n/a"]
+    assert "| n/a |" in grid.to_markdown()
+    assert "n/a" in grid.to_latex()
 
 
-def test_negative_numbers_are_no_formulas() -> None:
-    made = Table("t", "", ("x",), ((Number(-0.5, "−50.0"),),))
-    assert parsed(made.to_csv())[1] == ["-0.5"]
+def test_negative_numbers_are_not_formulas() -> None:
+    grid = Table("t", "", ("x",), ((Number(-0.5, "−50.0"),),))
+    assert parsed(grid.to_csv())[1] == ["-0.5"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -139,7 +139,7 @@ def test_no_cell_of_csv_is_a_formula(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_markdown_holds_no_html_link_image_code_or_mention(text: str) -> None:
+def test_markdown_contains_no_html_link_image_code_or_mention(text: str) -> None:
     shown = markdown(text)
     assert not re.search(r"<[a-z/!]", shown)
     assert not re.search(r"(?<!\\)[\[\]`|*]", shown)
@@ -150,9 +150,9 @@ def test_markdown_holds_no_html_link_image_code_or_mention(text: str) -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.text(max_size=40))
-def test_latex_leaves_no_special_character_alone(text: str) -> None:
+def test_latex_escapes_every_special_character(text: str) -> None:
     shown = latex(text)
-    # What we write ourselves is taken away; nothing that TeX would act on may be left.
+    # Remove the commands we write ourselves; nothing that TeX would execute may be left.
     words = "backslash|asciicircum|asciitilde|asciigrave|less|greater|bar"
     ours = rf"\\(text({words})|ldots)\{{\}}|\\texttt\{{\\symbol\{{34\}}\}}"
     left = re.sub(ours, "", shown)
@@ -164,27 +164,27 @@ def test_latex_leaves_no_special_character_alone(text: str) -> None:
 
 
 def test_hostile_labels_stay_inert_in_all_tables() -> None:
-    made = copy.deepcopy(TWO)
+    document = copy.deepcopy(TWO)
     evil = '=cmd|"/c calc"!A1</script>\x1b[31m\u202e\\end{tabular}\n'
-    for system in made["systems"].values():
+    for system in document["systems"].values():
         system["exact"]["labels"][evil] = system["exact"]["labels"].pop("PER")
         system["confusion"]["labels"][0] = evil
-    made["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
-    made["dataset"]["labels"][evil] = made["dataset"]["labels"].pop("PER")
-    for found in tables(made).values():
-        for text in (found.to_csv(), found.to_markdown(), found.to_latex()):
+    document["dataset"]["label_order"] = [evil, "LOC", "ORG", "MISC"]
+    document["dataset"]["labels"][evil] = document["dataset"]["labels"].pop("PER")
+    for each in tables(document).values():
+        for text in (each.to_csv(), each.to_markdown(), each.to_latex()):
             assert not set(text) & set("\x1b\u202e\r")
-        assert not any(cell.startswith("=") for row in parsed(found.to_csv()) for cell in row)
-        assert "</script>" not in found.to_markdown()
-        assert found.to_latex().count(r"\end{tabular}") == 1
+        assert not any(cell.startswith("=") for row in parsed(each.to_csv()) for cell in row)
+        assert "</script>" not in each.to_markdown()
+        assert each.to_latex().count(r"\end{tabular}") == 1
 
 
-def test_greyed_cells_are_told_apart_in_latex_and_markdown() -> None:
-    made = table(STUDY, "model_wise")
-    assert r"\textcolor{gray}{+0.60}" in made.to_latex()
-    assert "(+0.60)" in made.to_markdown()
-    assert r"\textcolor{gray}{$-$0.80" not in made.to_latex()
-    assert r"$-$0.80 & " in made.to_latex()
+def test_grey_cells_are_marked_in_latex_and_markdown() -> None:
+    grid = table(STUDY, "model_wise")
+    assert r"\textcolor{gray}{+0.60}" in grid.to_latex()
+    assert "(+0.60)" in grid.to_markdown()
+    assert r"\textcolor{gray}{$-$0.80" not in grid.to_latex()
+    assert r"$-$0.80 & " in grid.to_latex()
 
 
 def test_a_study_has_mean_spread_and_letters() -> None:
@@ -206,12 +206,12 @@ def _best(rows: list[dict[str, str]]) -> dict[str, str]:
 
 def test_the_same_document_gives_the_same_bytes() -> None:
     again = copy.deepcopy(TWO)
-    for name, made in tables(TWO).items():
-        assert made.to_latex() == tables(again)[name].to_latex()
+    for name, grid in tables(TWO).items():
+        assert grid.to_latex() == tables(again)[name].to_latex()
     assert again == TWO
 
 
-def test_an_unknown_table_is_answered_with_those_there_are() -> None:
+def test_an_unknown_table_is_answered_with_the_available_ones() -> None:
     with pytest.raises(
         ChoiceError, match=r"no table of this document is called 'holistc'. Did you mean 'holistic'"
     ):
@@ -224,8 +224,8 @@ def test_two_signs_in_latex_stay_two() -> None:
 
 
 def test_a_row_that_begins_with_a_star_or_a_bracket_keeps_it() -> None:
-    made = Table("t", "", ("label",), (("PER",), ("*",), ("[x]",))).to_latex()
-    assert "\n{*} \\\\\n{[}x{]} \\\\\n" in made
+    latex = Table("t", "", ("label",), (("PER",), ("*",), ("[x]",))).to_latex()
+    assert "\n{*} \\\\\n{[}x{]} \\\\\n" in latex
 
 
 def test_latex_shrinks_a_wide_table_and_sets_its_titles_upright() -> None:
@@ -237,34 +237,34 @@ def test_latex_shrinks_a_wide_table_and_sets_its_titles_upright() -> None:
     assert "\\resizebox{\\ifdim\\width>\\linewidth" in wide and wide.count("\\rotatebox{90}{a title") == 9
 
 
-def test_latex_sets_a_table_of_more_than_a_page_over_several() -> None:
-    made = Table("t", "All.", ("x", "n"), (("PER", Number(1, "1")),) * 41).to_latex()
-    assert "% needs \\usepackage{booktabs,longtable,xcolor}\n" in made
-    assert "\\begin{longtable}{lr}\n\\caption{All.}\\label{tab:t}\\\\\n" in made and "{table}" not in made
+def test_latex_spreads_a_long_table_over_several_pages() -> None:
+    latex = Table("t", "All.", ("x", "n"), (("PER", Number(1, "1")),) * 41).to_latex()
+    assert "% needs \\usepackage{booktabs,longtable,xcolor}\n" in latex
+    assert "\\begin{longtable}{lr}\n\\caption{All.}\\label{tab:t}\\\\\n" in latex and "{table}" not in latex
 
 
 def test_latex_breaks_the_longest_text_of_a_long_table_that_is_too_wide() -> None:
-    made = Table("t", "", ("x", "text"), (("PER", "a word " * 40),) * 41).to_latex()
-    assert re.search(r"\\begin\{longtable\}\{lp\{0\.\d\d\\linewidth\}\}", made)
-    assert made.splitlines()[1].startswith("\\begingroup\\makeatletter") and "\\if@twocolumn" in made
+    latex = Table("t", "", ("x", "text"), (("PER", "a word " * 40),) * 41).to_latex()
+    assert re.search(r"\\begin\{longtable\}\{lp\{0\.\d\d\\linewidth\}\}", latex)
+    assert latex.splitlines()[1].startswith("\\begingroup\\makeatletter") and "\\if@twocolumn" in latex
 
 
-def test_latex_says_which_letters_need_a_font() -> None:
+def test_latex_names_the_letters_that_need_a_font() -> None:
     assert "font" not in Table("t", "≤ ≥ × →", ("é",), (("ü",),)).to_latex()
-    made = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
-    assert made.splitlines()[1] == (
+    latex = Table("t", "", ("x",), (("\u4eba",), ("\u0105",))).to_latex()
+    assert latex.splitlines()[1] == (
         "% \u0105 \u4eba need a font that has them: \\usepackage[T1]{fontenc}, or LuaLaTeX with fontspec"
     )
 
 
 def renamed(value: Any, labels: Mapping[str, str]) -> Any:
-    """The same document with other labels, wherever they stand."""
+    """The document with its labels replaced everywhere."""
     if isinstance(value, str):
         return labels.get(value, value)
     if isinstance(value, list):
-        return [renamed(one, labels) for one in value]
+        return [renamed(item, labels) for item in value]
     if isinstance(value, dict):
-        return {renamed(key, labels): renamed(one, labels) for key, one in value.items()}
+        return {renamed(key, labels): renamed(item, labels) for key, item in value.items()}
     return value
 
 
@@ -277,7 +277,7 @@ def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path, colu
         "ORG": "*[2pt] \\end{tabular} \n \x1b[31m",
     }
     hostile = tuple((text, Number(1, "1")) for text in [*HOSTILE, *evil.values()] if "＝" not in text)
-    made = [
+    document = [
         Table("hostile", evil["PER"], (evil["PER"], "n"), hostile),
         Table("long", evil["LOC"], (evil["ORG"], "n"), hostile * 3),
         *tables(renamed(TWO, evil)).values(),
@@ -286,7 +286,7 @@ def test_latex_typesets_every_table_whatever_its_labels_are(tmp_path: Path, colu
     (tmp_path / "t.tex").write_text(
         f"\\documentclass[{columns}]{{article}}"
         "\\usepackage{booktabs,graphicx,longtable,xcolor}\\begin{document}\n"
-        + "\\clearpage\n".join(one.to_latex() for one in made)
+        + "\\clearpage\n".join(table.to_latex() for table in document)
         + "\\end{document}\n"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
@@ -328,12 +328,12 @@ def test_the_command_prints_all_tables(saved: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.count(r"\begin{table}") == len(rooms.names(TWO))
 
 
-def test_the_command_answers_an_unknown_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_an_unknown_table(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", str(saved), "nothing"]) == 2
     assert "no table of this document is called 'nothing'" in capsys.readouterr().err
 
 
-def test_the_command_answers_a_file_that_is_no_result(
+def test_the_command_refuses_a_file_that_is_not_a_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.json").write_text("[]")

@@ -1,4 +1,4 @@
-"""Real and drawn corpora give the bytes of one machine on Spark, for any number of partitions."""
+"""Real and random corpora give the same bytes on Spark as on one machine, for any number of partitions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ evaluate = partial(spanwise.evaluate, attributes="all", resamples=50)
 
 
 def noisy(gold: Path, path: Path, seed: int) -> Path:
-    """Predictions that leave out or rename one in ten gold mentions."""
-    one, draw = spanwise.read(gold), random.Random(seed)
+    """Predictions that drop one in ten gold mentions and relabel another."""
+    annotation, draw = spanwise.read(gold), random.Random(seed)
     rows = [
         (sentence, start, end, label if draw.random() > 0.1 else "ORG")
-        for sentence, start, end, label in one.mentions.rows()
+        for sentence, start, end, label in annotation.mentions.rows()
         if draw.random() > 0.1
     ]
-    spanwise.write(Annotation(one.corpus, Mentions.of(rows)), path, format="conll")
+    spanwise.write(Annotation(annotation.corpus, Mentions.of(rows)), path, format="conll")
     return path
 
 
@@ -42,7 +42,7 @@ def files_of(corpus: str, data: Path, folder: Path) -> tuple[Path, dict[str, Pat
     if corpus == "wnut16":
         return (
             where / "test.txt",
-            {one: where / f"{one}.txt" for one in ("flair", "elmo")},
+            {system: where / f"{system}.txt" for system in ("flair", "elmo")},
             where / "train.txt",
         )
     if corpus == "conll2002-es":
@@ -52,7 +52,7 @@ def files_of(corpus: str, data: Path, folder: Path) -> tuple[Path, dict[str, Pat
             {f"s{seed}": noisy(gold, folder / f"{seed}.txt", seed) for seed in (1, 2)},
             where / "train.txt",
         )
-    systems = {one: where / "predictions" / f"{one}.1.txt" for one in ("mbert", "afroxlmr")}
+    systems = {system: where / "predictions" / f"{system}.1.txt" for system in ("mbert", "afroxlmr")}
     return where / "test.txt", systems, where / "train.txt"
 
 
@@ -60,15 +60,15 @@ def files_of(corpus: str, data: Path, folder: Path) -> tuple[Path, dict[str, Pat
     ("corpus", "partitions"),
     [("demo", 1), ("wnut16", 3), ("masakhaner/ewe", 7), ("conll2002-es", 32)],
 )
-def test_files_give_the_bytes_of_one_machine(
+def test_files_give_the_same_bytes_on_spark_as_on_one_machine(
     corpus: str, partitions: int, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = SparkEngine(session(), partitions)
     gold, systems, train = files_of(corpus, data, tmp_path)
     expected = evaluate(gold, systems, train=train).to_json()
     small_parts(monkeypatch, tokens=1500, training=10_000)
-    found = evaluate(gold, systems, train=train, engine=engine)
-    assert found.to_json() == expected
+    result = evaluate(gold, systems, train=train, engine=engine)
+    assert result.to_json() == expected
 
 
 Sentences: TypeAlias = list[list[tuple[str, str, str]]]  # word, gold tag, predicted tag
@@ -79,12 +79,12 @@ SENTENCES = st.lists(st.lists(st.tuples(WORDS, TAGS, TAGS), min_size=1, max_size
 
 @settings(deadline=None, derandomize=True, max_examples=4, suppress_health_check=list(HealthCheck))
 @given(SENTENCES, SENTENCES, st.booleans())
-def test_drawn_corpora_give_the_bytes_of_one_machine(
+def test_random_corpora_give_the_same_bytes_on_spark_as_on_one_machine(
     tmp_path_factory: pytest.TempPathFactory, test: Sentences, train: Sentences, lowercase: bool
 ) -> None:
     engine, folder = SparkEngine(session(), 3), tmp_path_factory.mktemp("drawn")
     for name, sentences, column in (("gold", test, 1), ("mine", test, 2), ("train", train, 1)):
-        text = "\n".join("".join(f"{row[0]} {row[column]}\n" for row in one) for one in sentences)
+        text = "\n".join("".join(f"{row[0]} {row[column]}\n" for row in sentence) for sentence in sentences)
         (folder / name).write_text(text, encoding="utf-8")
     evaluate = partial(
         spanwise.evaluate, folder / "gold", {"mine": folder / "mine"}, train=folder / "train",
@@ -93,5 +93,5 @@ def test_drawn_corpora_give_the_bytes_of_one_machine(
     expected = evaluate().to_json()
     with pytest.MonkeyPatch.context() as monkeypatch:
         small_parts(monkeypatch, tokens=5, training=5)
-        found = evaluate(engine=engine)
-    assert found.to_json() == expected
+        result = evaluate(engine=engine)
+    assert result.to_json() == expected

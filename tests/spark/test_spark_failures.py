@@ -1,4 +1,4 @@
-"""Workers that are killed are replaced and change no byte; errors on workers come back as they are."""
+"""Killed workers are replaced and change no byte; errors on workers are raised unchanged."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def die(number: int, shared: int) -> int:
 
 @pytest.mark.parametrize("partitions", [None, 1, 3, 7, 32])
 def test_results_come_in_the_order_of_the_blocks(partitions: int | None) -> None:
-    found = list(SparkEngine(session(), partitions).map(square, range(40), 1))
-    assert found == [number**2 + 1 for number in range(40)]
+    results = list(SparkEngine(session(), partitions).map(square, range(40), 1))
+    assert results == [number**2 + 1 for number in range(40)]
 
 
-def test_jobs_that_bring_back_much_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_with_large_results_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark, "RETURNED", 1)
     assert list(SparkEngine(session()).map(square, range(7), 1)) == [number**2 + 1 for number in range(7)]
 
 
-def test_columns_travel_in_narrow_numbers_and_come_back_as_they_were() -> None:
+def test_columns_are_sent_in_narrow_integers_and_restored_unchanged() -> None:
     pytest.importorskip("pyspark")
     columns: list[Column] = [
         np.arange(-100, 900),
@@ -62,13 +62,13 @@ def test_columns_travel_in_narrow_numbers_and_come_back_as_they_were() -> None:
         np.zeros(0, dtype=np.int64),
     ]
     for column in columns:
-        found = spark.unpacked(spark.packed((column, column)))
-        assert found[0] is found[1] and found[0].dtype == column.dtype
-        assert np.array_equal(found[0], column)
+        unpacked = spark.unpacked(spark.packed((column, column)))
+        assert unpacked[0] is unpacked[1] and unpacked[0].dtype == column.dtype
+        assert np.array_equal(unpacked[0], column)
     assert len(spark.packed(columns[0])) < columns[0].nbytes // 3
 
 
-def test_the_first_error_comes_back_as_it_was_raised() -> None:
+def test_the_first_error_is_raised_unchanged() -> None:
     with pytest.raises(InputError, match=r"rows\.parquet:6: this cannot be read"):
         list(SparkEngine(session(), 3).map(refuse, range(12), 5))
 
@@ -115,14 +115,14 @@ def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: 
 
 
 def session_members(session: int) -> list[str]:
-    """The names of the processes that a process and its children started, by its session."""
-    found = []
-    for one in Path("/proc").glob("[0-9]*/stat"):
+    """The names of the processes in a session."""
+    names = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            name, _, rest = one.read_text("utf-8").partition("(")[2].rpartition(")")
+            name, _, rest = path.read_text("utf-8").partition("(")[2].rpartition(")")
             if int(rest.split()[3]) == session and rest.split()[0] != "Z":
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are counted in /proc")
@@ -137,10 +137,10 @@ def test_an_interrupt_cancels_the_jobs_and_leaves_no_process_behind(tmp_path: Pa
     try:
         wait_until(lambda: marker.exists() or running.poll() is not None)
         running.send_signal(signal.SIGINT)
-        said, trouble = running.communicate(timeout=100)
-        assert running.returncode == 130, trouble[-2000:]
-        assert trouble.splitlines()[-1] == "spanwise: interrupted; nothing was left half-written."
-        assert "Traceback" not in trouble and said == "jobs: 0\n"
+        stdout, stderr = running.communicate(timeout=100)
+        assert running.returncode == 130, stderr[-2000:]
+        assert stderr.splitlines()[-1] == "spanwise: interrupted; nothing was left half-written."
+        assert "Traceback" not in stderr and stdout == "jobs: 0\n"
         wait_until(lambda: not session_members(running.pid))
         assert session_members(running.pid) == []
     finally:
@@ -148,14 +148,14 @@ def test_an_interrupt_cancels_the_jobs_and_leaves_no_process_behind(tmp_path: Pa
 
 
 def wait_until(done: Callable[[], bool], seconds: float = 100) -> None:
-    """Wait for something to become true, or for the time to run out."""
+    """Wait until `done()` is true, or until the time has run out."""
     until = time.monotonic() + seconds
     while not done() and time.monotonic() < until:
         time.sleep(0.1)
 
 
 @pytest.mark.parametrize("number", range(4))
-def test_damaged_folders_and_odd_rows_give_results_or_errors_of_ours(number: int, tmp_path: Path) -> None:
+def test_damaged_folders_and_unusual_rows_give_results_or_errors_of_ours(number: int, tmp_path: Path) -> None:
     from fuzz.lake import attempt
 
     assert attempt(number, tmp_path, session()) is None

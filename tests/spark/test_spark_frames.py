@@ -1,4 +1,4 @@
-"""Spark frames: the same results as files, for any number of partitions; errors name file and row."""
+"""Spark frames give the same results as files, for any number of partitions; errors name file and row."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 def spans(path: Path) -> list[list[dict[str, object]]]:
-    """The mentions of each sentence as structs."""
-    one = spanwise.read(path)
-    found: list[list[dict[str, object]]] = [[] for _ in range(len(one.corpus))]
-    for sentence, start, end, label in one.mentions.rows():
-        found[sentence].append({"start": start, "end": end, "label": label})
-    return found
+    """The mentions of each sentence, as structs."""
+    annotation = spanwise.read(path)
+    by_sentence: list[list[dict[str, object]]] = [[] for _ in range(len(annotation.corpus))]
+    for sentence, start, end, label in annotation.mentions.rows():
+        by_sentence[sentence].append({"start": start, "end": end, "label": label})
+    return by_sentence
 
 
 def numbers(text: str) -> object:
-    """A document without what tells files from frames."""
-    found = json.loads(text)
+    """A document without the parts that differ between files and frames."""
+    document = json.loads(text)
     for key in ("inputs", "signature", "command"):
-        found.pop(key, None)
-    for sentence in found["sentences"]:
+        document.pop(key, None)
+    for sentence in document["sentences"]:
         del sentence["source"], sentence["document"]
-    return found
+    return document
 
 
-def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
+def test_a_frame_gives_the_same_numbers_as_files_for_any_number_of_partitions(
     demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "ROWS", 7)
@@ -55,16 +55,16 @@ def test_a_frame_gives_the_numbers_of_files_for_any_number_of_partitions(
         frame(tmp_path / "gold.parquet", rows),
         frame(tmp_path / "train.parquet", table(demo.train)),
     )
-    found = [
+    documents = [
         evaluate(
             gold, gold="tags", systems={name: name for name in demo.systems}, tokens="tokens",
             document="doc_id", sentence="place", train=train, engine=SparkEngine(session(), partitions),
         ).to_json()
         for partitions in (1, 7)
     ]  # fmt: skip
-    assert found[0] == found[1]
+    assert documents[0] == documents[1]
     expected = evaluate(demo.gold, demo.systems, train=demo.train).to_json()
-    assert numbers(found[0]) == numbers(expected)
+    assert numbers(documents[0]) == numbers(expected)
 
 
 def test_columns_of_spans_give_the_same_numbers(demo: Demo, tmp_path: Path) -> None:
