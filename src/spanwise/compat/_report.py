@@ -6,10 +6,10 @@ import abc
 import sys
 import warnings
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from operator import eq
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from spanwise.compat._tags import Entities, SchemeToken, Spans, auto_detect, len
 
 AVERAGES = (None, "micro", "macro", "weighted")
 WARN_FOR = ("precision", "recall", "f-score")
+
+Tags: TypeAlias = Sequence[Sequence[object]]
+Scores: TypeAlias = tuple[Any, Any, Any, Any]  # four columns without an average, otherwise four numbers
+Report: TypeAlias = str | dict[str, dict[str, float]]
 
 
 class UndefinedMetricWarning(UserWarning):
@@ -37,7 +41,7 @@ def _category() -> type[Warning]:
     return _also(getattr(module, "UndefinedMetricWarning", None))
 
 
-def check_options(average: Any, beta: float) -> None:
+def check_options(average: str | None, beta: float) -> None:
     """Raise ValueError if `beta` is negative or `average` is not one that seqeval supports."""
     if beta < 0:
         raise ValueError("beta should be >=0 in the F-beta score")
@@ -45,7 +49,7 @@ def check_options(average: Any, beta: float) -> None:
         raise ValueError(f"average has to be one of {AVERAGES}")
 
 
-def check_consistent_length(y_true: Sequence[Any], y_pred: Sequence[Any]) -> None:
+def check_consistent_length(y_true: Tags, y_pred: Tags) -> None:
     """Raise TypeError unless the input is lists of lists, and ValueError if the sides differ in length."""
     if {*map(type, y_true), *map(type, y_pred)} != {list}:
         raise TypeError("Found input variables without list of list.")
@@ -65,7 +69,7 @@ def scores(
     warn_for: Collection[str] = WARN_FOR,
     beta: float = 1.0,
     zero_division: str | float = "warn",
-) -> tuple[Any, Any, Any, Any]:
+) -> Scores:
     """Return precision, recall, F and support, per type or averaged.
 
     A score with a denominator of zero is 0 (`zero_division` "warn" or 0) or 1. F is computed from
@@ -73,9 +77,9 @@ def scores(
     """
     if average == "micro":
         pred_sum, tp_sum, true_sum = (np.array([side.sum()]) for side in (pred_sum, tp_sum, true_sum))
-    options: dict[str, Any] = {"warn_for": warn_for, "zero_division": zero_division}
-    precision = _divide(tp_sum, pred_sum, metric="precision", modifier="predicted", **options)
-    recall = _divide(tp_sum, true_sum, metric="recall", modifier="true", **options)
+    divide = partial(_divide, warn_for=warn_for, zero_division=zero_division)
+    precision = divide(tp_sum, pred_sum, metric="precision", modifier="predicted")
+    recall = divide(tp_sum, true_sum, metric="recall", modifier="true")
     if zero_division == "warn" and warn_for == ("f-score",) and ((pred_sum == 0) & (true_sum == 0)).any():
         _warn("F-score is", "true nor predicted", len(true_sum))
     f_score = _f(precision, recall, beta)
@@ -137,11 +141,11 @@ def _warn(subject: str, modifier: str, size: int) -> None:
 class Reporter(abc.ABC):
     """Collects the rows of a report."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
     @abc.abstractmethod
-    def report(self) -> Any:
+    def report(self) -> Report:
         """Return the report of the rows written so far."""
         raise NotImplementedError
 
@@ -154,11 +158,11 @@ class Reporter(abc.ABC):
 class DictReporter(Reporter):
     """A report as a dict of rows by name."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
-        self.report_dict: dict[str, dict[str, Any]] = {}
+        self.report_dict: dict[str, dict[str, float]] = {}
 
-    def report(self) -> dict[str, dict[str, Any]]:
+    def report(self) -> dict[str, dict[str, float]]:
         """Return the rows by name."""
         return self.report_dict
 
@@ -174,11 +178,11 @@ class DictReporter(Reporter):
 class StringReporter(Reporter):
     """A report as text: a name of `width` characters, then columns of nine characters, right-aligned."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, width: int = 10, digits: int = 4, **kwargs: object) -> None:
         super().__init__()
         self.buffer: list[str] = []
-        self.width = kwargs.get("width", 10)
-        self.digits = kwargs.get("digits", 4)
+        self.width = width
+        self.digits = digits
         self.row_fmt = "{:>{width}s}  {:>9.{digits}f} {:>9.{digits}f} {:>9.{digits}f} {:>9}"
 
     def report(self) -> str:
@@ -203,14 +207,14 @@ class StringReporter(Reporter):
 
 
 def lenient_report(
-    y_true: Sequence[object],
-    y_pred: Sequence[object],
+    y_true: Tags,
+    y_pred: Tags,
     *,
     digits: int,
     suffix: bool,
     output_dict: bool,
     zero_division: str | float,
-) -> Any:
+) -> Report:
     """The report in seqeval's default mode, in which any tag may begin a mention."""
     true, predicted = spans_of(y_true, suffix), spans_of(y_pred, suffix)
     reporter = _reporter(sorted(true.used | predicted.used), digits=digits, output_dict=output_dict)
@@ -219,15 +223,15 @@ def lenient_report(
 
 
 def strict_report(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequence[Sequence[str]],
+    y_pred: Sequence[Sequence[str]],
     *,
     digits: int,
     suffix: bool,
     output_dict: bool,
     zero_division: str | float,
     scheme: type[SchemeToken] | None,
-) -> Any:
+) -> Report:
     """The report in strict mode; without a scheme, `auto_detect` finds it in `y_true`."""
     check_consistent_length(y_true, y_pred)
     if scheme is None or not issubclass(scheme, SchemeToken):
@@ -238,20 +242,20 @@ def strict_report(
     return _filled(reporter, *counted, zero_division=zero_division)
 
 
-def spans_of(seq: Any, suffix: bool) -> Spans:
+def spans_of(seq: Tags, suffix: bool) -> Spans:
     """The lenient mentions in a list of tags, or in a list of such lists."""
     nested = any(isinstance(part, list) for part in seq)
     return lenient(seq if nested else [seq], suffix=suffix)
 
 
-def flat(y_true: Sequence[Any], y_pred: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+def flat(y_true: Tags, y_pred: Tags) -> tuple[Sequence[object], Sequence[object]]:
     """Concatenate the tags of all sentences."""
     if any(isinstance(part, list) for part in y_true):
         return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
     return y_true, y_pred
 
 
-def accuracy(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
+def accuracy(y_true: Tags, y_pred: Tags) -> float:
     """The share of tags that are equal; raises ZeroDivisionError without any tags, as in seqeval."""
     true, predicted = flat(y_true, y_pred)
     correct: int = sum(map(eq, true, predicted))
@@ -274,7 +278,7 @@ def _filled(
     true: Ints,
     *,
     zero_division: str | float,
-) -> Any:
+) -> Report:
     """Fill the report with a row for every type and for each average."""
     counts = predicted, right, true
     for row in zip(names, *scores(*counts, average=None, zero_division=zero_division), strict=True):

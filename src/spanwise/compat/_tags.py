@@ -7,12 +7,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Bools, Codes, Column, Ints, ints
+
+T = TypeVar("T")
 
 # The letters that seqeval's default mode distinguishes; all others are treated like the last.
 _LETTERS = "O.BIES?"
@@ -22,10 +24,10 @@ _FEW = 500  # distinct tags up to which a table of all pairs is used
 PREFIXES = "IOBESUL"
 
 
-class _Interned(dict[Any, int]):
+class _Interned(dict[T, int]):
     """A number for every distinct tag, in the order of first occurrence."""
 
-    def __missing__(self, tag: object) -> int:
+    def __missing__(self, tag: T) -> int:
         self[tag] = number = len(self)
         return number
 
@@ -45,7 +47,7 @@ class TagSequences(Struct, frozen=True, eq=False):
     def of(cls, sequences: Sequence[Sequence[object]]) -> TagSequences:
         """Convert nested lists of tags to columns."""
         sizes = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        interned = _Interned()
+        interned = _Interned[object]()
         flat: Iterable[object] = chain.from_iterable(sequences)
         column = np.fromiter(map(interned.__getitem__, flat), np.int32, int(sizes.sum()))
         stream = np.full(len(column) + len(sizes) + 1, len(interned), np.int32)
@@ -132,7 +134,7 @@ def flags_of(
 
     Position `i` of the flags is position `i + 1` of the stream, which begins before the first token.
     """
-    interned = _Interned()
+    interned = _Interned[str]()
     kind = np.array([interned[name] for name in named], np.int32)
     letter = np.array(letters, np.int32)
     before, now, number = tags.stream[:-1], tags.stream[1:], len(kind)
@@ -447,17 +449,16 @@ class Entities:
         suffix: bool = False,
         delimiter: str = "-",
     ) -> None:
-        options: dict[str, Any] = {"suffix": suffix, "delimiter": delimiter}
         tags = TagSequences.of(sequences)
         try:
-            parsed = [scheme(tag, **options) for tag in (*tags.distinct, "O")]
+            parsed = [scheme(tag, suffix, delimiter) for tag in (*tags.distinct, "O")]
             for token in parsed:
                 token.is_valid()
         except (LookupError, ValueError):
             # Reading by sentence reports the first bad tag, and accepts tags that the scheme never checks.
             for number, sequence in enumerate(sequences):
-                _ = Tokens(sequence, scheme, sent_id=number, **options).entities
-            parsed = [scheme(tag, **options) for tag in (*tags.distinct, "O")]
+                _ = Tokens(sequence, scheme, suffix, delimiter, sent_id=number).entities
+            parsed = [scheme(tag, suffix, delimiter) for tag in (*tags.distinct, "O")]
         self._sizes = tags.sizes
         self.spans, _ = _find(tags, parsed, scheme)
 

@@ -14,13 +14,14 @@ from spanwise.compat._tags import TagSequences, flags_of, tabulate
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
 from spanwise.formats import read, read_layers
+from spanwise.formats._format import ReadKeywords
 from spanwise.schemes import encode
 
 _LETTERS = "O.BIE[?"
 _ENDS, _STARTS = 1, 2
 
 
-def conlleval(gold: Any, predicted: Any = None, **reading: Any) -> str:
+def conlleval(gold: Any, predicted: object = None, **reading: Any) -> str:
     """Return what conlleval prints for gold and predicted tags.
 
     Both are files, annotations or lists of tags; a single file has gold and predicted tags in its last two
@@ -44,7 +45,7 @@ def conlleval(gold: Any, predicted: Any = None, **reading: Any) -> str:
     return screen(*(_tags(source, reading) for source in (gold, predicted)))
 
 
-def _tags(source: Any, reading: dict[str, Any]) -> list[list[str]]:
+def _tags(source: object, reading: ReadKeywords) -> list[list[str]]:
     if isinstance(source, (list, tuple)) and all(isinstance(tag, str) for row in source for tag in row):
         return [list(row) for row in source]
     if isinstance(source, Annotation):
@@ -53,7 +54,7 @@ def _tags(source: Any, reading: dict[str, Any]) -> list[list[str]]:
     return raw if raw is not None else _encoded(read(source, **reading))
 
 
-def _raw(source: Any, columns: Sequence[Any], reading: dict[str, Any]) -> list[list[list[str]] | None]:
+def _raw(source: object, columns: Sequence[int | str], reading: ReadKeywords) -> list[list[list[str]] | None]:
     """The tags in some columns of a CoNLL file, as written; None for columns that the file does not have."""
     selected = {f"column {index}": column for index, column in enumerate(columns)}
     annotation = read(source, **{**reading, "columns": selected})

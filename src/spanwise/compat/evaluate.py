@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spanwise.columns import Bools, Ints, offsets
 from spanwise.compat import _tags as schemes
@@ -54,7 +55,7 @@ class Seqeval:
         predictions: Iterable[Sequence[str]] | None = None,
         references: Iterable[Sequence[str]] | None = None,
         **options: Any,
-    ) -> dict[str, object]:
+    ) -> dict[str, float | dict[str, float]]:
         """Return the scores over the sentences added before and those passed here, then reset.
 
         The result has `precision`, `recall`, `f1` and `number` for every label, and `overall_precision`,
@@ -88,24 +89,29 @@ def scores(
     mode: str | None = None,
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
-) -> dict[str, Any]:
+) -> dict[str, float | dict[str, float]]:
     """The scores of evaluate's seqeval metric, in its structure; `sample_weight` is ignored."""
     if scheme is not None and scheme not in _SCHEMES:
         raise ValueError(f"Scheme should be one of [{', '.join(_SCHEMES)}], got {scheme}")
     chosen = getattr(schemes, scheme) if scheme is not None else None
-    options: dict[str, Any] = {
-        "digits": 2,
-        "suffix": suffix,
-        "output_dict": True,
-        "zero_division": zero_division,
-    }
     if mode == "strict":
-        report = strict_report(references, predictions, scheme=chosen, **options)
+        report = strict_report(
+            references,
+            predictions,
+            digits=2,
+            suffix=suffix,
+            output_dict=True,
+            zero_division=zero_division,
+            scheme=chosen,
+        )
     else:
-        report = lenient_report(references, predictions, **options)
+        report = lenient_report(
+            references, predictions, digits=2, suffix=suffix, output_dict=True, zero_division=zero_division
+        )
+    assert isinstance(report, dict)
     overall = report.pop("micro avg")
     del report["macro avg"], report["weighted avg"]
-    result: dict[str, object] = {
+    result: dict[str, float | dict[str, float]] = {
         label: {
             "precision": row["precision"],
             "recall": row["recall"],
@@ -130,7 +136,7 @@ def make_compute_metrics(
     word_ids: Sequence[Sequence[int | None]] | None = None,
     fair: bool = False,
     tokens: Sequence[Sequence[str]] | None = None,
-    train: Any = None,
+    train: object = None,
     attributes: str | Sequence[str] = "none",
     intervals: bool = False,
     **options: Any,
@@ -172,14 +178,16 @@ def make_compute_metrics(
         predicted_tags, gold = tagged(predicted, labels, label_list, word_ids=word_ids)
         metrics = scores(gold, predicted_tags, **settings)
         result = {
-            key.removeprefix("overall_"): float(value) for key, value in metrics.items() if _is_overall(key)
+            key.removeprefix("overall_"): float(value)
+            for key, value in metrics.items()
+            if not isinstance(value, dict)
         }
         result["accuracy"] = _accuracy(gold, predicted_tags)
         if entity_level:
             result |= {
                 f"{label}_{key}": float(value)
                 for label, row in metrics.items()
-                if not _is_overall(label)
+                if isinstance(row, dict)
                 for key, value in row.items()
             }
         if fair or intervals or tokens is not None:
@@ -203,13 +211,9 @@ def _accuracy(gold: list[list[str]], predictions: list[list[str]]) -> float:
     return float(np.mean(names[0] == names[1])) if len(names[0]) else 0.0
 
 
-def _is_overall(key: str) -> bool:
-    return key.startswith("overall_")
-
-
 def tagged(
-    predictions: Any,
-    labels: Any,
+    predictions: object,
+    labels: object,
     label_list: Sequence[str],
     *,
     word_ids: Sequence[Sequence[int | None]] | None = None,
@@ -243,7 +247,7 @@ def tagged(
     return _split(names[predicted[counts]], borders), _split(names[gold[counts]], borders)
 
 
-def _split(flat: Any, borders: Ints) -> list[list[str]]:
+def _split(flat: npt.NDArray[np.object_], borders: Ints) -> list[list[str]]:
     listed = flat.tolist()
     return [listed[begin:end] for begin, end in pairwise(borders.tolist())]
 

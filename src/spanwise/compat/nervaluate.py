@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Set
 from functools import cached_property
 from itertools import compress
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Small
 from spanwise.corpus import Mentions
+from spanwise.document.evaluation import SystemResult
 from spanwise.matching import CATEGORIES, OUTCOMES, SCHEMES, match, relaxed_counts, relaxed_scores
 
 # The name of each scheme in nervaluate.
@@ -91,7 +92,7 @@ class Structure(TypedDict):
     entity_indices: dict[str, dict[str, EvaluationIndices]]
 
 
-def to_nervaluate(system: Any) -> Structure:
+def to_nervaluate(system: SystemResult) -> Structure:
     """Return what `nervaluate.Evaluator(...).evaluate()` returns, for one system of a result.
 
     Examples:

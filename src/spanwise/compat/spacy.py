@@ -6,14 +6,19 @@ spaCy finds them by name through entry points: `@scorers = "spanwise.ner_scorer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spanwise.columns import Floats
 from spanwise.corpus import Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.matching import OUTCOMES, match
 from spanwise.scores import credited, exact
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
+    from spacy.training import Example
 
 Scorer = Callable[..., dict[str, Any]]
 Spans = list[tuple[int, int, str]]
@@ -29,7 +34,7 @@ def make_spancat_scorer() -> Scorer:
     return spancat_score
 
 
-def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
+def ner_score(examples: Iterable[Example], **_: object) -> dict[str, Any]:
     """Return `ents_p`, `ents_r`, `ents_f` and `ents_per_type` as spaCy computes them, and `ents_fair_*`.
 
     Predicted entities are mapped to gold tokens by their characters; an entity that begins or ends inside a
@@ -50,7 +55,7 @@ def ner_score(examples: Iterable[Any], **_: Any) -> dict[str, Any]:
     return _scores(pairs, "ents")
 
 
-def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -> dict[str, Any]:
+def spancat_score(examples: Iterable[Example], *, spans_key: str = "sc", **_: object) -> dict[str, Any]:
     """Return `spans_sc_p`, `spans_sc_r`, `spans_sc_f`, `spans_sc_per_type` and `spans_sc_fair_*`.
 
     `sc` stands for the key of the span group, `spans_key`.
@@ -64,7 +69,7 @@ def spancat_score(examples: Iterable[Any], *, spans_key: str = "sc", **_: Any) -
     return _scores(pairs, f"spans_{spans_key}")
 
 
-def _placed(example: Any, spans: Iterable[Any]) -> Spans:
+def _placed(example: Example, spans: Iterable[Span]) -> Spans:
     """Map predicted spans to gold tokens; positions are -1 if a boundary falls inside a gold token."""
     gold, predicted = example.reference, example.predicted
     if len(gold) == len(predicted) and all(a.text == b.text for a, b in zip(gold, predicted, strict=True)):
@@ -80,14 +85,14 @@ def _placed(example: Any, spans: Iterable[Any]) -> Spans:
     return [*placed, *(span for span in rows if span[0] < 0)]
 
 
-def _offsets(doc: Any) -> tuple[Sequence[int], Sequence[int]]:
+def _offsets(doc: Doc) -> tuple[Sequence[int], Sequence[int]]:
     """The start and end of each token, counted in characters other than white space."""
     sizes = [len("".join(token.text.split())) for token in doc]
     ends = np.cumsum(sizes, dtype=np.int64)
     return (ends - np.array(sizes, dtype=np.int64)).tolist(), ends.tolist()
 
 
-def _borders(doc: object) -> tuple[dict[int, int], dict[int, int]]:
+def _borders(doc: Doc) -> tuple[dict[int, int], dict[int, int]]:
     """For each offset, the token that starts there and the token after the one that ends there.
 
     White-space tokens are ignored.
@@ -136,6 +141,6 @@ def _prf(counts: object) -> dict[str, float]:
     }
 
 
-def _filled(value: Any) -> float:
+def _filled(value: Floats) -> float:
     """Replace an undefined score with 0, as spaCy does."""
     return float(np.nan_to_num(value))

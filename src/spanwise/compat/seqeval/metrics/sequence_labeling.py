@@ -8,6 +8,8 @@ from typing import Any
 
 from spanwise.compat._report import (
     WARN_FOR,
+    Scores,
+    Tags,
     accuracy,
     check_consistent_length,
     check_options,
@@ -31,7 +33,7 @@ def precision_recall_fscore_support(
     sample_weight: Sequence[int] | None = None,
     zero_division: str | float = "warn",
     suffix: bool = False,
-) -> tuple[Any, Any, Any, Any]:
+) -> Scores:
     """Precision, recall, F and support of leniently read mentions, per label or averaged.
 
     As in seqeval, `sample_weight` is ignored.
@@ -48,7 +50,7 @@ def precision_recall_fscore_support(
     return scores(*counts, average=average, warn_for=warn_for, beta=beta, zero_division=zero_division)
 
 
-def get_entities(seq: object, suffix: bool = False) -> list[tuple[str, int, int]]:
+def get_entities(seq: Tags, suffix: bool = False) -> list[tuple[str, int, int]]:
     """The mentions of a list of tags as (label, first token, last token).
 
     In a list of lists, positions count one extra token after every sentence.
@@ -187,7 +189,7 @@ def recall_score(
     )
 
 
-def accuracy_score(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
+def accuracy_score(y_true: Tags, y_pred: Tags) -> float:
     """The share of tags that are equal.
 
     Examples:
@@ -197,7 +199,7 @@ def accuracy_score(y_true: Sequence[object], y_pred: Sequence[object]) -> float:
     return accuracy(y_true, y_pred)
 
 
-def performance_measure(y_true: Sequence[object], y_pred: Sequence[object]) -> dict[str, int]:
+def performance_measure(y_true: Tags, y_pred: Tags) -> dict[str, int]:
     """Counts of tags: TP equal and not O, FP a wrong tag other than O, FN an O instead of a tag, TN O for O.
 
     Examples:
@@ -214,8 +216,8 @@ def performance_measure(y_true: Sequence[object], y_pred: Sequence[object]) -> d
 
 
 def classification_report(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sentences,
+    y_pred: Sentences,
     digits: int = 2,
     suffix: bool = False,
     output_dict: bool = False,

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from spanwise.compat._report import (
     WARN_FOR,
     DictReporter,
+    Scores,
     StringReporter,
     UndefinedMetricWarning,
     check_consistent_length,
@@ -59,8 +60,8 @@ def precision_recall_fscore_support(
     zero_division: str | float = "warn",
     scheme: type[Token] | None = None,
     suffix: bool = False,
-    **kwargs: Any,
-) -> tuple[Any, Any, Any, Any]:
+    **kwargs: Entities,
+) -> Scores:
     """Precision, recall, F and support of mentions that are valid in `scheme`, per label or averaged.
 
     As in seqeval, `sample_weight` is ignored, and a scheme must be given.
