@@ -25,7 +25,7 @@ __all__ = [
     "WordSearch",
     "bucket_holds",
     "parse",
-    "unsearchable",
+    "unsearchable_error",
     "words_of",
 ]
 
@@ -378,7 +378,7 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return matching
 
 
-def unsearchable(one: Criterion) -> ChoiceError:
+def unsearchable_error(one: Criterion) -> ChoiceError:
     """The error for a comparison that cannot be made by searching text."""
     return ChoiceError(
         f"{str(one)!r} cannot be searched for.\n"

@@ -102,7 +102,7 @@ _DECLARED = (
     Setting(
         "matcher", "how mentions are paired to name errors, see 'list matchers' (default: fair)",
         default="fair", metavar="NAME", toml=str,
-        signed=lambda kept: f"match:exact+{kept.matcher or unless_given('matcher')}",
+        signed=lambda kept: f"match:exact+{kept.matcher or default_value('matcher')}",
     ),
     Setting(
         "focus", "the label under which errors count (default: gold; both: half each)",
@@ -257,7 +257,7 @@ _DECLARED = (
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _DECLARED}
 
 
-def unless_given(name: str) -> Any:
+def default_value(name: str) -> Any:
     """The value of a setting if none is given."""
     return SETTINGS[name].unless_given
 

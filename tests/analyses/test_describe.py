@@ -84,7 +84,7 @@ def test_repeated_sentences_are_counted_exactly_despite_hash_collisions(
             [list(random.choice(["a", "b"], random.integers(0, 4))) for _ in range(random.integers(1, 9))]
             for _ in range(3)
         )
-        train_sentences = composition.KnownSentences.of([Corpus.of(first), Corpus.of(second)])
+        train_sentences = composition.SentenceHashes.of([Corpus.of(first), Corpus.of(second)])
         assert train_sentences.count(Corpus.of(test)) == sum(
             words in first + second for words in test if words
         )

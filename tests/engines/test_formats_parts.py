@@ -12,7 +12,7 @@ import pytest
 
 from spanwise.formats import read
 from spanwise.formats.parts import (
-    Held,
+    InMemorySource,
     KeptRows,
     Parted,
     Survey,
@@ -112,7 +112,7 @@ def test_a_source_that_was_read_whole_is_cut_like_one_that_is_streamed(
 ) -> None:
     path = write(tmp_path / "a.conll", lines_of(1))
     streamed = look(path, documents=documents)
-    cut = Held.of({"only": read(path, documents=documents)}, tokens=40)
+    cut = InMemorySource.of({"only": read(path, documents=documents)}, tokens=40)
     whole, parts = contents(cut), contents(streamed)
     assert [part[:-1] for part in whole] == [part[:-1] for part in parts]
     # When a source is read whole, all its repairs are counted with the first part.

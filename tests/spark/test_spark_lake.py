@@ -18,7 +18,7 @@ from spanwise.demo import Demo, generate
 from spanwise.document.evaluation import Evaluation
 from spanwise.engines.spark import SparkEngine
 from spanwise.errors import InputError
-from spanwise.formats.parts import Held, PartBytes, read_piece
+from spanwise.formats.parts import InMemorySource, PartBytes, read_piece
 
 evaluate = partial(spanwise.evaluate, resamples=20, attributes="all", name="demo")
 
@@ -62,7 +62,7 @@ def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
 
 
 def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
-    held = Held.of({"only": spanwise.read(path)}, sentences=sentences)
+    held = InMemorySource.of({"only": spanwise.read(path)}, sentences=sentences)
     return [read_piece(held, PartBytes(number))["only"] for number in range(held.parts)]
 
 

@@ -28,7 +28,7 @@ from spanwise.cli.main import main
 from spanwise.document.evaluation import Evaluation
 from spanwise.errors import InputError
 from spanwise.workbench import child, serve
-from spanwise.workbench.child import Said, Task
+from spanwise.workbench.child import ChildMessage, Task
 from spanwise.workbench.drawing import ShownJob
 from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation
 from spanwise.workbench.pages import PAGES, PATHS
@@ -389,7 +389,7 @@ def test_an_upload_is_answered_in_the_words_of_the_command_line(
     task = Task(gold="gold.conll", train=(), system="x", upload="pred.conll", json="x.json", columns="x.npz")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(msgspec.json.encode(task))))
     assert child.main() == status == 3
-    said = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=Said)
+    said = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=ChildMessage)
     assert said.error == told
     assert not (tmp_path / "x.json").exists() and not (tmp_path / "x.npz").exists()
 

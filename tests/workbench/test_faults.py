@@ -178,7 +178,7 @@ def test_while_columns_are_put_together_others_get_those_that_there_were(
     there = copied(folder, tmp_path / "runs")
     bench = Bench(there)
     begun, go = threading.Event(), threading.Event()
-    whole = indexes.put_together
+    whole = indexes.combine_columns
 
     def slowly(folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]) -> Indexed:
         begun.set()
@@ -191,7 +191,7 @@ def test_while_columns_are_put_together_others_get_those_that_there_were(
         before = bench.shelf.indexed(gold)
         os.utime(there / "all.npz", (time.time() + 60,) * 2)
         bench.watcher.scan()
-        monkeypatch.setattr(indexes, "put_together", slowly)
+        monkeypatch.setattr(indexes, "combine_columns", slowly)
         found: list[object] = []
         builder = threading.Thread(target=lambda: found.append(bench.shelf.indexed(gold)))
         builder.start()

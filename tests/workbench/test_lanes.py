@@ -18,14 +18,14 @@ from spanwise.errors import InputError
 from spanwise.workbench.child import ReportTask
 from spanwise.workbench.guard import Refused
 from spanwise.workbench.jobs import Child
-from spanwise.workbench.lanes import NEWER, STILL, Kept, Lanes
+from spanwise.workbench.lanes import NEWER, STILL, AnswerCache, Lanes
 
 T = TypeVar("T")
 
 
 def test_what_nobody_asked_for_longest_is_dropped_first() -> None:
     made: list[int] = []
-    kept = Kept(100)
+    kept = AnswerCache(100)
 
     def make(number: int) -> int:
         made.append(number)
@@ -37,7 +37,7 @@ def test_what_nobody_asked_for_longest_is_dropped_first() -> None:
 
 
 def test_the_latest_of_every_kind_stays_whatever_it_takes() -> None:
-    kept = Kept(100)
+    kept = AnswerCache(100)
     kept.put("index", "a", "large", 500)
     for number in range(20):
         kept.put("answer", number, number, 10)
@@ -46,14 +46,14 @@ def test_the_latest_of_every_kind_stays_whatever_it_takes() -> None:
 
 
 def test_what_is_put_again_is_counted_once() -> None:
-    kept = Kept(100)
+    kept = AnswerCache(100)
     for size in (40, 60, 20):
         kept.put("index", "a", size, size)
     assert kept.size == 20 and kept.look("index", "a") == 20
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
-    kept, made, together = Kept(100), [], threading.Barrier(8)
+    kept, made, together = AnswerCache(100), [], threading.Barrier(8)
 
     def make() -> str:
         made.append(1)
@@ -69,7 +69,7 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
 
 
 def test_an_answer_that_failed_is_tried_again() -> None:
-    kept = Kept(100)
+    kept = AnswerCache(100)
 
     def fail() -> str:
         raise InputError("no")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -31,7 +31,7 @@ from spanwise.agreement._majority import (
     read_decisions,
 )
 from spanwise.agreement._pairs import PairSums, document_means, mean_of, means, pairs, pooled
-from spanwise.agreement._shared import GroundSource, HeldGround, Presence, Shared, shared
+from spanwise.agreement._shared import GroundSource, InMemoryGround, Presence, Shared, shared
 from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import TokenSums, TokenUnits, token_agreement
 from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
@@ -52,16 +52,20 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._dataset import is_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
 from spanwise.formats import write_atomically
+from spanwise.formats._format import ReadKeywords
 from spanwise.formats.writing import write
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["agree"]
 
 
 def agree(
-    source: Any = None,
+    source: object = None,
     *,
-    annotators: Mapping[str, Any] | Iterable[Any] | str | Path | None = None,
-    systems: Mapping[str, Any] | Iterable[Any] | None = None,
+    annotators: Mapping[str, object] | Iterable[object] | str | Path | None = None,
+    systems: Mapping[str, object] | Iterable[object] | None = None,
     votes: int | None = None,
     tokens: str | None = None,
     units: TokenUnits | None = None,
@@ -71,7 +75,7 @@ def agree(
     decisions: str | Path | None = None,
     examples: int = 20,
     redact: bool = False,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     **reading: Any,
 ) -> Agreement:
     """Measure how well annotators agree.
@@ -121,7 +125,7 @@ def agree(
     try:
         presence = ground.presence.redacted() if redact else ground.presence
         check_votes(votes, len(presence.annotators))
-        request = AgreementAsked(
+        request = AgreementContext(
             source=ground,
             votes=votes,
             tokens=compared,
@@ -132,7 +136,7 @@ def agree(
             worksheet=worksheet is not None,
             majority=majority is not None,
             decisions=() if decisions is None else read_decisions(decisions, ground.sentences),
-            text=not isinstance(ground, HeldGround),
+            text=not isinstance(ground, InMemoryGround),
         )
         sums = _counted(request, runner)
     finally:
@@ -169,7 +173,7 @@ def agree(
     )
 
 
-def _compared(source: Any, tokens: str | None, units: str | None) -> TokenUnits:
+def _compared(source: object, tokens: str | None, units: str | None) -> TokenUnits:
     """What token measures compare: `units` if given or for a frame, otherwise `tokens`."""
     name, value = ("units", units) if units is not None or is_spark(source) else ("tokens", tokens)
     if value is None or value == "label":
@@ -179,7 +183,7 @@ def _compared(source: Any, tokens: str | None, units: str | None) -> TokenUnits:
     raise ChoiceError(f"{name} is {value!r}, but must be 'label' or 'iob2'.")
 
 
-def _given(source: Any, annotators: Any) -> Any:
+def _given(source: object, annotators: object) -> object:
     """The annotators' sources, given as the first argument or by keyword."""
     if source is not None and annotators is not None:
         raise ChoiceError(
@@ -201,7 +205,13 @@ def _given(source: Any, annotators: Any) -> Any:
 
 
 def _framed(
-    frame: Any, annotators: Any, systems: Any, named: Mapping[str, Any], engine: Engine | None, *, whole: bool
+    frame: DataFrame,
+    annotators: object,
+    systems: object,
+    named: Mapping[str, object],
+    engine: Engine | None,
+    *,
+    whole: bool,
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
     """Like `_opened`, but for a Spark frame."""
     ground, readings, runner = frame_ground(frame, annotators, systems, named, engine, whole=whole)
@@ -210,7 +220,7 @@ def _framed(
 
 
 def _opened(
-    annotators: Any, systems: Any, reading: Mapping[str, Any], engine: Engine | None, *, whole: bool
+    annotators: object, systems: object, reading: ReadKeywords, engine: Engine | None, *, whole: bool
 ) -> tuple[GroundSource, tuple[Input, ...], Engine]:
     """Return the ground, the `inputs` of the document, and the engine that counts its blocks.
 
@@ -231,7 +241,7 @@ def _opened(
     return ground, _inputs(ground.presence, own_readings), engine or InProcess()
 
 
-def _counted(request: AgreementAsked, engine: Engine) -> AgreementSums:
+def _counted(request: AgreementContext, engine: Engine) -> AgreementSums:
     """Count all blocks and add up their sums."""
     total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=request))
     for sums in engine.map(block_sums, request.source.references(), request):
@@ -239,7 +249,7 @@ def _counted(request: AgreementAsked, engine: Engine) -> AgreementSums:
     return total.total()
 
 
-def _majority(source: GroundSource, sums: AgreementSums, request: AgreementAsked) -> Annotation:
+def _majority(source: GroundSource, sums: AgreementSums, request: AgreementContext) -> Annotation:
     """The mentions accepted by majority or decision, in the documents that two or more annotators have."""
     parts = sums.majority
     begins = offsets([part.sentences for part in parts])
@@ -247,7 +257,7 @@ def _majority(source: GroundSource, sums: AgreementSums, request: AgreementAsked
     names = tuple(sorted({*sums.labels, *added}))
     mentions = joined_mentions([part.mentions.relabeled(names) for part in parts], begins)
     reading = Reading(path="<majority>")
-    if isinstance(source, HeldGround):
+    if isinstance(source, InMemoryGround):
         document = ints(np.repeat(np.arange(len(source.first) - 1), np.diff(source.first)))
         corpus = kept_text(source.corpus, document, source.presence.shared)
         return Annotation(corpus, mentions, reading)
@@ -341,7 +351,7 @@ def _notes(presence: Presence) -> tuple[str, ...]:
 # ---- sums over blocks of documents, from which all measures are computed ----
 
 
-class AgreementAsked(Struct, frozen=True, eq=False):
+class AgreementContext(Struct, frozen=True, eq=False):
     """What `block_sums` needs in addition to a block; it can be pickled."""
 
     source: GroundSource
@@ -393,7 +403,7 @@ class AgreementSums(Struct, frozen=True, eq=False):
         )
 
 
-def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> AgreementSums:
+def joined_sums(parts: Sequence[AgreementSums], asked: AgreementContext) -> AgreementSums:
     """Add up the sums of consecutive blocks."""
     labels = tuple(sorted({label for part in parts for label in part.labels}))
     parts = [part.relabeled(labels, asked.tokens) for part in parts]
@@ -412,7 +422,7 @@ def joined_sums(parts: Sequence[AgreementSums], asked: AgreementAsked) -> Agreem
     )
 
 
-def block_sums(reference: Any, asked: AgreementAsked) -> AgreementSums:
+def block_sums(reference: object, asked: AgreementContext) -> AgreementSums:
     """Compute the sums of one block."""
     ground = asked.source.open(reference)
     votes = count_votes(ground, asked.votes)

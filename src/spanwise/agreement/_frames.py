@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +18,10 @@ from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices, check_keywords
 from spanwise.evaluation._dataset import resolve_frame
 from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ONLY = "the only document"  # name of an added column that keeps all rows in one block
 
@@ -75,10 +78,10 @@ class ColumnsLook(Struct, frozen=True, eq=False):
 
 
 def frame_ground(
-    frame: Any,
-    annotators: Any,
-    systems: Any,
-    named: Mapping[str, Any],
+    frame: DataFrame,
+    annotators: object,
+    systems: object,
+    named: Mapping[str, object],
     engine: Engine | None,
     *,
     whole: bool,
@@ -134,7 +137,7 @@ def frame_ground(
     return ground, readings, runner
 
 
-def _columns(annotators: Any, systems: Any) -> tuple[list[str], dict[str, Any]]:
+def _columns(annotators: object, systems: object) -> tuple[list[str], dict[str, object]]:
     """The names of the annotators, and the columns of all annotators and systems."""
     predicted = {} if systems is None else systems
     if not isinstance(annotators, Mapping) or not isinstance(predicted, Mapping) or not annotators:
@@ -158,7 +161,7 @@ def _columns(annotators: Any, systems: Any) -> tuple[list[str], dict[str, Any]]:
     }
 
 
-def _one_document(frame: Any, columns: FrameColumns) -> tuple[Any, FrameColumns]:
+def _one_document(frame: DataFrame, columns: FrameColumns) -> tuple[DataFrame, FrameColumns]:
     """Mark all rows as one document."""
     from pyspark.sql import functions
 
@@ -187,6 +190,6 @@ def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Readin
         sha256=f"{blocks.sums.digest:064x}",
         format="arrow",
         scheme=None if recognised is None else recognised.scheme,
-        repair=blocks.reading.get("repair", unless_given("repair")),
+        repair=blocks.reading.get("repair", default_value("repair")),
         repairs=repairs,
     )

@@ -43,12 +43,13 @@ from spanwise.evaluation._lake import (
 )
 from spanwise.formats import is_source
 from spanwise.formats._format import ReadKeywords
-from spanwise.formats.parts import Held, PartBytes, read_piece
+from spanwise.formats.parts import InMemorySource, PartBytes, read_piece
 from spanwise.hashing import sequence_hashes, word_hashes
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
 
 if TYPE_CHECKING:
-    from pyspark import RDD
+    from pyspark import RDD, Broadcast
+    from pyspark.sql import Row
 
 BLOCK_SENTENCES = 10_000  # target size of a block; a longer document is a block of its own
 PRIME = (1 << 61) - 1  # modulus of the polynomial hash of a text, which can be computed part by part
@@ -72,7 +73,7 @@ class FileIndex(Struct, frozen=True, eq=False):
 
 
 def lake_ground(
-    engine: SparkEngine, annotators: Any, systems: Any, reading: ReadKeywords, *, whole: bool
+    engine: SparkEngine, annotators: object, systems: object, reading: ReadKeywords, *, whole: bool
 ) -> tuple[LakeGround, Sequence[Reading], FrameEngine] | None:
     """Gather the documents in blocks held by the executors; also return how each source was read.
 
@@ -143,7 +144,7 @@ def _indexed(engine: SparkEngine, lake: Lake, contents: RDD, *, by_sentence: boo
     return indexed
 
 
-def _each(sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+def _each(sent: Broadcast, rows: Iterable[Row]) -> Iterator[bytes]:
     for row in rows:
         yield answer(_index, (shown_path(row["path"]), bytes(row["content"])), sent.value)
 
@@ -298,7 +299,7 @@ def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
         format=lake.files[0].format,
         scheme=lake.reading.get("scheme"),
         evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
-        repair=lake.reading.get("repair", unless_given("repair")),
+        repair=lake.reading.get("repair", default_value("repair")),
         repairs=sum(file.repairs for file in files),
     )
 
@@ -445,7 +446,7 @@ def _gathered(
     return FrameEngine(held, sizes)
 
 
-def _cut(party: int, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
+def _cut(party: int, sent: Broadcast, rows: Iterable[Row]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
     """Split files into the parts of blocks: yield the block, and the party, sort key and data of each part.
 
     Documents that are consecutive both in a file and in a block stay together.
@@ -466,7 +467,7 @@ def _cut(party: int, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
         new = np.ones(len(number), dtype=bool)
         new[1:] = (block[1:] != block[:-1]) | (number[1:] != number[:-1] + 1)
         runs = np.append(np.flatnonzero(new), len(number)).tolist()
-        held = Held.of({"only": whole}, sentences=[int(edges[run]) - begin for run in runs[1:-1]])
+        held = InMemorySource.of({"only": whole}, sentences=[int(edges[run]) - begin for run in runs[1:-1]])
         for index, (low, high) in enumerate(pairwise(runs)):
             if block[low] < 0:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -21,6 +21,7 @@ from spanwise.corpus import (
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError, many
+from spanwise.evaluation._blocks import Reference
 from spanwise.matching import DistinctMentions, distinct_mentions
 
 BLOCK_TOKENS = 1 << 20  # target size of a block; in sentences if there is no text
@@ -92,8 +93,8 @@ class GroundSource(Protocol):
     def sentences(self) -> int: ...
     @property
     def cut_document(self) -> bool: ...
-    def references(self) -> Iterator[Any]: ...
-    def open(self, reference: Any) -> Shared: ...
+    def references(self) -> Iterator[Reference]: ...
+    def open(self, reference: Reference) -> Shared: ...
 
 
 Key = tuple[object, int]
@@ -158,7 +159,7 @@ def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Seque
         )
 
 
-def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> HeldGround:
+def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> InMemoryGround:
     """Combine all annotations on one shared text.
 
     Documents are matched by name if all files name them, otherwise by text. If no documents are marked, each
@@ -182,7 +183,7 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
     corpus, first, mentions = grounded(
         list(parties.values()), corpora, starts, placement.documents, placement.holder
     )
-    return HeldGround.of(corpus, first, mentions, placement.presence)
+    return InMemoryGround.of(corpus, first, mentions, placement.presence)
 
 
 def grounded(
@@ -235,7 +236,7 @@ def block_of(
     )
 
 
-class HeldGround(Struct, frozen=True, eq=False):
+class InMemoryGround(Struct, frozen=True, eq=False):
     """The ground in memory, divided into blocks between documents, or within a single document."""
 
     corpus: Corpus
@@ -247,7 +248,7 @@ class HeldGround(Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, corpus: Corpus, first: Ints, mentions: tuple[Mentions, ...], presence: Presence
-    ) -> HeldGround:
+    ) -> InMemoryGround:
         """Divide the ground into blocks of about `BLOCK_TOKENS` tokens."""
         return cls(corpus, first, mentions, presence, tuple(_cuts(corpus, first)))
 
@@ -261,7 +262,7 @@ class HeldGround(Struct, frozen=True, eq=False):
         """Whether the only document is split between several blocks."""
         return len(self.first) == 2 and len(self.cuts) > 2
 
-    def whole(self) -> HeldGround:
+    def whole(self) -> InMemoryGround:
         """A copy with everything in one block."""
         return replace(self, cuts=(0, len(self.corpus)))
 

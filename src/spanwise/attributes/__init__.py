@@ -27,8 +27,8 @@ from spanwise.attributes.given import NEEDS, PHI, Aggregate, compared, familiari
 from spanwise.attributes.papers import SHAPE, TRAINING
 from spanwise.attributes.toughness import (
     SUBSETS,
-    Carried,
     Confusable,
+    LabelCollector,
     Labeled,
     Toughness,
     toughness,
@@ -42,12 +42,13 @@ __all__ = [
     "PRESETS",
     "SUBSETS",
     "Attribute",
-    "Carried",
     "Confusable",
     "Context",
     "Kind",
+    "LabelCollector",
     "Labeled",
     "Lexicon",
+    "LexiconQueries",
     "LexiconSums",
     "Mention",
     "Side",
@@ -56,8 +57,8 @@ __all__ = [
     "Toughness",
     "TrainingCounts",
     "Values",
-    "LexiconQueries",
     "choose",
+    "collect_lexicon_queries",
     "given",
     "is_built_in",
     "is_given",
@@ -67,7 +68,6 @@ __all__ = [
     "toughness",
     "values",
     "values_of",
-    "collect_lexicon_queries",
     "why_absent",
 ]
 

@@ -29,7 +29,9 @@ from spanwise.hashing import numbered
 AttributeUnit = Literal["mention", "token"]
 Kind = Literal["numeric", "category"]
 UNPLACED = -1
-Tally = tuple[Counter[Hashable], Counter[tuple[Hashable, Hashable]]]  # of wholes, and of (whole, part) pairs
+PartCounts = tuple[
+    Counter[Hashable], Counter[tuple[Hashable, Hashable]]
+]  # of wholes, and of (whole, part) pairs
 
 
 class Values(Struct, frozen=True, eq=False, dict=True):
@@ -167,7 +169,7 @@ class Context(Struct, frozen=True, eq=False, dict=True):
         return tuple(replace(self, corpus=part.corpus, gold=part.mentions) for part in self.lexicon.parts)
 
     @cached_property
-    def tallies(self) -> dict[object, Tally]:
+    def tallies(self) -> dict[object, PartCounts]:
         """Counts over training mentions, cached by attribute and shared by all sides."""
         return {}
 

@@ -356,7 +356,7 @@ class LexiconQueries(Struct, frozen=True, eq=False):
         return codes(find_hashes(self.words, word_hashes(strings)))
 
 
-class Tally(Struct, frozen=True, eq=False):
+class LabelTally(Struct, frozen=True, eq=False):
     """How often each (item, label) pair occurs, in narrow integer columns; tallies can be added."""
 
     item: Column
@@ -364,7 +364,7 @@ class Tally(Struct, frozen=True, eq=False):
     times: Column
 
     @classmethod
-    def of(cls, item: Ints, label: Column, times: Ints) -> Tally:
+    def of(cls, item: Ints, label: Column, times: Ints) -> LabelTally:
         """Add up equal pairs; those with item -1 are left out."""
         met = np.flatnonzero((item >= 0) & (times > 0))
         labels = int(label.max(initial=0)) + 1
@@ -375,7 +375,7 @@ class Tally(Struct, frozen=True, eq=False):
         return cls(_narrow(item), _narrow(label), _narrow(total))
 
     @classmethod
-    def joined(cls, parts: Sequence[Tally], labels: Sequence[Ints] | None = None) -> Tally:
+    def joined(cls, parts: Sequence[LabelTally], labels: Sequence[Ints] | None = None) -> LabelTally:
         """The sum of several tallies; `labels` maps the label codes of each to common ones."""
         label = [
             part.label if labels is None else labels[index][part.label] for index, part in enumerate(parts)
@@ -408,11 +408,11 @@ class LexiconSums(Struct, frozen=True, eq=False):
     inside: int  # tokens of mentions, each (position, label) once
     labels: tuple[str, ...]
     per_label: Ints
-    words: Tally
-    word_labels: Tally
-    occurrences: Tally
-    mentions: Tally
-    exact: Tally
+    words: LabelTally
+    word_labels: LabelTally
+    occurrences: LabelTally
+    mentions: LabelTally
+    exact: LabelTally
     lowered: LexiconSums | None = None
 
     @classmethod
@@ -429,7 +429,7 @@ class LexiconSums(Struct, frozen=True, eq=False):
             labels=tuple(lexicon.labels),
             per_label=lexicon.per_label,
             words=_counts(ints(code), lexicon.frequency),
-            word_labels=Tally.of(ints(code[item]), label, times),
+            word_labels=LabelTally.of(ints(code[item]), label, times),
             occurrences=_counts(ints(np.arange(len(counts))), counts),
             mentions=_moved(seen.mentions, form_numbers),
             exact=_moved(seen.exact, form_numbers),
@@ -451,22 +451,22 @@ class LexiconSums(Struct, frozen=True, eq=False):
             inside=sum(part.inside for part in parts),
             labels=labels,
             per_label=ints(per_label),
-            words=Tally.joined([part.words for part in parts]),
-            word_labels=Tally.joined([part.word_labels for part in parts], table),
-            occurrences=Tally.joined([part.occurrences for part in parts]),
-            mentions=Tally.joined([part.mentions for part in parts], table),
-            exact=Tally.joined([part.exact for part in parts], table),
+            words=LabelTally.joined([part.words for part in parts]),
+            word_labels=LabelTally.joined([part.word_labels for part in parts], table),
+            occurrences=LabelTally.joined([part.occurrences for part in parts]),
+            mentions=LabelTally.joined([part.mentions for part in parts], table),
+            exact=LabelTally.joined([part.exact for part in parts], table),
             lowered=cls.joined(lowered) if lowered else None,
         )
 
 
-def _counts(item: Ints, times: Ints) -> Tally:
-    return Tally.of(item, np.zeros(len(item), dtype=np.int64), times)
+def _counts(item: Ints, times: Ints) -> LabelTally:
+    return LabelTally.of(item, np.zeros(len(item), dtype=np.int64), times)
 
 
-def _moved(pairs: PairCounts, numbers: Ints) -> Tally:
+def _moved(pairs: PairCounts, numbers: Ints) -> LabelTally:
     item, label, times = pairs.met()
-    return Tally.of(ints(numbers[item]), label, times)
+    return LabelTally.of(ints(numbers[item]), label, times)
 
 
 class SummedLexicon(Struct, frozen=True, eq=False, dict=True):

@@ -15,8 +15,8 @@ from spanwise.attributes._context import (
     AttributeUnit,
     Context,
     Mention,
+    PartCounts,
     Side,
-    Tally,
     compute,
     mention_views,
     no_training,
@@ -209,7 +209,7 @@ def share(
         wholes: Phis = [(None,)] * len(parts) if whole is None else whole.over(side, unit)
         return [None if a is None or b is None else (b[0], a[0]) for a, b in zip(parts, wholes, strict=True)]
 
-    def counted(context: Context) -> Tally:
+    def counted(context: Context) -> PartCounts:
         if not isinstance(context.training, Lexicon):
             raise no_training()
         pairs: Counter[tuple[Hashable, Hashable]] = Counter()

@@ -152,7 +152,7 @@ class Confusable(Struct, frozen=True, eq=False):
         return used
 
 
-class Carried:
+class LabelCollector:
     """The labels of token sequences, collected from the mentions of several blocks."""
 
     def __init__(self) -> None:

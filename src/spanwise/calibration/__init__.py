@@ -109,7 +109,7 @@ def confidence(
         >>> confidence(gold, {"mine": mine}, resamples=0).systems["mine"].overall.average_precision
         0.5
     """
-    options = Weighing(
+    options = ConfidenceOptions(
         precision=precision, recall=recall, missing=missing, resamples=resamples, seed=seed, unit=unit,
         attributes=attributes, buckets=buckets, command=command,
     )  # fmt: skip
@@ -138,7 +138,7 @@ def confidence(
 Sources = tuple[object, object, object]  # gold, predictions, training data
 
 
-class Weighing(Struct, frozen=True, kw_only=True):
+class ConfidenceOptions(Struct, frozen=True, kw_only=True):
     """The validated options of `confidence`."""
 
     precision: float = 0.95
@@ -171,7 +171,7 @@ class Weighing(Struct, frozen=True, kw_only=True):
 
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
     """Like `confidence`, but for data that has already been read."""
-    checked = Weighing(**options)
+    checked = ConfidenceOptions(**options)
     test = _joined(open_inputs(inputs, checked.choices(reading={})), None)
     dev_choices = Choices.of_mentions(attributes="none", buckets=None, reading={})
     dev_scored = None if dev is None else _joined(open_inputs(dev, dev_choices), None)
@@ -339,7 +339,9 @@ def _joined(opened: OpenedSources, token_scores: TokenScores | None) -> _Joined:
     return _Joined(whole, context.unit, tuple(map(documented, entries)), cuts)
 
 
-def _weighed(test: _Joined, dev: _Joined | None, tokens: str | None, options: Weighing) -> Confidence:
+def _weighed(
+    test: _Joined, dev: _Joined | None, tokens: str | None, options: ConfidenceOptions
+) -> Confidence:
     number = test.whole.units
     draws = Draws.of(number, options.resamples, options.seed)
     partner = _partners(test.whole.systems, dev)
@@ -531,7 +533,7 @@ def _system(
     draws: Draws,
     dev: tuple[ScoredBlock, str] | None,
     bucketings: Mapping[str, Bucketing],
-    options: Weighing,
+    options: ConfidenceOptions,
 ) -> SystemConfidence:
     cells = {label: cell_of(part, draws, options.seed) for label, part in system.labels().items()}
     dev_curve = None if dev is None else _scored(*dev, options.missing).whole.curve
@@ -569,7 +571,7 @@ def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[Sc
     return {system: (dev.whole, other) for system, other in zip(names, others, strict=True)}
 
 
-def _signature(test: _Joined, options: Weighing, tokens: str | None, dev: bool) -> str:
+def _signature(test: _Joined, options: ConfidenceOptions, tokens: str | None, dev: bool) -> str:
     parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{options.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")

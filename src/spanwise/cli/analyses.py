@@ -13,7 +13,7 @@ from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
-    from spanwise.reports.errors import Listed
+    from spanwise.reports.errors import ListedError
 
 
 ERRORS_EXAMPLES = """examples:
@@ -110,7 +110,7 @@ def run_errors(args: argparse.Namespace) -> int:
     The list has as many entries as the tables count: choose a kind of error, a gold and
     a predicted label, a bucket or a tough subset to see what is behind a number.
     """
-    from spanwise.cli.arguments import give
+    from spanwise.cli.arguments import write_output
     from spanwise.errors import ChoiceError
     from spanwise.reports.errors import incomplete, listing
 
@@ -135,7 +135,7 @@ def run_errors(args: argparse.Namespace) -> int:
         dataset=args.dataset,
         runs=args.runs,
     )
-    give(_formatted(args, errors), args.output)
+    write_output(_formatted(args, errors), args.output)
     missing = incomplete(document)
     if missing:
         say(f"spanwise: {missing}")
@@ -198,14 +198,14 @@ def _bucket(text: str | None) -> tuple[str, str] | None:
 
 
 def _document(args: argparse.Namespace) -> Document:
-    from spanwise.cli.evaluating import evaluate_files, is_result, with_runs_apart
+    from spanwise.cli.evaluating import evaluate_files, is_result, split_runs
 
     if is_result(args.gold) and not args.systems:
         from spanwise.document.loading import load
 
         return load(args.gold)
     _choose_attributes(args)
-    args.systems = with_runs_apart(args.systems)
+    args.systems = split_runs(args.systems)
     return evaluate_files(args)
 
 
@@ -225,7 +225,7 @@ def _attributes_of(where: str, bucket: str | None) -> list[str]:
     return [*names, *([bucket.partition("=")[0].strip()] if bucket else [])]
 
 
-def _formatted(args: argparse.Namespace, errors: Sequence[Listed]) -> str:
+def _formatted(args: argparse.Namespace, errors: Sequence[ListedError]) -> str:
     from spanwise.reports.errors import to_csv, to_jsonl, to_text
 
     if args.form == "csv":
@@ -372,14 +372,14 @@ def run_explain(args: argparse.Namespace) -> int:
     """Show the same predictions under every convention in use: which F1 it is, who reports it, why it
     differs.
     """
-    from spanwise.cli.arguments import give, given_answers, reading_of
+    from spanwise.cli.arguments import answer_keywords, reading_of, write_output
     from spanwise.explanation import explain
 
     explanation = explain(
-        args.gold, args.predicted, align=args.align, answers=given_answers(args), **reading_of(args)
+        args.gold, args.predicted, align=args.align, answers=answer_keywords(args), **reading_of(args)
     )
     if args.json:
-        give(explanation.to_json(), args.json)
+        write_output(explanation.to_json(), args.json)
     if args.json != "-":
         from spanwise.reports.terminal import screen_width
 
@@ -415,7 +415,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def run_place(args: argparse.Namespace) -> int:
     """Place answers without offsets, such as those of language models, on the gold text, and score them."""
-    from spanwise.cli.arguments import answers_of, finish_document, give, reading_of
+    from spanwise.cli.arguments import answers_of, finish_document, reading_of, write_output
     from spanwise.formats import read
     from spanwise.formats.writing import write
     from spanwise.placement import checked, placement
@@ -428,7 +428,7 @@ def run_place(args: argparse.Namespace) -> int:
         write(placed.on_text, args.output)
         written.append(args.output)
     if args.report:
-        give(to_csv(placed.leftovers()), args.report)
+        write_output(to_csv(placed.leftovers()), args.report)
         written.append(args.report)
     finish_document(args, placed.document, written=written)
     return 0

@@ -340,7 +340,7 @@ def add_policy(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
 
 
-def given_answers(args: argparse.Namespace) -> dict[str, Any] | None:
+def answer_keywords(args: argparse.Namespace) -> dict[str, Any] | None:
     """The keywords for `spanwise.place`, or None if no answers are to be placed."""
     policy = getattr(args, "answers", None)  # not every command has the option
     return None if policy is None else {"policy": policy, **answers_of(args)}
@@ -440,7 +440,7 @@ PATIENCE = 2.0  # seconds before progress is shown
 STEPS = {"read": "files read", "look": "blocks of gold surveyed", "count": "blocks counted"}
 
 
-def give(text: str | bytes, path: str | None) -> None:
+def write_output(text: str | bytes, path: str | None) -> None:
     """Write to a file atomically, or to standard output if `path` is None or "-"."""
     if path is None or path == "-":
         if isinstance(text, bytes):
@@ -517,7 +517,7 @@ def save_document(args: argparse.Namespace, document: Document) -> list[str]:
     """Write the requested JSON file and HTML page, and return the names of the files."""
     saved = []
     if args.json and args.json != "-":  # first: everything else can be made from it
-        give(document.encoded(), args.json)
+        write_output(document.encoded(), args.json)
         saved.append(args.json)
     if getattr(args, "html", None):
         document.to_html(args.html)

@@ -428,7 +428,7 @@ def run_suspects(args: argparse.Namespace) -> int:
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """
-    from spanwise.cli.arguments import engine_of, finish_document, give, reading_of
+    from spanwise.cli.arguments import engine_of, finish_document, reading_of, write_output
     from spanwise.cli.evaluating import named_systems
     from spanwise.suspicion import apply_decisions, suspects, worksheet
 
@@ -457,7 +457,7 @@ def run_suspects(args: argparse.Namespace) -> int:
             **reading_of(args),
         )
     if args.output:
-        give(worksheet(document), args.output)
+        write_output(worksheet(document), args.output)
     finish_document(args, document, written=[args.output] if args.output else [])
     return 0
 

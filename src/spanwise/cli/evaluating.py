@@ -19,14 +19,14 @@ from spanwise.cli.arguments import (
     add_settings,
     add_thresholds,
     engine_of,
+    finish_document,
     spark_reads,
 )
 from spanwise.errors import ChoiceError, InputError
-from spanwise.settings import SETTINGS, unless_given
+from spanwise.settings import SETTINGS, default_value
 from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
-    from spanwise.document import Document
     from spanwise.document.study import Study
     from spanwise.evaluation import Result
 
@@ -76,7 +76,7 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result | Study:
     """Evaluate the files with the public function, passing on the options of the command line."""
-    from spanwise.cli.arguments import given_answers, progress_of, reading_of, training_files
+    from spanwise.cli.arguments import answer_keywords, progress_of, reading_of, training_files
 
     reading = reading_of(args)
     keywords = _keywords(args, reading)
@@ -91,7 +91,7 @@ def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result
         gold,
         systems,
         **{**keywords, "train": train},
-        answers=given_answers(args),
+        answers=answer_keywords(args),
         command=shlex.join(["spanwise", *args.command_line]),
         tags=dict(parted(text, "--tag commit=8c1f2e") for text in getattr(args, "tag", ())),
         **reading,
@@ -287,7 +287,8 @@ def compare_results(args: argparse.Namespace) -> int:
         [load(path) for path in paths], names=paths, resamples=args.resamples, seed=args.seed,
         confidence=args.confidence, correction=args.correction, primary=args.primary,
     )  # fmt: skip
-    return _show_document(args, document)
+    finish_document(args, document)
+    return 0
 
 
 def has_samples(args: argparse.Namespace) -> bool:
@@ -301,14 +302,6 @@ def has_samples(args: argparse.Namespace) -> bool:
         for path in named_systems(args.systems).values()
         if has_answers(path, args.response, files=True)
     )
-
-
-def _show_document(args: argparse.Namespace, document: Document) -> int:
-    """Write the requested files of a document, and show its screen."""
-    from spanwise.cli.arguments import save_document, show_document
-
-    show_document(args, document, save_document(args, document))
-    return 0
 
 
 def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
@@ -329,7 +322,7 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, 
     return gold, named
 
 
-def with_runs_apart(texts: Sequence[str]) -> list[str]:
+def split_runs(texts: Sequence[str]) -> list[str]:
     """The systems with each run as a separate system: `a=a.{run}.txt` becomes `a.1=a.1.txt` and so on."""
     if not any("{run}" in text for text in texts):
         return list(texts)
@@ -415,7 +408,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
                 columns[key] = int(key) if key.removeprefix("-").isdecimal() else key
             elif kind == "field":
                 fields[key] = key
-    named = [unless_given("attributes")] if args.attributes is None else args.attributes.split(",")
+    named = [default_value("attributes")] if args.attributes is None else args.attributes.split(",")
     return [*named, *args.attribute], columns, fields
 
 

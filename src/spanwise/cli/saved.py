@@ -30,14 +30,14 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def run_report(args: argparse.Namespace) -> int:
     """Make the HTML page of a saved result or study: one file, no network, no server."""
-    from spanwise.cli.arguments import give
+    from spanwise.cli.arguments import write_output
     from spanwise.document.loading import load
     from spanwise.errors import ChoiceError
     from spanwise.reports.html import render
 
     if not args.output and sys.stdout.isatty():
         raise ChoiceError("a page cannot be read on a terminal.\nName a file: -o report.html.")
-    give(render(load(args.result)), args.output)
+    write_output(render(load(args.result)), args.output)
     if args.output:
         say(f"saved: {args.output}")
     return 0
@@ -129,7 +129,7 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 def run_table(args: argparse.Namespace) -> int:
     """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list their names."""
-    from spanwise.cli.arguments import give
+    from spanwise.cli.arguments import write_output
     from spanwise.document.loading import load
     from spanwise.reports.tables import table, tables
 
@@ -142,7 +142,7 @@ def run_table(args: argparse.Namespace) -> int:
         names = list(tables(document)) if args.names == ["all"] else args.names
         form = f"to_{args.form or 'markdown'}"
         text = "\n".join(getattr(table(document, name, short=args.short), form)() for name in names)
-    give(text, args.output)
+    write_output(text, args.output)
     return 0
 
 
@@ -182,7 +182,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Export a saved result for other tools: scalars, rows, CI summaries, model cards."""
-    from spanwise.cli.arguments import give
+    from spanwise.cli.arguments import write_output
     from spanwise.errors import ChoiceError
 
     if args.schema:
@@ -190,7 +190,7 @@ def run_export(args: argparse.Namespace) -> int:
 
         from spanwise.document.loading import schema
 
-        give(json.dumps(schema(), indent=2) + "\n", args.output or args.result)
+        write_output(json.dumps(schema(), indent=2) + "\n", args.output or args.result)
         return 0
     forms = ", ".join(REPORTS.names())
     if args.result is None or args.form is None:
@@ -205,7 +205,7 @@ def run_export(args: argparse.Namespace) -> int:
     choices |= {"changes": outcome.changes, "notes": outcome.notes}
     choices |= {"name": args.name, "dataset": args.dataset}
     content = report.function(document, **{key: choices[key] for key in report.takes})
-    give(content, args.output)
+    write_output(content, args.output)
     return 0 if all(check.passed for check in checks) else 1
 
 

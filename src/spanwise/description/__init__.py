@@ -19,10 +19,10 @@ from spanwise.description._conflicts import conflicts
 from spanwise.description._counting import (
     LENGTHS,
     NOTHING,
-    HeldGold,
+    CachedGoldBlock,
     Histogram,
     TestPart,
-    TrainAsked,
+    TrainingContext,
     TrainPart,
     added,
     count,
@@ -113,7 +113,7 @@ def _described(opened: OpenedSources, most: int) -> Description:
     """Build the description from sums over the blocks of the test set and the training data."""
     shared, engine, train = opened.shared, opened.engine, opened.train
     if isinstance(shared.source, OneBlock) and isinstance(engine, InProcess):
-        shared = replace(shared, source=HeldGold.of(shared.source))
+        shared = replace(shared, source=CachedGoldBlock.of(shared.source))
     source = shared.source
     context = fix_facts(
         shared,
@@ -127,7 +127,7 @@ def _described(opened: OpenedSources, most: int) -> Description:
     trained: TrainPart | None = None
     if train is not None:
         sentences = ordered_hashes(np.concatenate([part.sentences[:, :2] for part in tested]))
-        trained = train.asked(count_training, TrainAsked(train.source, sentences))
+        trained = train.asked(count_training, TrainingContext(train.source, sentences))
     dataset = dataset_entry(
         source.name,
         [part.part for part in tested],

@@ -64,7 +64,7 @@ def conflicts(
     twice = _annotated_twice(np.concatenate([part.sentences for part in all_parts]))
     carried = _carried(tested)
     above, tied = _candidates(carried, most)
-    asked = ConflictsAsked(
+    asked = ConflictsContext(
         source, None if train is None else train.source, tuple(sorted(labels)),
         joined_surfaces([part.surfaces for part in all_parts]), most, twice, confusable, above, tied,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def conflicts(
     }
 
 
-class ConflictsAsked(Struct, frozen=True, eq=False):
+class ConflictsContext(Struct, frozen=True, eq=False):
     """What the functions below need in addition to a block."""
 
     source: BlockSource
@@ -132,7 +132,7 @@ class WordsRead(Struct, frozen=True, eq=False):
     sentences: tuple[Content, ...]
 
 
-def read_words(reference: object, asked: ConflictsAsked) -> WordsRead:
+def read_words(reference: object, asked: ConflictsContext) -> WordsRead:
     """Count the readings of the words of mentions in a test block."""
     block = opened_gold(reference, asked.source)
     conflicting = (find_hashes(asked.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
@@ -164,7 +164,7 @@ class Elsewhere(Struct, frozen=True, eq=False):
         )
 
 
-def read_elsewhere(reference: object, asked: ConflictsAsked) -> Elsewhere:
+def read_elsewhere(reference: object, asked: ConflictsContext) -> Elsewhere:
     """Count the readings of words in a training block, in the contexts of the test set."""
     assert asked.training is not None
     _, annotation = asked.training.read(reference)
@@ -187,7 +187,7 @@ class ShownConflicts(Struct, frozen=True, eq=False):
     texts: dict[Content, str]
 
 
-def show(reference: object, asked: ConflictsAsked) -> ShownConflicts:
+def show(reference: object, asked: ConflictsContext) -> ShownConflicts:
     """Collect the conflicts in a test block."""
     assert asked.counts is not None
     block = opened_gold(reference, asked.source)
@@ -237,7 +237,7 @@ def _example(
     }
 
 
-def _texts(block: OpenedGold, asked: ConflictsAsked) -> dict[Content, str]:
+def _texts(block: OpenedGold, asked: ConflictsContext) -> dict[Content, str]:
     """The token sequences of a block to show, including the alphabetically first of the tied ones."""
     texts = sorted(set(block.confused(asked.confusable).texts))
     hashes = word_hashes(texts)
@@ -247,7 +247,7 @@ def _texts(block: OpenedGold, asked: ConflictsAsked) -> dict[Content, str]:
     return dict(zip(_contents(hashes[rows]), [texts[row] for row in rows], strict=True))
 
 
-def _rows(annotation: Annotation, hashes: Words, asked: ConflictsAsked) -> list[SentenceRow]:
+def _rows(annotation: Annotation, hashes: Words, asked: ConflictsContext) -> list[SentenceRow]:
     """The sentences of a block to show."""
     chosen = find_hashes(asked.chosen, hashes)
     sentences = np.flatnonzero((chosen >= 0) & (annotation.corpus.lengths > 0)).tolist()

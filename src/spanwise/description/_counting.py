@@ -83,13 +83,13 @@ class OpenedGold(Block, frozen=True, eq=False, dict=True):
         self._values.clear()
 
 
-class HeldGold(OneBlock, frozen=True, eq=False):
+class CachedGoldBlock(OneBlock, frozen=True, eq=False):
     """Data in memory: a single block that stays open throughout."""
 
     opened: OpenedGold
 
     @classmethod
-    def of(cls, one: OneBlock) -> HeldGold:
+    def of(cls, one: OneBlock) -> CachedGoldBlock:
         """Open a block."""
         return cls(one.inputs, OpenedGold(one.inputs.gold, {}, {}, {}))
 
@@ -346,14 +346,14 @@ class TrainPart(Struct, frozen=True, eq=False):
         )
 
 
-class TrainAsked(Struct, frozen=True, eq=False):
+class TrainingContext(Struct, frozen=True, eq=False):
     """What `count_training` needs in addition to a block."""
 
     source: TrainingSource
     sentences: Words  # sorted hashes of the sentences of the test set
 
 
-def count_training(reference: object, asked: TrainAsked) -> TrainPart:
+def count_training(reference: object, asked: TrainingContext) -> TrainPart:
     """Count a block of training data."""
     number, annotation = asked.source.read(reference)
     corpus, mentions, seen = annotation.corpus, annotation.mentions, Counter(annotation.mentions.names())

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
 from spanwise.errors import UnknownKey
 from spanwise.registry import resolve
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +140,7 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as JSON in UTF-8; the same content always gives the same bytes."""
         import msgspec
 
-        encoded = msgspec.json.encode(self.document(), enc_hook=written_out)
+        encoded = msgspec.json.encode(self.document(), enc_hook=to_encodable)
         spaces = self.INDENT if indent is None else indent
         return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
 
@@ -197,7 +197,7 @@ class Document(Struct, frozen=True, kw_only=True):
 DocumentLike: TypeAlias = Document | Mapping[str, Any]
 
 
-def written_out(value: object) -> object:
+def to_encodable(value: object) -> object:
     """Convert values that the JSON encoder does not support, such as lazy mappings and sequences."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -237,7 +237,7 @@ class Settings(Part, frozen=True, kw_only=True):
 def usual_settings(**chosen: object) -> Settings:
     """The default settings, except for those that are passed."""
     same = ("focus", "resamples", "seed", "confidence", "correction", "align", "repair", "lowercase")
-    usual: dict[str, object] = {name: unless_given(name) for name in (*same, "examples", "examples_cap")}
+    usual: dict[str, object] = {name: default_value(name) for name in (*same, "examples", "examples_cap")}
     usual |= {"credits": {}, "vocabulary": None, "redacted": False, "preset": None, "command": None}
     usual |= {"unit": "sentence", "units": 0, "few_units": False, "attributes": (), "buckets": {}}
     return convert({**usual, **chosen}, Settings)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -36,6 +36,7 @@ NO_EXTRAS = ("columns", "fields")  # keywords that ask for extra columns
 
 Shared = TypeVar("Shared")
 Of = TypeVar("Of")
+Reference: TypeAlias = Any  # a block of a source: whatever `references` yields and `open` or `read` takes
 Progress = Callable[[str, int, int], None]  # the step, how much of it is done, and of how much
 
 
@@ -110,8 +111,8 @@ class BlockSource(Protocol):
     def blocks(self) -> int: ...
     @property
     def documents(self) -> int | None: ...
-    def references(self, *, gold_only: bool = False) -> Iterator[Any]: ...
-    def open(self, reference: Any, *, gold_only: bool = False) -> Block: ...
+    def references(self, *, gold_only: bool = False) -> Iterator[Reference]: ...
+    def open(self, reference: Reference, *, gold_only: bool = False) -> Block: ...
     def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]: ...
 
 
@@ -267,9 +268,9 @@ class LayerParts(Struct, frozen=True, eq=False):
     layer: str
 
     def __iter__(self) -> Iterator[Annotation]:
-        from spanwise.formats.parts import Held, pieces, read_piece
+        from spanwise.formats.parts import InMemorySource, pieces, read_piece
 
-        if isinstance(self.source, Held):
+        if isinstance(self.source, InMemorySource):
             yield self.source.layers[self.layer]
             return
         for piece in pieces(self.source):
@@ -288,8 +289,8 @@ def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> Input:
 
 
 def many_blocks(
-    gold: Any,
-    systems: Any,
+    gold: object,
+    systems: object,
     choices: Choices,
     *,
     name: str | None,
@@ -306,12 +307,15 @@ def many_blocks(
     from spanwise.formats.parts import KeptRows, Survey, reading_of
 
     merged = systems is None
-    if merged and not isinstance(gold, str | os.PathLike):
+    if not merged:
+        named = named_sources(systems)
+    elif isinstance(gold, str | os.PathLike):
+        named = {stem_of(gold): gold}
+    else:
         raise ChoiceError(
             "only one file with gold and predicted tags can be evaluated in parts.\n"
             "Give one, or leave memory out."
         )
-    named = {stem_of(os.fspath(gold)): gold} if merged else named_sources(systems)
     choices.check_systems(list(named))
     total = 1 if merged else 1 + len(named)
     progress("read", 0, total)
@@ -364,14 +368,14 @@ def many_blocks(
 
 def _cut_into_parts(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int = 0) -> Parted:
     """Cut a source into parts: survey it if its format allows that, else read it whole and slice it."""
-    from spanwise.formats.parts import Held
+    from spanwise.formats.parts import InMemorySource
 
     survey = _surveyed(source, reading, cutting, held=held)
     if survey is not None:
         return survey
     reader = Reader(**reading)
     layers = reader.read_layers(source) if cutting.merged else {"only": reader.read(source)}
-    return Held.of(layers, tokens=cutting.tokens, sentences=cutting.sentences)
+    return InMemorySource.of(layers, tokens=cutting.tokens, sentences=cutting.sentences)
 
 
 def _surveyed(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int) -> Parted | None:
@@ -425,13 +429,13 @@ class TrainingSource(Protocol):
         """Whether each of them marks at least two documents."""
         ...
 
-    def references(self) -> Iterator[Any]: ...
-    def read(self, reference: Any) -> tuple[int, Annotation]: ...
-    def first(self, reference: Any) -> int:
+    def references(self) -> Iterator[Reference]: ...
+    def read(self, reference: Reference) -> tuple[int, Annotation]: ...
+    def first(self, reference: Reference) -> int:
         """The number of a block's first sentence, counted over all sources."""
         ...
 
-    def units(self, reference: Any, corpus: Corpus) -> Ints:
+    def units(self, reference: Reference, corpus: Corpus) -> Ints:
         """The unit of each sentence of a block: its document if documents are `marked`, else itself.
 
         A unit is identified by the number of its first sentence, counted over all sources.
@@ -461,7 +465,7 @@ class TrainingData(Struct, frozen=True, eq=False):
     engine: Engine
     free: Callable[[], None] = do_nothing  # lets executors drop the blocks
 
-    def asked(self, function: Callable[[Any, Shared], Addable], shared: Shared) -> Addable:
+    def asked(self, function: Callable[[Reference, Shared], Addable], shared: Shared) -> Addable:
         """Run a function over all blocks and join the results."""
         return joined(self.engine.map(function, self.source.references(), shared))
 
@@ -480,14 +484,14 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, train: Any, reading: ReadKeywords, *, keep: bool, held: int = 0, documents: bool = False
+        cls, train: object, reading: ReadKeywords, *, keep: bool, held: int = 0, documents: bool = False
     ) -> TrainingFiles:
         """Survey all files; with `keep` their rows stay in memory, so that they are parsed only once.
 
         Files of records are held if they need at most `held` bytes. Document boundaries are read only with
         `documents`.
         """
-        from spanwise.formats.parts import Held, KeptRows
+        from spanwise.formats.parts import InMemorySource, KeptRows
 
         rest = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
         if not documents:
@@ -500,15 +504,15 @@ class TrainingFiles(Struct, frozen=True, eq=False):
                 files.append(survey)
             else:
                 whole = Reader(**reading).read(source, extras=False)
-                files.append(Held.of({"only": whole}, tokens=TRAINING_TOKENS))
+                files.append(InMemorySource.of({"only": whole}, tokens=TRAINING_TOKENS))
         return cls(tuple(files))
 
     @classmethod
     def held(cls, train: Sequence[Annotation]) -> TrainingFiles:
         """Training data that are already in memory."""
-        from spanwise.formats.parts import Held
+        from spanwise.formats.parts import InMemorySource
 
-        return cls(tuple(Held.of({"only": annotation}) for annotation in train))
+        return cls(tuple(InMemorySource.of({"only": annotation}) for annotation in train))
 
     @property
     def sources(self) -> int:

@@ -30,7 +30,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS, Matcher
-from spanwise.settings import SETTINGS, unless_given
+from spanwise.settings import SETTINGS, default_value
 
 UNITS = ("sentence", "document")
 TWO_READERS = 32 << 20  # bytes of files above which two readers are faster than one with a common vocabulary
@@ -289,17 +289,18 @@ def _on_gold_text(annotation: Annotation, gold: Annotation, report: Alignment) -
     )
 
 
-def _merged(gold: Any, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
+def _merged(gold: object, reader: Reader) -> tuple[Annotation, dict[str, Annotation]]:
     """Read gold and predictions from one file, or from several files that hold the same gold annotation."""
     files = named_sources(
         gold if isinstance(gold, Mapping) else [gold] if not isinstance(gold, list) else gold
     )
-    if not files or not all(isinstance(source, str | os.PathLike) for source in files.values()):
+    paths = {key: source for key, source in files.items() if isinstance(source, str | os.PathLike)}
+    if not files or len(paths) < len(files):
         raise ChoiceError(
             "no predictions were given, and the gold data are not a file that holds predicted tags too.\n"
             "Give the predictions as systems."
         )
-    annotations = {key: reader.read_layers(source) for key, source in files.items()}
+    annotations = {key: reader.read_layers(path) for key, path in paths.items()}
     first, *others = (layers["gold"] for layers in annotations.values())
     for gold_annotation in others:
         if first.mentions.rows() != gold_annotation.mentions.rows():
@@ -328,7 +329,7 @@ def has_runs(systems: object) -> bool:
     return any(isinstance(source, str | os.PathLike) and RUN in os.fspath(source) for source in listed)
 
 
-def named_sources(systems: Any) -> dict[str, Any]:
+def named_sources(systems: Any) -> dict[str, object]:
     """The predictions by system; a file that is not given by name is named by its stem."""
     if isinstance(systems, Mapping):
         return dict(systems)
@@ -377,9 +378,9 @@ class Choices(Struct, frozen=True, eq=False):
     matcher: Matcher
     focus: str
     credits: Mapping[str, Credit]
-    attributes: Any
+    attributes: str | Attribute | Sequence[str | Attribute] | None
     buckets: Mapping[str | Attribute, str | Strategy]
-    edges: Mapping[str | Attribute, Any]
+    edges: Mapping[str | Attribute, Mapping[str, object]]
     crosses: Sequence[tuple[str, str]]
     vocabulary: frozenset[str] | None
     lowercase: bool
@@ -406,7 +407,7 @@ class Choices(Struct, frozen=True, eq=False):
         weights: str | Credit | Sequence[str | Credit],
         attributes: str | Sequence[str | Attribute] | None,
         buckets: Mapping[str, str | Strategy] | None,
-        edges: Mapping[str, object] | None,
+        edges: Mapping[str, Mapping[str, object]] | None,
         cross: Sequence[tuple[str, str]],
         vocabulary: Sequence[str] | None,
         **others: Any,
@@ -436,16 +437,16 @@ class Choices(Struct, frozen=True, eq=False):
     def plain(
         cls,
         *,
-        attributes: Any,
+        attributes: str | Attribute | Sequence[str | Attribute] | None,
         buckets: Mapping[str, str | Strategy] | None = None,
-        edges: Mapping[str, Any] | None = None,
+        edges: Mapping[str, Mapping[str, object]] | None = None,
         vocabulary: Sequence[str] | None = None,
         reading: ReadKeywords,
         **others: Any,
     ) -> Choices:
         """The choices of verbs with fewer options than `evaluate`: no resampling and no examples."""
         chosen = {"attributes": attributes, "buckets": buckets, "edges": edges, "vocabulary": vocabulary}
-        defaults: dict[str, Any] = {"resamples": 0, "examples": "none", "examples_cap": 0}
+        defaults: dict[str, object] = {"resamples": 0, "examples": "none", "examples_cap": 0}
         return cls.usual(reading=reading, **{**defaults, **chosen, **others})
 
     @classmethod
@@ -511,7 +512,7 @@ class Choices(Struct, frozen=True, eq=False):
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
-            "repair": self.reading.get("repair", unless_given("repair")),
+            "repair": self.reading.get("repair", default_value("repair")),
             "credits": {name: credit.formula() for name, credit in self.credits.items()},
             "vocabulary": None if self.vocabulary is None else len(self.vocabulary),
             "redacted": self.redact,
@@ -559,12 +560,14 @@ def _crosses(
     return crosses
 
 
-def _with_crossed(attributes: Any, crossed: Sequence[str | Attribute]) -> object:
+def _with_crossed(
+    attributes: str | Sequence[str | Attribute] | None, crossed: Sequence[str | Attribute]
+) -> str | Sequence[str | Attribute] | None:
     """The chosen attributes, and those that are crossed."""
     if not crossed:
         return attributes
     if attributes is None:
-        return [unless_given("attributes"), *crossed]
+        return [str(default_value("attributes")), *crossed]
     return [*_listed(attributes), *crossed]
 
 
@@ -631,7 +634,7 @@ def _can_be_streamed(paths: Sequence[Path], reading: Mapping[str, object], *, re
 
 
 def read_whole(
-    sources: Iterable[Any], reading: ReadKeywords, memory: int | str
+    sources: Iterable[object], reading: ReadKeywords, memory: int | str
 ) -> dict[str, tuple[str, int]]:
     """The files that are read whole but may need more than `memory`: their formats and how many bytes."""
     from spanwise.formats import format_of, opened
@@ -639,13 +642,14 @@ def read_whole(
 
     formats = {}
     for source in sources:
-        if needs(source) > parse_memory(memory) and streamed_format(source, reading) is None:
+        large = needs(source) > parse_memory(memory)
+        if isinstance(source, str | os.PathLike) and large and streamed_format(source, reading) is None:
             file = opened(source, limits=reading.get("limits"))
             formats[file.path] = (format_of(file, reading.get("format")).name, needs(source))
     return formats
 
 
-def needs(source: Any) -> int:
+def needs(source: object) -> int:
     """About how many bytes a file needs when it is held in memory; 0 if it is not a file."""
     if not isinstance(source, str | os.PathLike) or str(source) == "-":
         return 0
@@ -674,9 +678,8 @@ def parse_memory(memory: int | str, name: str = "memory") -> int:
 def _paths(gold: object, systems: object) -> list[Path] | None:
     """The paths of all sources, or None if one of them is not a file."""
     sources = [gold, *(named_sources(systems).values() if systems is not None else ())]
-    if not all(isinstance(source, str | os.PathLike) and str(source) != "-" for source in sources):
-        return None
-    return [Path(source) for source in sources]
+    files = [source for source in sources if isinstance(source, str | os.PathLike) and str(source) != "-"]
+    return list(map(Path, files)) if len(files) == len(sources) else None
 
 
 def _size(path: Path) -> int:

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from spanwise.attributes import (
     Attribute,
-    Carried,
     Confusable,
     Context,
     Kind,
+    LabelCollector,
     Labeled,
     Lexicon,
     SummedLexicon,
@@ -65,7 +65,7 @@ from spanwise.evaluation._measures import BucketedSide
 from spanwise.formats import listed_sources
 from spanwise.formats._format import ReadKeywords
 from spanwise.registry import resolve
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
 
 if TYPE_CHECKING:
     from spanwise.evaluation._frames import FrameColumns
@@ -181,9 +181,9 @@ class BlockContext(Struct, frozen=True, eq=False):
         self,
         engine: Engine,
         function: Callable[..., T],
-        references: Iterable[Any],
+        references: Iterable[object],
         *,
-        send: Callable[[BlockContext], Any] = lambda shared: shared,
+        send: Callable[[BlockContext], object] = lambda shared: shared,
     ) -> Iterator[T]:
         """Yield `function(reference, shared)` for each block, where `shared` holds the training facts for it.
 
@@ -192,7 +192,7 @@ class BlockContext(Struct, frozen=True, eq=False):
         for context, blocks in self.portions(references):
             yield from engine.map(function, blocks, send(context))
 
-    def portions(self, references: Iterable[Any]) -> Iterator[tuple[BlockContext, Iterable[Any]]]:
+    def portions(self, references: Iterable[T]) -> Iterator[tuple[BlockContext, Iterable[T]]]:
         """Yield consecutive blocks together with the context that holds the training facts for them."""
         if not self.parts:
             yield self, references
@@ -246,7 +246,7 @@ class Look(Struct, frozen=True, eq=False):
 LookAll = Callable[[BlockContext], Iterator[Look]]  # looks at all blocks
 
 
-def look(reference: Any, shared: BlockContext) -> Look:
+def look(reference: object, shared: BlockContext) -> Look:
     """Collect the distinct values of the gold mentions of one block, and the labels of token sequences."""
     gold = shared.source.open(reference, gold_only=True).gold
     return look_at(shared.context(gold).side(gold.mentions), shared)
@@ -285,7 +285,7 @@ def fix_facts(
 ) -> BlockContext:
     """Look at all blocks, and add the facts that follow: buckets, and which sequences are confusable."""
     looks: list[Look] = []
-    carried = Carried()
+    carried = LabelCollector()
     total = shared.source.blocks
     progress("look", 0, total)
     for look in looking(shared):
@@ -359,7 +359,7 @@ def _chosen(choices: Choices, context: Context) -> dict[str, Attribute]:
     """The attributes chosen by name, preset or object, and those for which buckets were given."""
     requested, bucketed = choices.attributes, [*choices.buckets, *choices.edges]
     if requested is None:
-        default = choose(unless_given("attributes"))
+        default = choose(default_value("attributes"))
         # Without training data, defaults that need it are dropped silently: nobody asked for them.
         if context.lexicon is None:
             default = [attribute for attribute in default if why_absent(attribute, context) is None]

@@ -24,7 +24,7 @@ from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats.parts import numbers
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -163,7 +163,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
         format="arrow",
         scheme=recognised.scheme if recognised else None,
         evidence=f"{_EVIDENCE}; {f'{declared}, as declared' if declared else words}",
-        repair=frame.reading.get("repair", unless_given("repair")),
+        repair=frame.reading.get("repair", default_value("repair")),
         repairs=sums.repairs,
         notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
     )
@@ -354,7 +354,7 @@ def _read(table: Table, layer: str, reading: ReadKeywords) -> Annotation:
     return Reader(**reading).read(pyarrow.table(columns))
 
 
-def columns_of(frame: DataFrame, gold: Any, systems: Any, named: Mapping[str, Any]) -> FrameColumns:
+def columns_of(frame: DataFrame, gold: object, systems: object, named: Mapping[str, Any]) -> FrameColumns:
     """The columns that a call names, checked against those of the frame."""
     if not isinstance(gold, str) or not isinstance(systems, Mapping):
         raise ChoiceError(

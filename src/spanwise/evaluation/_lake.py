@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -49,15 +49,15 @@ from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import File
-from spanwise.formats.parts import Held, PartBytes, numbers, read_piece, survey_layers
+from spanwise.formats.parts import InMemorySource, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
 from spanwise.schemes import Tags, recognise_situations, situations
-from spanwise.settings import unless_given
+from spanwise.settings import default_value
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
-    from pyspark import RDD
-    from pyspark.sql import SparkSession
+    from pyspark import RDD, Broadcast
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 _MAGIC = "*?[{"
 ROWS_FROM = "\0"  # separates the path of a Parquet file from the number of the first of some rows
@@ -176,7 +176,7 @@ class Lake(Struct, frozen=True, eq=False):
         reading = Reading(
             path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
             evidence=evidence,
-            repair=self.reading.get("repair", unless_given("repair")), repairs=sums.repairs,
+            repair=self.reading.get("repair", default_value("repair")), repairs=sums.repairs,
             notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
         )  # fmt: skip
         tokens = sum(file.tokens for file in self.files)
@@ -247,7 +247,7 @@ def _contents(session: SparkSession, given: str) -> RDD:
     return (frame if rows is None else rows).rdd
 
 
-def _parquet_rows(session: SparkSession, given: str, files: Any) -> RDD:
+def _parquet_rows(session: SparkSession, given: str, files: DataFrame) -> DataFrame | None:
     """The rows of Parquet files as tables of a few thousand rows; None if files must be read whole.
 
     Each row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files
@@ -319,7 +319,7 @@ def opened_lake(
     return Lake(os.fspath(given), tuple(files), chosen, words), contents
 
 
-def _each(function: Any, sent: Any, rows: Iterable[Any]) -> Iterator[bytes]:
+def _each(function: Callable[..., object], sent: Broadcast, rows: Iterable[Row]) -> Iterator[bytes]:
     for row in rows:
         yield answer(function, (shown_path(row["path"]), bytes(row["content"])), sent.value)
 
@@ -509,7 +509,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
 def lake_blocks(
     session: SparkSession,
     gold: object,
-    systems: Any,
+    systems: object,
     choices: Choices,
     *,
     name: str | None,
@@ -597,7 +597,7 @@ def _cuts(gold: Lake) -> list[int]:
     return [*cuts, gold.sentences]
 
 
-def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
+def _cut(layer: str, sent: Broadcast, rows: Iterable[Row]) -> Iterator[tuple[int, tuple[str, int, bytes]]]:
     """Cut files where blocks begin; yield the block, layer, first sentence and data of each part."""
     source: LakeBlocks = sent.value
     lake = source.predicted[layer] if layer else source.gold
@@ -607,7 +607,7 @@ def _cut(layer: str, sent: Any, rows: Iterable[Any]) -> Iterator[tuple[int, tupl
         file, begin = files[shown_path(row["path"])]
         annotation = lake.read(file.path, bytes(row["content"]))
         inner = cuts[(cuts > begin) & (cuts < begin + file.sentences)]
-        parts = Held.of({"only": annotation}, sentences=(inner - begin).tolist())
+        parts = InMemorySource.of({"only": annotation}, sentences=(inner - begin).tolist())
         firsts = [begin, *inner.tolist()]
         for index, first in enumerate(firsts):
             part = read_piece(parts, PartBytes(index))["only"]

@@ -54,10 +54,10 @@ __all__ = [
     "Problem",
     "Reader",
     "Validation",
+    "file_of_bytes",
     "format_of",
     "from_spans",
     "from_tags",
-    "held",
     "is_source",
     "listed_sources",
     "looks_merged",
@@ -244,7 +244,7 @@ def opened(
     return File(source, encoding=encoding, unpacked=Limits.of(limits or {}).unpacked)
 
 
-def held(
+def file_of_bytes(
     path: str | os.PathLike[str],
     data: bytes,
     *,

@@ -158,12 +158,12 @@ def parse_fast(
         left_out = lines_with(data, layout.comments)
     kept = np.zeros(0, dtype=np.int64)
     if left_out is not None and len(left_out):
-        begins, ends = line_places(data)
+        begins, ends = line_positions(data)
         kept = without(len(ends), left_out)
         data = without_lines(data, begins[left_out].tolist(), ends[left_out].tolist())
     if layout.separator == "tab" and _has_loose_blanks(data):
         return None
-    fields = field_places(data, layout.separator, layout.width)
+    fields = field_positions(data, layout.separator, layout.width)
     if fields is None:
         return None
     if left_out is None or not len(left_out):
@@ -178,7 +178,7 @@ def parse_fast(
     )
 
 
-def line_places(data: bytes) -> tuple[Ints, Ints]:
+def line_positions(data: bytes) -> tuple[Ints, Ints]:
     """The positions at which each line begins and ends (without its line feed)."""
     ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
     if not data.endswith(b"\n"):
@@ -188,7 +188,7 @@ def line_places(data: bytes) -> tuple[Ints, Ints]:
 
 def lines_with(data: bytes, mark: bytes) -> Ints:
     """The indices, from 0, of the lines that begin with a mark."""
-    begins, _ = line_places(data)
+    begins, _ = line_positions(data)
     candidates = np.flatnonzero(np.frombuffer(data + b"\n", dtype=np.uint8)[begins] == mark[0])
     if len(mark) == 1:
         return ints(candidates)
@@ -205,7 +205,7 @@ def without_lines(data: bytes, begins: list[int], ends: list[int]) -> bytes:
     return b"".join([*pieces, data[position:]])
 
 
-class FieldPlaces(Struct, frozen=True, eq=False):
+class FieldPositions(Struct, frozen=True, eq=False):
     """The positions at which the fields of regular lines begin and end, row by row."""
 
     buffer: bytes
@@ -214,7 +214,7 @@ class FieldPlaces(Struct, frozen=True, eq=False):
     blanks: Ints  # the number of blank lines before each row, and after the last
 
 
-def field_places(data: bytes, separator: str, width: int) -> FieldPlaces | None:
+def field_positions(data: bytes, separator: str, width: int) -> FieldPositions | None:
     """The positions of the fields, found as runs between separators; None if the lines are not regular."""
     # Prepend a line feed, since every chunk begins at the start of a line.
     bytes_ = np.frombuffer(b"\n" + data, dtype=np.uint8)
@@ -239,7 +239,7 @@ def field_places(data: bytes, separator: str, width: int) -> FieldPlaces | None:
         return None  # a line begins with a blank
     if separator == "tab" and np.count_nonzero(separating) - 1 != len(stop) + blank:
         return None  # a field is empty
-    return FieldPlaces(data + PADDING, begin, stop, blanks)
+    return FieldPositions(data + PADDING, begin, stop, blanks)
 
 
 def without(size: int, left_out: Ints) -> Ints:
@@ -250,7 +250,7 @@ def without(size: int, left_out: Ints) -> Ints:
 
 
 def _rows(
-    places: FieldPlaces, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+    places: FieldPositions, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
     """The rows of regular lines, given the positions of their fields."""
     number, width = len(places.blanks) - 1, layout.width

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from spanwise.columns import Bools, Ints, ints
 from spanwise.corpus import Annotation
 from spanwise.errors import InputError
-from spanwise.formats._columns import line_places
+from spanwise.formats._columns import line_positions
 from spanwise.formats._format import Cutting, JsonRecord, Options
 from spanwise.formats._opening import BOM, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, is_spans
@@ -29,7 +29,7 @@ from spanwise.formats._surveying import (
     whole_pieces,
 )
 from spanwise.formats.annotators import names_annotators
-from spanwise.formats.jsonl import DOCUMENTS, Gathered, annotation_of, as_record, gathered, records
+from spanwise.formats.jsonl import DOCUMENTS, JsonRecords, annotation_of, as_record, gather_records, records
 from spanwise.schemes import Tags, malformed, recognise_situations, situations
 
 CHUNK = 1 << 19  # bytes of JSON to parse at a time; as Python objects they take thirty times the memory
@@ -286,8 +286,8 @@ class _RecordSurveyor:
         byte, line = len(BOM) if has_mark(self._file) else 0, 1
         for chunk in whole_pieces(self._file, _after_line, CHUNK):
             part = File.of_bytes(self._file.path, chunk, first_line=line)
-            batch = gathered(part.path, records(part), self._options, self._kind)
-            begins, _ = line_places(chunk)
+            batch = gather_records(part.path, records(part), self._options, self._kind)
+            begins, _ = line_positions(chunk)
             yield self._take(batch, ints(byte + begins[np.array(batch.lines, dtype=np.int64) - line]))
             line += chunk.count(b"\n")
             byte += len(chunk)
@@ -298,13 +298,13 @@ class _RecordSurveyor:
         for piece in item_pieces(self._file):
             # Bare lists of spans are pipeline output for one text or for several: read these files whole.
             yield not any(isinstance(item, list) for item in piece.items) and not is_spans(piece.items)
-            batch = gathered(
+            batch = gather_records(
                 self._file.path, _as_records(self._file.path, piece.items), self._options, self._kind
             )
             yield self._take(batch, piece.begins)
             self._end = (1, piece.end)
 
-    def _take(self, batch: Gathered, begins: Ints) -> bool:
+    def _take(self, batch: JsonRecords, begins: Ints) -> bool:
         """Add records that begin at these bytes; False if the file must be read whole."""
         self._kind = batch.kind
         if batch.refused:
@@ -370,7 +370,7 @@ def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -
         pairs = _as_records(survey.path, items_of(data))
     else:
         pairs = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
-    batch = gathered(survey.path, pairs, options, layer.kind)
+    batch = gather_records(survey.path, pairs, options, layer.kind)
     return {"only": options.limits.check(annotation_of(batch, replace(options, **declared)))}
 
 

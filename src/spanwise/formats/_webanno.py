@@ -13,10 +13,10 @@ from spanwise.columns import Codes, Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_mentions
 from spanwise.errors import InputError, at
 from spanwise.formats._columns import (
-    FieldPlaces,
+    FieldPositions,
     check_utf8,
-    field_places,
-    line_places,
+    field_positions,
+    line_positions,
     lines_with,
     without,
     without_lines,
@@ -137,13 +137,13 @@ class WebannoReader(Struct, frozen=True):
         if b"\r" in data or b"\n\t" in data or data.startswith(b"\t"):
             return None
         data = data if data.endswith(b"\n") else data + b"\n"
-        begins, ends = line_places(data)
+        begins, ends = line_positions(data)
         comments = lines_with(data, b"#")
         kept = without(len(ends), comments)
         data = without_lines(data, begins[comments].tolist(), ends[comments].tolist())
         data = data.replace(b"\t\n", b"\n")  # a tab after the last column, as the tools write
         width = data.lstrip(b"\n").partition(b"\n")[0].count(b"\t") + 1
-        places = field_places(data, "tab", width) if 3 <= width > self.layer.column else None
+        places = field_positions(data, "tab", width) if 3 <= width > self.layer.column else None
         if places is None or not _are_tokens(places, width):
             return None
         number = len(places.blanks) - 1
@@ -200,7 +200,7 @@ def annotation_of(
 # ---- lines that all have the same columns ----
 
 
-def _are_tokens(places: FieldPlaces, width: int) -> bool:
+def _are_tokens(places: FieldPositions, width: int) -> bool:
     """Whether every row begins with its sentence and token numbers, and none is a part of a token."""
     begin, stop = places.begin[::width], places.stop[::width]
     return len(begin) > 0 and (
@@ -208,7 +208,7 @@ def _are_tokens(places: FieldPlaces, width: int) -> bool:
     )
 
 
-def _token_codes(places: FieldPlaces, width: int, words: Interner) -> Codes:
+def _token_codes(places: FieldPositions, width: int, words: Interner) -> Codes:
     begin, stop = places.begin[2::width], places.stop[2::width]
     if b"\\" not in places.buffer:
         return words.codes(places.buffer, begin, stop)
@@ -217,7 +217,7 @@ def _token_codes(places: FieldPlaces, width: int, words: Interner) -> Codes:
     return codes(words.codes_of([_plain(string).encode() for string in written.strings])[column])
 
 
-def _marks(places: FieldPlaces, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
+def _marks(places: FieldPositions, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
     """The row, label and number of each mark; rows with several labels are repeated, numbers may be ""."""
     begin, stop = places.begin[column::width], places.stop[column::width]
     letters = np.frombuffer(places.buffer, dtype=np.uint8)

@@ -104,7 +104,7 @@ _LINE = "\x00line"  # a key that cannot occur in a record
 DOCUMENTS = ("document", "doc_id", "document_id")
 
 
-class Gathered(Struct, eq=False):
+class JsonRecords(Struct, eq=False):
     """The records read so far; all records of a file are of one kind."""
 
     path: str
@@ -134,7 +134,9 @@ def read(source: File | Sequence[object], options: Options, *, name: str = "<rec
     """
     file = source if isinstance(source, File) else None
     path = name if file is None else file.path
-    content = gathered(path, records(source) if isinstance(source, File) else _listed(path, source), options)
+    content = gather_records(
+        path, records(source) if isinstance(source, File) else _listed(path, source), options
+    )
     if not content.lines and content.refused:
         raise InputError(
             at(path, None, f"{content.notes[0]}, and none is left.\nExport records that were accepted.")
@@ -146,7 +148,7 @@ def read(source: File | Sequence[object], options: Options, *, name: str = "<rec
     return annotation_of(content, options, None if file is None else file.sha256)
 
 
-def annotation_of(content: Gathered, options: Options, digest: str | None = None) -> Annotation:
+def annotation_of(content: JsonRecords, options: Options, digest: str | None = None) -> Annotation:
     """The annotation of the gathered records."""
     corpus, path = _corpus(content, options), content.path
     notes = tuple(content.notes)
@@ -160,11 +162,11 @@ def annotation_of(content: Gathered, options: Options, digest: str | None = None
     return Annotation(corpus, mentions, replace(reading, notes=(*notes, *label_notes(mentions))))
 
 
-def gathered(
+def gather_records(
     path: str, pairs: Iterable[tuple[int, JsonRecord]], options: Options, kind: str = ""
-) -> Gathered:
+) -> JsonRecords:
     """Gather the content of records; for a part of a file, `kind` is that of the whole file."""
-    content = Gathered(path, kind)
+    content = JsonRecords(path, kind)
     for line, record in pairs if options.annotator is None else _records_of(options.annotator, pairs):
         if (answer := refused(record)) is not None:
             content.refused[answer] += 1
@@ -289,7 +291,7 @@ def tags_key(record: Mapping[str, object]) -> str | None:
     return None
 
 
-def _gather(content: Gathered, line: int, record: Mapping[str, object], options: Options) -> None:
+def _gather(content: JsonRecords, line: int, record: Mapping[str, object], options: Options) -> None:
     kind = _kind(record)
     content.kind = content.kind or kind
     if not content.kind or (kind != content.kind and not _fits(record, content.kind)):
@@ -322,7 +324,7 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
     return f"the record needs {wanted}; its keys are: {keys}.\n{advice}"
 
 
-def _gather_tokens(content: Gathered, line: int, record: JsonRecord, options: Options) -> None:
+def _gather_tokens(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> None:
     strings: list[str] = []
     for token in _first(record, _TOKENS, list) or ():
         string = token.get("text") if isinstance(token, Mapping) else token
@@ -364,7 +366,7 @@ def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
     return options.labels[tag]
 
 
-def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
+def _gather_text(content: JsonRecords, line: int, record: JsonRecord) -> None:
     text = record["text"]
     content.texts.append(text)
     listed = _first(record, _TOKENS, list)
@@ -382,7 +384,7 @@ def _gather_text(content: Gathered, line: int, record: JsonRecord) -> None:
     _gather_spans(content, line, record, len(text))
 
 
-def _gather_spans(content: Gathered, line: int, record: JsonRecord, size: int | None) -> None:
+def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int | None) -> None:
     sentence = len(content.lines) - 1
     for span in whole_spans(_first(record, SPANS, list) or []):
         start, end, label, pieces = _span(content.path, line, span)
@@ -444,7 +446,7 @@ def _parts(listed: object, start: object, end: object) -> list[tuple[int, int]] 
     return [(a, b) for a, b in listed] if ordered else None
 
 
-def _mentions(content: Gathered) -> Mentions:
+def _mentions(content: JsonRecords) -> Mentions:
     has_scores = not all(isnan(score) for score in content.scores)
     mentions = Mentions.of(content.spans, score=content.scores if has_scores else None)
     if all(len(pieces) == 1 for pieces in content.pieces):
@@ -452,7 +454,7 @@ def _mentions(content: Gathered) -> Mentions:
     return replace(mentions, parts=Parts.of(content.pieces))
 
 
-def _corpus(content: Gathered, options: Options) -> Corpus:
+def _corpus(content: JsonRecords, options: Options) -> Corpus:
     source = Source(content.path, ints(content.lines), _token_lines(content))
     more: dict[str, Any] = {
         **_documents(content, options),
@@ -485,19 +487,19 @@ def _corpus(content: Gathered, options: Options) -> Corpus:
     )
 
 
-def _token_lines(content: Gathered) -> Ints | None:
+def _token_lines(content: JsonRecords) -> Ints | None:
     """For each token, the line of its record."""
     sizes = [len(tokens) for tokens in (content.tokens or content.places)]
     return ints(np.repeat(content.lines, sizes)) if sizes else None
 
 
-def _ids(content: Gathered) -> tuple[str, ...] | None:
+def _ids(content: JsonRecords) -> tuple[str, ...] | None:
     if not all(isinstance(record.get("id"), (str, int)) for record in content.records):
         return None
     return tuple(str(record["id"]) for record in content.records)
 
 
-def _field(content: Gathered, key: str) -> Column:
+def _field(content: JsonRecords, key: str) -> Column:
     """The value of a field in each record or in its "meta"; None where it is missing."""
     values = np.empty(len(content.records), dtype=object)
     for number, record in enumerate(content.records):
@@ -511,7 +513,7 @@ def _field(content: Gathered, key: str) -> Column:
     return values
 
 
-def _documents(content: Gathered, options: Options) -> dict[str, object]:
+def _documents(content: JsonRecords, options: Options) -> dict[str, object]:
     """Offsets and names of documents: adjacent records with the same field value form a document."""
     key = options.documents
     if key == "none":
@@ -537,7 +539,7 @@ def problems(file: File, options: Options) -> list[Problem]:
     lines: list[int] = []
     rows = enumerate(file.text.split("\n"), start=1)
     for line, row in ((line, row) for line, row in rows if row.strip()):
-        content = Gathered(file.path, kind)
+        content = JsonRecords(file.path, kind)
         try:
             _gather(content, line, as_record(file.path, line, json_line(file.path, line, row)), options)
             _mentions(content).sole(

@@ -34,7 +34,7 @@ from spanwise.streams import is_pipe
 __all__ = [
     "Before",
     "Cutting",
-    "Held",
+    "InMemorySource",
     "KeptRows",
     "LinesRead",
     "PartBytes",
@@ -95,7 +95,7 @@ def surveyed(
     return result
 
 
-class Held(CutSource, Struct, frozen=True, eq=False):
+class InMemorySource(CutSource, Struct, frozen=True, eq=False):
     """A source that has been read whole and is cut by slicing its columns."""
 
     layers: Mapping[str, Annotation]
@@ -104,7 +104,7 @@ class Held(CutSource, Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls, layers: Mapping[str, Annotation], *, tokens: int = 0, sentences: Sequence[int] | None = None
-    ) -> Held:
+    ) -> InMemorySource:
         """Cut before the given `sentences`, or where a sentence begins after at least `tokens` tokens.
 
         With `tokens`, documents are never split if their boundaries are known.
@@ -137,7 +137,7 @@ class Held(CutSource, Struct, frozen=True, eq=False):
         return self._first.corpus.documents
 
 
-Parted: TypeAlias = Survey | RecordSurvey | Held
+Parted: TypeAlias = Survey | RecordSurvey | InMemorySource
 
 
 def pieces(one: Parted) -> Iterator[PartBytes]:
@@ -146,7 +146,7 @@ def pieces(one: Parted) -> Iterator[PartBytes]:
     if isinstance(one, RecordSurvey) and one.pieces is not None:
         yield from map(PartBytes, range(one.parts), one.pieces(one))
         return
-    if isinstance(one, Held) or kept or not is_packed(one.path):
+    if isinstance(one, InMemorySource) or kept or not is_packed(one.path):
         yield from map(PartBytes, range(one.parts))
         return
     buffer, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks omit the mark
@@ -166,7 +166,7 @@ def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict
     parts of a file whose rows were kept share the vocabulary of the whole file.
     """
     begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
-    if isinstance(one, Held):
+    if isinstance(one, InMemorySource):
         if one.parts == 1:
             return dict(one.layers)
         return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
@@ -215,7 +215,7 @@ def _columns_of(survey: Survey, file: File, begin: Cut, end: Cut) -> CodedColumn
 
 def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
     """The `Reading` of the whole source; `repairs` and `labels` are totals over its parts."""
-    if isinstance(one, Held):
+    if isinstance(one, InMemorySource):
         return one.layers[layer].reading
     if isinstance(one, RecordSurvey):
         return _reading_of_records(one, layer, repairs=repairs, labels=labels)

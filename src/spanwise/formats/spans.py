@@ -187,7 +187,7 @@ EVIDENCE = "rows of label, begin and end"
 _EMPTY = ("NONE", "EMPTY")  # the labels of a row that stands for a sentence without mentions
 
 
-class _SpanLines(Struct, frozen=True, eq=False):
+class _SpanRows(Struct, frozen=True, eq=False):
     """The lines that are not blank: their numbers from 1, and their content."""
 
     line: Ints
@@ -234,12 +234,12 @@ def read(file: File, options: Options) -> Annotation:
     return Annotation(corpus, mentions, reading)
 
 
-def _rows(file: File) -> _SpanLines:
+def _rows(file: File) -> _SpanRows:
     """The rows of a file: plain lines are parsed all at once, the others one by one, duplicates once."""
     lines = SpanLines.of(file.utf8, empty=_EMPTY)
     unread = np.flatnonzero(~lines.plain).tolist()
     if not unread:
-        return _SpanLines(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
+        return _SpanRows(lines.number, lines.start, lines.end, lines.label, lines.labels, {})
     start, end, label = lines.start.copy(), lines.end.copy(), lines.label.copy()
     number = {name: code for code, name in enumerate(lines.labels)}
     texts = file.text.split("\n")
@@ -256,7 +256,7 @@ def _rows(file: File) -> _SpanLines:
             if len(runs) > 1:
                 pieces[line] = runs
     filled = label >= 0
-    return _SpanLines(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
+    return _SpanRows(lines.number[filled], start[filled], end[filled], label[filled], list(number), pieces)
 
 
 def _fields(text: str) -> list[str]:
@@ -315,7 +315,7 @@ def _pieces(path: str, line: int, listed: str, start: int, end: int) -> list[tup
     return pieces
 
 
-def _mentions(rows: _SpanLines, chosen: Ints, sentence: Ints) -> Mentions:
+def _mentions(rows: _SpanRows, chosen: Ints, sentence: Ints) -> Mentions:
     """The mentions of the chosen rows, given their sentences."""
     number = rows.label[chosen]
     used = np.flatnonzero(np.bincount(number, minlength=len(rows.labels))).tolist()

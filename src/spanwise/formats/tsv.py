@@ -12,7 +12,7 @@ from msgspec import Struct
 from spanwise.columns import Codes, Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source
 from spanwise.errors import InputError, at, many
-from spanwise.formats._columns import Layout, Rows, check_utf8, line_places, lines_with, parse_fast
+from spanwise.formats._columns import Layout, Rows, check_utf8, line_positions, lines_with, parse_fast
 from spanwise.formats._format import Format, Options, annotated, no_token, numbered_column
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
@@ -39,7 +39,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         cls,
         sentences: Sequence[TaggedSentence],
         ends: Sequence[int],
-        known: MetStrings,
+        known: Interners,
         marks: Sequence[int],
         after: Before,
     ) -> TaggedRows:
@@ -72,7 +72,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
             parts[-1].after,
         )
 
-    def corpus(self, known: MetStrings, path: str, options: Options) -> tuple[Corpus, Tags]:
+    def corpus(self, known: Interners, path: str, options: Options) -> tuple[Corpus, Tags]:
         """The corpus and its tags."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         corpus = Corpus(
@@ -86,7 +86,7 @@ class TaggedRows(Struct, frozen=True, eq=False):
         return with_documents(corpus, self.documents, options), tags
 
 
-class MetStrings(Struct, frozen=True, eq=False):
+class Interners(Struct, frozen=True, eq=False):
     """Interners with the words and tags seen so far."""
 
     words: Interner
@@ -110,22 +110,22 @@ class TaggedReader(Struct, frozen=True):
 
     def read(self, file: File, options: Options, before: Before) -> LinesRead:
         """The sentences of a part, for surveys: each begins where the previous one ends."""
-        interners = MetStrings(Interner(), Interner())
+        interners = Interners(Interner(), Interner())
         rows = self.rows(file, interners, before)
         corpus, tags = rows.corpus(interners, file.path, options)
         borders = [file.first_line, *rows.ends.tolist()]
         marks = ints(rows.marks)
         return LinesRead(corpus, ints(borders[:-1]), borders[-1], {"only": tags}, None, marks, rows.after)
 
-    def rows(self, file: File, known: MetStrings, before: Before) -> TaggedRows:
+    def rows(self, file: File, known: Interners, before: Before) -> TaggedRows:
         """The sentences of a part; `before` names the document that it continues."""
         rows = self._regular_rows(file, known, before)
         return rows if rows is not None else self._rows(file, known, before)
 
-    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, interners: Interners, before: Before) -> TaggedRows | None:
         raise NotImplementedError
 
-    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
         raise NotImplementedError
 
 
@@ -133,7 +133,7 @@ def read_tagged(
     name: str, reader: TaggedReader, file: File, options: Options, words: Interner | None
 ) -> Annotation:
     """Read a whole file, some lines at a time."""
-    interners, before, line = MetStrings(words or Interner(), Interner()), Before(), 1
+    interners, before, line = Interners(words or Interner(), Interner()), Before(), 1
     parts: list[TaggedRows] = []
     for chunk in whole_pieces(file, reader.border):
         check_utf8(file, chunk, line)
@@ -164,7 +164,7 @@ class _CommentLines(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, data: bytes, *, tabs: bool) -> _CommentLines:
         """Find the comments and blank lines; without `tabs`, a line with a tab is a token, not a comment."""
-        begins, ends = line_places(data)
+        begins, ends = line_positions(data)
         numbers = lines_with(data, b"#")
         borders = zip(begins[numbers].tolist(), ends[numbers].tolist(), strict=True)
         texts = [data[begin:end] for begin, end in borders]
@@ -238,7 +238,7 @@ class HipeReader(TaggedReader, frozen=True):
         marked = list(_DOCUMENT.finditer(data))
         return marked[-1].start() if marked else 0
 
-    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, interners: Interners, before: Before) -> TaggedRows | None:
         comments = _CommentLines.of(file.data, tabs=False)
         wanted = (len(self.columns) - 1, 0, self.column)
         regular = _regular(file, len(self.columns), wanted, comments, interners.words)
@@ -268,7 +268,7 @@ class HipeReader(TaggedReader, frozen=True):
             after=Before(names[-1] if names else before.document),
         )
 
-    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         document = before.document
@@ -396,7 +396,7 @@ class ConlluReader(TaggedReader, frozen=True):
         """The end of the last complete sentence."""
         return after_blank_line(data)
 
-    def _regular_rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows | None:
+    def _regular_rows(self, file: File, interners: Interners, before: Before) -> TaggedRows | None:
         comments = _CommentLines.of(file.data, tabs=True)
         regular = _regular(file, len(self.columns), (0, self.form, self.column), comments, interners.words)
         if regular is None:
@@ -451,7 +451,7 @@ class ConlluReader(TaggedReader, frozen=True):
             after=Before(events[-1][1] if events else before.document, begun),
         )
 
-    def _rows(self, file: File, interners: MetStrings, before: Before) -> TaggedRows:
+    def _rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
         sentences: list[TaggedSentence] = []
         rows: list[tuple[str, str, int]] = []
         marks: list[int] = []

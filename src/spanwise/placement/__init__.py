@@ -33,7 +33,7 @@ from spanwise.formats import read
 from spanwise.formats._format import ReadKeywords
 from spanwise.placement._answers import (
     NORMALISATIONS,
-    Given,
+    ParsedAnswers,
     PromptUnit,
     Units,
     gold_order,
@@ -189,7 +189,7 @@ class LaidOut(Struct, frozen=True, eq=False):
     dropped: int
 
 
-def laid_out(gold: Annotation, units: Units, given: Given, choices: PlacementChoices) -> LaidOut:
+def laid_out(gold: Annotation, units: Units, given: ParsedAnswers, choices: PlacementChoices) -> LaidOut:
     unit = [number for number, parsed in enumerate(given.units) for _ in parsed.answers]
     answers = [answer for parsed in given.units for answer in parsed.answers]
     gold_names = set(gold_labels(gold.mentions))
@@ -219,7 +219,9 @@ def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
     return Answer(answer.text, label, answer.score, answer.occurrence, answer.pieces, answer.place)
 
 
-def predictions(gold: Annotation, given: Given, laid: LaidOut, choices: PlacementChoices) -> Annotation:
+def predictions(
+    gold: Annotation, given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
+) -> Annotation:
     mentions = laid.sheet.mentions(choices.policy, keep=choices.keep)
     reading = Reading(path=given.path, sha256=given.sha256, format="answers", evidence=_evidence(choices))
     return Annotation(gold.corpus, mentions, reading)
@@ -231,7 +233,9 @@ def _evidence(choices: PlacementChoices) -> str:
     return ", ".join([*parts, f"per {choices.prompt_unit}"])
 
 
-def document(gold: Annotation, given: Given, laid: LaidOut, choices: PlacementChoices) -> PlacementDocument:
+def document(
+    gold: Annotation, given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
+) -> PlacementDocument:
     sheet, keep = laid.sheet, choices.keep
     scores = {policy: _score(sheet.counted(policy, keep=keep)) for policy in POLICIES}
     worst, best = sheet.bounds(keep=keep)
@@ -327,7 +331,7 @@ def _presets(
     return scores
 
 
-def _answer_counts(given: Given, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
+def _answer_counts(given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
     sheet = laid.sheet
     asked = sheet.asked
     placed, matched = sheet.placed(choices.policy), asked.number > 0
@@ -348,7 +352,9 @@ def _answer_counts(given: Given, laid: LaidOut, choices: PlacementChoices) -> An
     )
 
 
-def _readable(given: Given, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices) -> Score:
+def _readable(
+    given: ParsedAnswers, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices
+) -> Score:
     """The score over readable units only; the others have gold mentions but no predictions."""
     readable = np.array(
         [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
@@ -372,7 +378,7 @@ def _about(units: Units, unit: int) -> dict[str, Any]:
     }
 
 
-def _leftovers(given: Given, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
+def _leftovers(given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
     """The answers that were not placed, and the units that needed repair or failed, in order."""
     sheet = laid.sheet
     listed: list[tuple[int, int, Leftover]] = []

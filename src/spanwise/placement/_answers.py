@@ -222,7 +222,7 @@ class Record(Struct, frozen=True):
     line: int | None
 
 
-class Given(Struct, frozen=True):
+class ParsedAnswers(Struct, frozen=True):
     """The parsed answers of each unit, and their source."""
 
     units: tuple[Parsed, ...]
@@ -245,7 +245,7 @@ def read_answers(
     labels: Sequence[str],
     response: str | None = None,
     sample: str | None = None,
-) -> Given:
+) -> ParsedAnswers:
     """Read the answers in a file with one JSON value per line, or in a list, by unit of the gold text.
 
     Args:
@@ -273,7 +273,7 @@ def read_answers(
         label = _first_text(record.value, _LABELS) or only_label
         words = units.words(unit) if isinstance(payload, str) else None
         parsed[unit] = parse(payload, label=label, labels=gold_labels, words=words)
-    return Given(tuple(parsed), path, digest)
+    return ParsedAnswers(tuple(parsed), path, digest)
 
 
 def samples_of(source: object) -> dict[str, str]:

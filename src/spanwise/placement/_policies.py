@@ -37,7 +37,7 @@ class PolicyOptions(Struct, frozen=True, eq=False):
         return ints(np.diff(self.at))
 
 
-class Asked(Struct, frozen=True, eq=False, dict=True):
+class AnswerTable(Struct, frozen=True, eq=False, dict=True):
     """Answers in output order, unit by unit: the label and the question of each.
 
     `occurrence` counts candidates from 1; 0 means that none was given.
@@ -113,20 +113,20 @@ class Asked(Struct, frozen=True, eq=False, dict=True):
         return [part.tolist() for part in np.split(rows, borders)] if len(rows) else []
 
 
-def chosen_first(asked: Asked) -> Ints:
+def chosen_first(asked: AnswerTable) -> Ints:
     """The first candidate of each answer, or the one given by its occurrence number; -1 for none."""
     chosen = np.where(asked.number > 0, asked.first, -1)
     return ints(np.where(asked.fixed, asked.first + asked.occurrence - 1, chosen))
 
 
-def chosen_all(asked: Asked) -> tuple[Ints, Ints]:
+def chosen_all(asked: AnswerTable) -> tuple[Ints, Ints]:
     """Every candidate of each answer, as rows of answers and their candidates."""
     number = np.where(asked.fixed, 1, asked.number)
     begin = np.where(asked.fixed, asked.first + asked.occurrence - 1, asked.first)
     return ints(np.repeat(np.arange(len(asked)), number)), run_positions(begin, number)
 
 
-def chosen_next(asked: Asked) -> Ints:
+def chosen_next(asked: AnswerTable) -> Ints:
     """The first candidate of each answer that is not yet taken for its label; -1 for none."""
     chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
     for rows in asked.units(asked.contested):
@@ -135,7 +135,7 @@ def chosen_next(asked: Asked) -> Ints:
     return ints(chosen)
 
 
-def chosen_ordered(asked: Asked) -> Ints:
+def chosen_ordered(asked: AnswerTable) -> Ints:
     """The candidates that place the most tokens, disjoint and in output order; the rest as in "next"."""
     chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
     for rows in asked.units(asked.contested | _out_of_order(asked, ints(chosen))):
@@ -152,7 +152,7 @@ def chosen_ordered(asked: Asked) -> Ints:
     return ints(chosen)
 
 
-def _out_of_order(asked: Asked, chosen: Ints) -> Bools:
+def _out_of_order(asked: AnswerTable, chosen: Ints) -> Bools:
     """Which answers are in a unit where "next" does not place all in order at their longest candidates."""
     options = asked.options
     rows = np.flatnonzero(asked.number > 0)
@@ -170,7 +170,7 @@ def _out_of_order(asked: Asked, chosen: Ints) -> Bools:
 class _Unit:
     """The answers of one unit, while their places are assigned one by one."""
 
-    def __init__(self, asked: Asked, rows: Sequence[int]) -> None:
+    def __init__(self, asked: AnswerTable, rows: Sequence[int]) -> None:
         self.asked = asked
         self.rows = rows
         self.fixed = {
@@ -342,7 +342,7 @@ class Bounds(Struct, frozen=True, eq=False):
     worst: int
 
 
-def bounds(asked: Asked, gold: Ints) -> Bounds:
+def bounds(asked: AnswerTable, gold: Ints) -> Bounds:
     """Place as many answers as possible one-to-one within a label; bound how many of them are on gold.
 
     Of the largest sets of answers, the one with the earlier answers is chosen; the choice affects neither
@@ -351,7 +351,7 @@ def bounds(asked: Asked, gold: Ints) -> Bounds:
     are covered first.
 
     Args:
-        gold: the claims (see `Asked.claim`) of gold mentions, in ascending order.
+        gold: the claims (see `AnswerTable.claim`) of gold mentions, in ascending order.
     """
     easy = ~asked.contested
     placed = easy & (asked.rank < asked.number)
@@ -381,14 +381,14 @@ def among(claims: Ints, gold: Ints) -> Bools:
     return np.asarray(gold[index] == claims)
 
 
-def _by_label(asked: Asked, rows: Sequence[int]) -> list[list[int]]:
+def _by_label(asked: AnswerTable, rows: Sequence[int]) -> list[list[int]]:
     parts: dict[int, list[int]] = {}
     for row in rows:
         parts.setdefault(int(asked.label[row]), []).append(row)
     return list(parts.values())
 
 
-def _bounds_of_label(asked: Asked, rows: Sequence[int], gold: Ints) -> tuple[list[int], int, int]:
+def _bounds_of_label(asked: AnswerTable, rows: Sequence[int], gold: Ints) -> tuple[list[int], int, int]:
     """The placed answers of one unit and label, and the maximum and minimum number of them on gold."""
     label = asked.label[rows[0]]
     claimed: dict[int, list[int]] = {}  # by question

@@ -17,7 +17,7 @@ from spanwise.placement._answers import Units, fold, gold_order, surfaces
 from spanwise.placement._candidates import LEVELS, Level, Searcher, SpanCandidates, candidates
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import (
-    Asked,
+    AnswerTable,
     Policy,
     PolicyOptions,
     among,
@@ -38,7 +38,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     gold: Mentions
     answers: Sequence[Answer]  # with their labels mapped to those of gold, unit by unit
     labels: tuple[str, ...]
-    asked: Asked
+    asked: AnswerTable
     level: Small  # of each answer; -1 if it has no candidate
     sentence: Ints  # of each candidate; start and end are as in mentions
     start: Ints
@@ -186,7 +186,7 @@ def sheet_of(
     place_number = _places(gold, sentence, start, end, pieces)
     labels = tuple(sorted({*gold.names(), *(answer.label for answer in answers)}))
     number = {name: code for code, name in enumerate(labels)}
-    asked = Asked(
+    asked = AnswerTable(
         unit=ints(unit),
         label=codes([number[answer.label] for answer in answers]),
         labels=max(len(labels), 1),

@@ -16,7 +16,7 @@ from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
-from spanwise.settings import SETTINGS, unless_given
+from spanwise.settings import SETTINGS, default_value
 from spanwise.statistics import LEVEL
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def union(parts: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
 def scored_labels(document: Evaluation) -> list[str]:
     """The labels for which some system has scores, the most frequent gold labels first."""
     scored = union(system.exact.labels for system in document.systems.values())
-    gold = document.dataset.label_order or ()
-    return list(dict.fromkeys([*(label for label in gold if label in scored), *scored]))
+    gold = (label for label in document.dataset.labels_in_order if label in scored)
+    return list(dict.fromkeys([*gold, *scored]))
 
 
 def label_order(document: Evaluation) -> list[str]:
@@ -249,7 +249,7 @@ def _usual_cuts() -> frozenset[str]:
     from spanwise.attributes import choose
     from spanwise.buckets import parse
 
-    return frozenset(f"{usual.name}[{parse(usual.buckets)}]" for usual in choose(unless_given("attributes")))
+    return frozenset(f"{usual.name}[{parse(usual.buckets)}]" for usual in choose(default_value("attributes")))
 
 
 def short_signature(signature: str) -> str:

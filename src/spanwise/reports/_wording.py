@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from spanwise.document import given
 from spanwise.document.dataset import Drift
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
+from spanwise.statistics import format_p as format_p
 from spanwise.statistics import p_value as p_value
 from spanwise.streams import visible as visible
 
@@ -331,7 +332,7 @@ def _plain_title(title: str) -> str:
     return words
 
 
-def held_by_buckets(systems: Iterable[SystemScores]) -> dict[tuple[str, str], str]:
+def bucket_contents(systems: Iterable[SystemScores]) -> dict[tuple[str, str], str]:
     """What each bucket of each attribute holds, in words; the same for all systems."""
     return {
         (name, edges.name): bucket(edges)

@@ -23,7 +23,7 @@ from spanwise.conditions import (
     WordSearch,
     bucket_holds,
     parse,
-    unsearchable,
+    unsearchable_error,
 )
 from spanwise.document import Document, DocumentLike, given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
@@ -44,7 +44,7 @@ Agreeing = Literal["all", "some"]
 AGREEING: tuple[Agreeing, ...] = ("all", "some")
 
 
-class Listed(Struct, frozen=True):
+class ListedError(Struct, frozen=True):
     """One error: its kind, the mentions involved and their sentence.
 
     `turn` is 2 if the predicted mention also belongs to an earlier error, 3 if the gold mention also
@@ -101,7 +101,7 @@ def listing(
     over: Over = "error",
     dataset: str | None = None,
     runs: Agreeing | None = None,
-) -> list[Listed]:
+) -> list[ListedError]:
     """The errors of a document, in the order of its sentences; as many as its tables count.
 
     For several runs of a system, the errors that any run makes; an error that several make is listed once.
@@ -162,7 +162,7 @@ def _chosen(
     where: str | None,
     over: Over,
     runs: Agreeing | None,
-) -> list[Listed]:
+) -> list[ListedError]:
     """The errors of one dataset."""
     systems = _scored(shown)
     if bucket is not None:
@@ -258,13 +258,13 @@ def incomplete(document: DocumentLike) -> str | None:
     return None
 
 
-def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[Listed]:
+def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[ListedError]:
     """The errors of all systems or of one; an error that several runs make is given once."""
     for name, runs in shown.runs.items():
         if system is not None and system != name:
             continue
         for sentence in shown.sentences:
-            by_key: dict[_ErrorKey, list[tuple[str, Listed]]] = {}
+            by_key: dict[_ErrorKey, list[tuple[str, ListedError]]] = {}
             for run in runs:
                 for error in _of_run(name, run_name(name, run, runs), sentence, over):
                     by_key.setdefault(_key(error), []).append((run, error))
@@ -273,7 +273,7 @@ def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[Listed
                 yield replace(first, runs=tuple(run for run, _ in errors), of=len(runs))
 
 
-def _of_run(system: str, run: str, sentence: Sentence, over: Over) -> Iterator[Listed]:
+def _of_run(system: str, run: str, sentence: Sentence, over: Over) -> Iterator[ListedError]:
     predicted = sentence.systems.get(run, ())
     if over != "predicted":
         yield from _of_gold(system, run, sentence, predicted)
@@ -285,7 +285,7 @@ _MentionKey: TypeAlias = tuple[int, int, str, tuple[tuple[int, int], ...], str]
 _ErrorKey: TypeAlias = tuple[str, int, _MentionKey | None, _MentionKey | None]
 
 
-def _key(error: Listed) -> _ErrorKey:
+def _key(error: ListedError) -> _ErrorKey:
     """What identifies the same error in several runs."""
     return error.outcome, error.turn, _mention_key(error.gold), _mention_key(error.predicted)
 
@@ -299,35 +299,35 @@ def _mention_key(mention: ShownMention | None) -> _MentionKey | None:
 
 def _of_gold(
     system: str, run: str, sentence: Sentence, predicted: Sequence[PredictedMention]
-) -> Iterator[Listed]:
+) -> Iterator[ListedError]:
     for number, mention in enumerate(sentence.gold):
         outcome = mention.outcome.get(run)
         if outcome is None or outcome == "TP":
             continue
         partner = mention.partner.get(run)
         if partner is None:
-            yield Listed(system, outcome, 0, mention, None, sentence)
+            yield ListedError(system, outcome, 0, mention, None, sentence)
         else:
             turn = 1 if predicted[partner].partner == number else 2
-            yield Listed(system, outcome, turn, mention, predicted[partner], sentence)
+            yield ListedError(system, outcome, turn, mention, predicted[partner], sentence)
 
 
 def _of_predicted(
     system: str, run: str, sentence: Sentence, predicted: Sequence[PredictedMention], *, alone: bool
-) -> Iterator[Listed]:
+) -> Iterator[ListedError]:
     """Errors of predicted mentions; `alone` leaves out those already listed with a gold mention."""
     for number, mention in enumerate(predicted):
         if mention.outcome == "TP":
             continue
         if mention.partner is None:
-            yield Listed(system, mention.outcome, 0, None, mention, sentence)
+            yield ListedError(system, mention.outcome, 0, None, mention, sentence)
             continue
         gold = sentence.gold[mention.partner]
         mutual = gold.partner.get(run) == number
         if not (mutual and alone):
             # When counting predicted mentions, a mutual pair is in the bucket of the predicted one.
             turn = 3 if not mutual or not alone else 1
-            yield Listed(system, mention.outcome, turn, gold, mention, sentence)
+            yield ListedError(system, mention.outcome, turn, gold, mention, sentence)
 
 
 # JSON lines
@@ -335,13 +335,13 @@ def _of_predicted(
 _UNSEEN = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def to_jsonl(errors: Iterable[Listed]) -> str:
+def to_jsonl(errors: Iterable[ListedError]) -> str:
     """One JSON object per line; characters that could reverse or break a line are escaped."""
     lines = [json.dumps(_row(error), ensure_ascii=False, separators=(",", ":")) for error in errors]
     return "".join(_UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line) + "\n" for line in lines)
 
 
-def _row(error: Listed) -> dict[str, object]:
+def _row(error: ListedError) -> dict[str, object]:
     sentence = error.sentence
     about: dict[str, object] = {
         "id": sentence.id, "source": _location(error), "document": given(sentence.document),
@@ -398,7 +398,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def to_csv(errors: Iterable[Listed]) -> str:
+def to_csv(errors: Iterable[ListedError]) -> str:
     """One row per error under a header; no cell can be taken for a formula by a spreadsheet.
 
     For a study, the first columns are the dataset and the runs, if there are several.
@@ -417,7 +417,7 @@ def to_csv(errors: Iterable[Listed]) -> str:
     return spreadsheet.to_csv([header, *rows])
 
 
-def cells_of(error: Listed) -> list[object]:
+def cells_of(error: ListedError) -> list[object]:
     """The cells of an error's row, under `COLUMNS`."""
     cells: list[object] = [error.system, error.outcome, error.turn]
     for mention in (error.gold, error.predicted):
@@ -437,13 +437,13 @@ _STYLES = {"head": "\x1b[1m", "gold": "\x1b[32m", "predicted": "\x1b[31m", "fain
 _MARKS = {"gold": "^", "predicted": "~"}
 
 
-def to_text(errors: Sequence[Listed], *, width: int = 100, color: bool = False) -> str:
+def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = False) -> str:
     """The errors grouped by kind and labels, the largest group first, with spans drawn under the tokens.
 
     Gold spans are drawn with `^`, predicted ones with `~`. Characters that would move the
     cursor or reverse the text are shown by their names.
     """
-    groups: dict[tuple[str, str], list[Listed]] = {}
+    groups: dict[tuple[str, str], list[ListedError]] = {}
     several = len({error.system for error in errors}) > 1
     for error in errors:
         named = [error.dataset, *([error.system] if several else [])]
@@ -463,7 +463,7 @@ def to_text(errors: Sequence[Listed], *, width: int = 100, color: bool = False) 
     return pen.text()
 
 
-def _heading(error: Listed) -> str:
+def _heading(error: ListedError) -> str:
     if error.gold is None or error.predicted is None:
         mention = error.gold or error.predicted
         assert mention is not None
@@ -499,7 +499,7 @@ _TURNS = {
 }
 
 
-def _location(error: Listed) -> str | None:
+def _location(error: ListedError) -> str | None:
     """Where the error is; if the document is one text, with the line on which its first mention begins."""
     sentence = error.sentence
     source, document, text = sentence.source, given(sentence.document), given(sentence.text)
@@ -510,7 +510,7 @@ def _location(error: Listed) -> str | None:
     return f"{source[:-1]}{line}"
 
 
-def _draw(pen: _Pen, error: Listed) -> None:
+def _draw(pen: _Pen, error: ListedError) -> None:
     sentence = error.sentence
     source = say.visible(_location(error) or sentence.id or "")
     notes = [note for note in (error.agreement, _TURNS.get(error.turn, "")) if note]
@@ -626,7 +626,7 @@ def bucket_name(systems: Sequence[SystemScores], attribute: str, asked: str) -> 
     return name
 
 
-def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[Listed], bool]:
+def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[ListedError], bool]:
     """A test of whether the mention of an error meets a condition, by its label, subsets and buckets."""
     buckets: dict[str, dict[str, Bucket]] = {}
     for scores in systems:
@@ -643,7 +643,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
         if value not in subsets:
             raise unknown("tough subset", value, subsets)
 
-    def holds(criterion: Criterion, error: Listed) -> bool:
+    def holds(criterion: Criterion, error: ListedError) -> bool:
         mention = error.consumed
         if criterion.attribute == TOUGHNESS:
             if mention is not error.gold:
@@ -663,7 +663,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
             )
         return answer
 
-    def meets(error: Listed) -> bool:
+    def meets(error: ListedError) -> bool:
         return bool(condition.mask(lambda criterion: np.asarray(holds(criterion, error))))
 
     return meets
@@ -672,7 +672,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
 def _contains_words(sentence: Sentence, mention: ShownMention, criterion: Criterion) -> bool:
     """Whether a mention, or its sentence, contains any of the criterion's words or phrases."""
     if criterion.operator not in ("=", "!=") or (sentence.tokens is UNSET and sentence.text is UNSET):
-        raise unsearchable(criterion)
+        raise unsearchable_error(criterion)
     search = (
         WordSearch.of_words(sentence.tokens)
         if sentence.tokens is not UNSET

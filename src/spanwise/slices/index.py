@@ -24,7 +24,7 @@ from spanwise.conditions import (
     WordSearch,
     bucket_holds,
     parse,
-    unsearchable,
+    unsearchable_error,
     words_of,
 )
 from spanwise.counts import Counts
@@ -253,7 +253,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
 
     def _with_text(self, criterion: Criterion) -> Words:
         if criterion.attribute not in self.words or criterion.operator != "=":
-            raise unsearchable(criterion)
+            raise unsearchable_error(criterion)
         return self._either([packed(self.words[criterion.attribute](value)) for value in criterion.values])
 
 

@@ -22,7 +22,7 @@ from spanwise.evaluation import ignore_progress, parse_memory
 from spanwise.evaluation._choices import RUN, Choices, check_keywords, named_sources
 from spanwise.findings import findings_over_runs
 from spanwise.formats import listed_sources, opened, stem_of
-from spanwise.settings import CORRECTION, SETTINGS, unless_given
+from spanwise.settings import CORRECTION, SETTINGS, default_value
 from spanwise.studies._kept import default_folder, train_systems
 from spanwise.studies._manifest import (
     Manifest,
@@ -163,7 +163,7 @@ def of_runs(
     )
     words = None if vocabulary is None else tuple(vocabulary)
     dataset = replace(read.datasets[0], train=tuple(files), reading=reading, words=words)
-    usual = {name: unless_given(name) for name in ("attributes", "examples")}
+    usual = {name: default_value(name) for name in ("attributes", "examples")}
     settings = usual | {key: value for key, value in options.items() if value is not None}
     if tags:
         settings["tags"] = tags

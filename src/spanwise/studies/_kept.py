@@ -27,7 +27,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
-from spanwise.document import written_out
+from spanwise.document import to_encodable
 from spanwise.errors import ChoiceError, InputError, many
 from spanwise.formats import make_folder, sha256_of, write_atomically
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem
@@ -69,7 +69,7 @@ class Cache(Struct, frozen=True):
 
     def put(self, key: str, value: Struct) -> bool:
         """Store `value` under `key`; return False, without an error, if the folder is not writable."""
-        data = zlib.compress(msgspec.json.encode(value, enc_hook=written_out), 6)
+        data = zlib.compress(msgspec.json.encode(value, enc_hook=to_encodable), 6)
         try:
             self.prepare()
             write_atomically(self._path(key), _seal(self._secret.read_bytes(), key, data) + data)

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from spanwise.errors import InputError, at
-from spanwise.formats import File, held, sha256_of
+from spanwise.formats import File, file_of_bytes, sha256_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.placement import records_digest, samples_of
 from spanwise.studies._manifest import Manifest, StudyDataset, StudySystem, natural
@@ -60,7 +60,7 @@ class OpenedFile(Struct, frozen=True, eq=False):
         if self.data is None:
             return file.path
         named = {key: reading[key] for key in ("encoding", "limits") if key in reading}
-        return held(file.path, self.data, sha256=file.sha256, **named)
+        return file_of_bytes(file.path, self.data, sha256=file.sha256, **named)
 
 
 class FoundCell(Struct, frozen=True):

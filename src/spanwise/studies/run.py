@@ -30,7 +30,7 @@ from spanwise.evaluation import (
     parts_of,
 )
 from spanwise.formats import File, Reader, read_words, refuse_merged
-from spanwise.settings import CORRECTION, SETTINGS, unless_given
+from spanwise.settings import CORRECTION, SETTINGS, default_value
 from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import Manifest, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
@@ -113,7 +113,7 @@ def check_settings(manifest: Manifest) -> None:
 def _attributes(manifest: Manifest) -> list[Any]:
     from spanwise.attributes import choose
 
-    names = manifest.settings.get("attributes", unless_given("attributes"))
+    names = manifest.settings.get("attributes", default_value("attributes"))
     return [] if names == "none" else choose(names.split(",") if isinstance(names, str) else names)
 
 
@@ -482,7 +482,7 @@ def run_cells(
         else:
             results[task.key] = cached
     plan = plan_of(list(waiting.datasets.values()), cells)
-    tell(plan, progress)
+    report_plan(plan, progress)
     if results:
         progress(f"{len(results)} of {len(tasks)} cells are taken from the cache")
     steps("read", 0, len(tasks) - len(results))
@@ -524,7 +524,7 @@ def _settings(opened: OpenedDataset, options: Mapping[str, Any]) -> dict[str, An
     return {"examples": "none", **settings, "vocabulary": vocabulary, "pairs": []}
 
 
-def tell(plan: Plan, progress: Progress) -> None:
+def report_plan(plan: Plan, progress: Progress) -> None:
     """Report which runs are missing, and which predictions are identical."""
     for row in plan.missing:
         progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")

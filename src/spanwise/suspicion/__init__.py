@@ -41,14 +41,14 @@ from spanwise.evaluation._choices import (
 from spanwise.evaluation._dataset import UnopenedSources, ignore_progress, is_spark, read_by_spark
 from spanwise.formats import Reader, listed_sources
 from spanwise.suspicion._blocks import (
+    CachedVotesBlock,
     CandidateRows,
-    HeldVotes,
     Judged,
     ListedPlace,
     NumberedBlock,
     ShownEvidence,
     Voters,
-    VotesAsked,
+    VotesContext,
     WordsMarked,
     judge,
     mark_elsewhere,
@@ -138,7 +138,7 @@ def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) 
     """Like `suspects`, but for data that has already been read; every system is one voter."""
     check_top(top)
     more = TrainingData(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
-    opened = _OpenedVotes(HeldVotes.of(OneBlock(inputs), scores=False), local_engine(1), more)
+    opened = _OpenedVotes(CachedVotesBlock.of(OneBlock(inputs), scores=False), local_engine(1), more)
     voters = {name: (name,) for name in inputs.systems}
     roles = ["train"] * len(inputs.train)
     return _document(opened, voters, roles, SuspectSettings(top=top, align="strict"), redact=redact)
@@ -182,7 +182,7 @@ def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int
         }
         others = [reader.read(listed_source) for listed_source in listed_sources(unopened.train)]
         inputs = combine_inputs(gold, predicted, others, align=unopened.choices.align, name=None)
-        source, files = HeldVotes.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
+        source, files = CachedVotesBlock.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
     else:
         keep = not runner.elsewhere
         source = many_blocks(
@@ -210,7 +210,7 @@ def _document(
     opened: _OpenedVotes, voters: Voters, roles: Sequence[str], settings: SuspectSettings, *, redact: bool
 ) -> Suspects:
     source, engine, more = opened.source, opened.engine, opened.more
-    asked = VotesAsked(source, None if more is None else more.source, voters, redact=redact)
+    asked = VotesContext(source, None if more is None else more.source, voters, redact=redact)
     marked = joined(engine.map(mark_words, source.references(), asked))
     elsewhere = [] if more is None else [more.asked(mark_elsewhere, asked)]
     all_marked = WordsMarked.joined([marked, *elsewhere])
@@ -260,7 +260,7 @@ def _document(
 class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
     """The data that suspects are described from."""
 
-    asked: VotesAsked
+    asked: VotesContext
     rows: CandidateRows
     voters: int
 

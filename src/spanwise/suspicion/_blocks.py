@@ -61,13 +61,13 @@ def _placed(mentions: Mentions, read: Annotation | None) -> Mentions:
     return scored if scored.placed.all() else scored.take(np.flatnonzero(scored.placed))
 
 
-class HeldVotes(OneBlock, frozen=True, eq=False):
+class CachedVotesBlock(OneBlock, frozen=True, eq=False):
     """Data in memory: a single block that stays open throughout."""
 
     opened: OpenedVotes
 
     @classmethod
-    def of(cls, one: OneBlock, *, scores: bool) -> HeldVotes:
+    def of(cls, one: OneBlock, *, scores: bool) -> CachedVotesBlock:
         """Open a block; without `scores`, the scores of predictions are ignored."""
         block = one.inputs
         predicted = block.predicted if scores else {}
@@ -78,7 +78,7 @@ class HeldVotes(OneBlock, frozen=True, eq=False):
         yield self.opened
 
 
-class VotesAsked(Struct, frozen=True, eq=False):
+class VotesContext(Struct, frozen=True, eq=False):
     """What the functions below need in addition to a block."""
 
     source: BlockSource
@@ -132,7 +132,7 @@ class WordsMarked(Struct, frozen=True, eq=False):
         )
 
 
-def mark_words(reference: object, asked: VotesAsked) -> WordsMarked:
+def mark_words(reference: object, asked: VotesContext) -> WordsMarked:
     """The words marked by the mentions and proposals of a test block."""
     block = opened_votes(reference, asked.source)
     gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(asked.voters)])
@@ -149,7 +149,7 @@ def mark_words(reference: object, asked: VotesAsked) -> WordsMarked:
     return WordsMarked(frozenset(gold.labels), joined_surfaces(own), True, sums)
 
 
-def mark_elsewhere(reference: object, asked: VotesAsked) -> WordsMarked:
+def mark_elsewhere(reference: object, asked: VotesContext) -> WordsMarked:
     """The words marked by the mentions of a block of other text."""
     assert asked.more is not None
     file, annotation = asked.more.read(reference)
@@ -162,12 +162,12 @@ def mark_elsewhere(reference: object, asked: VotesAsked) -> WordsMarked:
 # ---- how words are read between their neighbours ----
 
 
-def read_words(reference: object, asked: VotesAsked) -> ContextCounts:
+def read_words(reference: object, asked: VotesContext) -> ContextCounts:
     """Count the readings of the words in a test block."""
     return contexts(opened_votes(reference, asked.source).line, asked.surfaces, asked.labels)
 
 
-def read_elsewhere(reference: object, asked: VotesAsked) -> ContextCounts:
+def read_elsewhere(reference: object, asked: VotesContext) -> ContextCounts:
     """Count the readings of the words in a block of other text, in the contexts of the test set."""
     assert asked.more is not None
     _, annotation = asked.more.read(reference)
@@ -221,7 +221,7 @@ class Judged(Struct, frozen=True, eq=False):
     correct: Ints
 
 
-def judge(reference: object, asked: VotesAsked) -> Judged:
+def judge(reference: object, asked: VotesContext) -> Judged:
     """Find the candidates of a test block."""
     block = opened_votes(reference, asked.source)
     gold = block.gold.mentions.relabeled(asked.labels)
@@ -249,7 +249,7 @@ def judge(reference: object, asked: VotesAsked) -> Judged:
 
 def _rows(
     block: OpenedVotes, box: Ballot, counted: VoteCandidates, voters: int, table: VariationTable,
-    left_out: Bools | None, asked: VotesAsked,
+    left_out: Bools | None, asked: VotesContext,
 ) -> CandidateRows:  # fmt: skip
     candidates = join(box, counted, voters, table)
     distinct, has = box.mentions, candidates.gold >= 0
@@ -347,7 +347,7 @@ class ShownEvidence(Struct, frozen=True, eq=False):
         return cls(tuple(shown for part in parts for shown in part.places), readings, examples)
 
 
-def show(block: NumberedBlock, asked: VotesAsked) -> ShownEvidence:
+def show(block: NumberedBlock, asked: VotesContext) -> ShownEvidence:
     """Collect the evidence in a test block."""
     opened = opened_votes(block.reference, asked.source)
     listed = asked.listed.get(block.number, ())
@@ -361,14 +361,16 @@ def show(block: NumberedBlock, asked: VotesAsked) -> ShownEvidence:
     return ShownEvidence(places, *_readings(opened.line, asked))
 
 
-def show_elsewhere(reference: object, asked: VotesAsked) -> ShownEvidence:
+def show_elsewhere(reference: object, asked: VotesContext) -> ShownEvidence:
     """Collect the evidence in a block of other text."""
     assert asked.more is not None
     _, annotation = asked.more.read(reference)
     return ShownEvidence((), *_readings(BlockText.of(annotation), asked))
 
 
-def _shown(corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, asked: VotesAsked) -> ShownPlace:
+def _shown(
+    corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, asked: VotesContext
+) -> ShownPlace:
     first = suspect.gold or suspect.proposal
     text: tuple[str, ...] = ()
     if not (asked.redact or corpus.without_text):
@@ -385,7 +387,7 @@ def _shown(corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, aske
 
 
 def _readings(
-    text: BlockText, asked: VotesAsked
+    text: BlockText, asked: VotesContext
 ) -> tuple[dict[tuple[int, int, int], int], dict[tuple[int, int], str]]:
     """Count the readings of the words of suspects, and locate the first example of each requested pair."""
     occurrences, context = text.occurrences(asked.surfaces)

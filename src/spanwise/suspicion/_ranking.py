@@ -587,13 +587,13 @@ def kinds(candidates: Candidates, ballot: Ballot) -> Ints:
     return ints(np.select([candidates.gold < 0, candidates.label < 0, same], [2, 3, 0], default=1))
 
 
-Said = tuple[int, int, str, float]  # start, end, label and score of a prediction
+ScoredSpan = tuple[int, int, str, float]  # start, end, label and score of a prediction
 
 
 class ScoredPredictions(Struct, frozen=True):
     """The predictions with scores in some sentences, for each run of each system."""
 
-    systems: tuple[Mapping[int, Sequence[Said]], ...]
+    systems: tuple[Mapping[int, Sequence[ScoredSpan]], ...]
 
     @classmethod
     def of(cls, systems: Mapping[str, Sequence[Mentions]], sentences: Ints) -> ScoredPredictions:
@@ -602,7 +602,7 @@ class ScoredPredictions(Struct, frozen=True):
         predictions = []
         for mentions in (run for runs in systems.values() for run in runs if run.score is not None):
             assert mentions.score is not None
-            by_sentence: dict[int, list[Said]] = {}
+            by_sentence: dict[int, list[ScoredSpan]] = {}
             for (sentence, start, end, label), score in zip(
                 mentions.rows(), mentions.score.tolist(), strict=True
             ):

@@ -27,7 +27,7 @@ from spanwise.taggers.settings import TaggerSettings, settings_for
 if TYPE_CHECKING:
     import torch
 
-    from spanwise.taggers.building import Known, Material
+    from spanwise.taggers.building import Material, TaggerDefinition
     from spanwise.taggers.network import Tagger
     from spanwise.taggers.training import TrainingOutcome
 
@@ -75,7 +75,7 @@ class Trained(Struct, frozen=True, eq=False):
     seed: int
     report: Mapping[str, Any]  # versions, inputs, dev curve, seconds, F1 of every part
     predictions: Mapping[str, Annotation]  # by path
-    known: Known | None = None
+    known: TaggerDefinition | None = None
     network: Tagger | None = None
     crf: bytes | None = None  # a linear-chain model in CRFsuite's format
     codes: Mapping[str, Ints] = field(default_factory=dict)
@@ -274,7 +274,7 @@ class _Prepared:
         self, jobs: Sequence[Job], files: dict[tuple[str, str], Annotation], device: torch.device
     ) -> None:
         self.files, self.device = files, device
-        self.held: dict[bytes, tuple[Known, Any, Material]] = {}
+        self.held: dict[bytes, tuple[TaggerDefinition, Any, Material]] = {}
         self.uses = Counter(map(self._key, jobs))
 
     def _key(self, job: Job) -> bytes:
@@ -282,7 +282,7 @@ class _Prepared:
         options = {name: value for name, value in job.options.items() if name not in WINDOWS}
         return msgspec.json.encode(msgspec.structs.replace(job, seed=0, options=options), order="sorted")
 
-    def material(self, job: Job) -> tuple[Known, Any, Material]:
+    def material(self, job: Job) -> tuple[TaggerDefinition, Any, Material]:
         """The vocabulary, word vectors and arrays of a job; the first job that needs them builds them."""
         from spanwise.taggers.building import in_windows, lay_out, learn
 

@@ -21,11 +21,11 @@ from spanwise.taggers.features import features_of
 from spanwise.taggers.naming import Model
 from spanwise.taggers.network import Case, Characters, Cnn, DeviceStore, Features, Lstm, Pieces, Tagger, Words
 from spanwise.taggers.settings import TaggerSettings, encoder_folder
-from spanwise.taggers.vectors import Matrix, at_hand, read_vectors, spellings
+from spanwise.taggers.vectors import Matrix, available_vectors, read_vectors, spellings
 from spanwise.taggers.windowing import Windows, windows
 
 
-class Known(Struct, frozen=True, eq=False):
+class TaggerDefinition(Struct, frozen=True, eq=False):
     """What defines a tagger apart from its weights; saved with them."""
 
     model: Model
@@ -70,7 +70,7 @@ def choose_device(asked: str) -> torch.device:
 
 def learn(
     model: Model, settings: TaggerSettings, train: Annotation, others: Sequence[Annotation]
-) -> tuple[Known, Matrix | None]:
+) -> tuple[TaggerDefinition, Matrix | None]:
     """The vocabulary of the training data, and its word vectors, which are NaN for words without one."""
     model = replace(model, words=_vectors_named(model, settings))
     scheme = "BIOES" if model.decoder == "crf" else "IOB2"
@@ -95,17 +95,17 @@ def learn(
     if model.characters == "cnn":
         characters = "".join(sorted({character for form in train.corpus.vocabulary for character in form}))
     vocabulary = Vocabulary(tag_names(labels, scheme), scheme, characters, words, singles, lowercase)
-    return Known(model, settings, vocabulary), table
+    return TaggerDefinition(model, settings, vocabulary), table
 
 
 def _vectors_named(model: Model, settings: TaggerSettings) -> str:
     if model.words == "glove" and settings.vectors and Path(settings.vectors).is_file():
         return "glove"
-    return at_hand(model.words)
+    return available_vectors(model.words)
 
 
 def lay_out(
-    known: Known, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
+    known: TaggerDefinition, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
 ) -> Material:
     """The arrays of several corpora on the device, training data first and without windows yet.
 
@@ -167,18 +167,18 @@ def _joined(corpora: Sequence[Corpus]) -> Corpus:
     return Corpus(tokens=tokens, vocabulary=corpora[0].vocabulary, sentences=offsets(sizes))
 
 
-def _tunes_encoder(known: Known) -> bool:
+def _tunes_encoder(known: TaggerDefinition) -> bool:
     return known.model.characters == "minilm" and known.settings.finetune
 
 
-def _has_features(known: Known) -> bool:
+def _has_features(known: TaggerDefinition) -> bool:
     return known.model.characters in {"flair", "features"} or (
         known.model.characters == "minilm" and not known.settings.finetune
     )
 
 
 def network(
-    known: Known,
+    known: TaggerDefinition,
     table: Matrix | None,
     feature_width: int = 0,
     bert: Callable[[], Bert] | None = None,
@@ -220,7 +220,7 @@ def network(
     )
 
 
-def first_network(known: Known, table: Matrix | None, material: Material, seed: int) -> Tagger:
+def first_network(known: TaggerDefinition, table: Matrix | None, material: Material, seed: int) -> Tagger:
     """The network before training; it depends only on the seed, not on other runs."""
     encoder = material.encoder
     bert = None if encoder is None else partial(encoder.bert, material.rows)
@@ -244,13 +244,13 @@ def _width(material: Material) -> int:
     return 0 if features is None else int(features.shape[1])
 
 
-def empty_network(known: Known, word_size: int) -> Tagger:
+def empty_network(known: TaggerDefinition, word_size: int) -> Tagger:
     """The network of a saved tagger, before its weights are loaded."""
     table = np.zeros((len(known.vocabulary.words) + 2, word_size), np.float32) if word_size else None
     return network(known, table, known.feature_width)
 
 
-def shapes_of(known: Known, word_size: int) -> dict[str, tuple[int, ...]]:
+def shapes_of(known: TaggerDefinition, word_size: int) -> dict[str, tuple[int, ...]]:
     """The shapes of all weights of a saved tagger, computed without allocating memory."""
     sized = replace(known, settings=replace(known.settings, word_size=word_size))
     with torch.device("meta"), warnings.catch_warnings():
@@ -259,7 +259,9 @@ def shapes_of(known: Known, word_size: int) -> dict[str, tuple[int, ...]]:
     return {name: tuple(value.shape) for name, value in empty.state_dict().items()}
 
 
-def extended(known: Known, network: Tagger, annotation: Annotation) -> tuple[Known, Tagger]:
+def extended(
+    known: TaggerDefinition, network: Tagger, annotation: Annotation
+) -> tuple[TaggerDefinition, Tagger]:
     """The tagger extended with the vectors of words that it did not know when it was trained."""
     if not known.model.words.startswith("glove"):
         return known, network

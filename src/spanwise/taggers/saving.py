@@ -19,7 +19,7 @@ from spanwise.taggers.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from spanwise.taggers.api import Trained
-    from spanwise.taggers.building import Known
+    from spanwise.taggers.building import TaggerDefinition
     from spanwise.taggers.network import Tagger
 
 ABOUT, WEIGHTS, CRF = "tagger.json", "model.safetensors", "model.crfsuite"
@@ -128,14 +128,14 @@ def load(folder: str | Path) -> Trained:
         data = (root / CRF).read_bytes()
         return Trained(about.model, about.settings, about.seed, about.report, {}, crf=data)
     require_torch()
-    from spanwise.taggers.building import Known
+    from spanwise.taggers.building import TaggerDefinition
 
-    known = Known(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
+    known = TaggerDefinition(about.model, about.settings, about.vocabulary, about.feature_width, about.pieces)
     network = _network(known, about.word_size, root / WEIGHTS)
     return Trained(about.model, about.settings, about.seed, about.report, {}, known, network)
 
 
-def _network(known: Known, word_size: int, file: Path) -> Tagger:
+def _network(known: TaggerDefinition, word_size: int, file: Path) -> Tagger:
     """The network with the weights of a file.
 
     The sizes in `tagger.json` are checked against the weights before memory is allocated, so that a forged

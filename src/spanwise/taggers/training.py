@@ -20,7 +20,7 @@ from msgspec import Struct
 from torch import Tensor
 
 from spanwise.columns import Ints, ints
-from spanwise.taggers.building import Known, Material
+from spanwise.taggers.building import Material, TaggerDefinition
 from spanwise.taggers.encoding import mentions_of
 from spanwise.taggers.network import Batch, Tagger
 from spanwise.taggers.scoring import f1_of
@@ -102,7 +102,7 @@ class Run:
 
     def __init__(
         self,
-        known: Known,
+        known: TaggerDefinition,
         material: Material,
         network: Tagger,
         seed: int,

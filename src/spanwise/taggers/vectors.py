@@ -85,7 +85,7 @@ def _listed(variable: str | None) -> list[str]:
     return [part for part in (variable or "").split(os.pathsep) if part]
 
 
-def at_hand(words: str) -> str:
+def available_vectors(words: str) -> str:
     """The vectors that `glove` stands for: 100 dimensions if they are available, otherwise 50."""
     if words != "glove":
         return words

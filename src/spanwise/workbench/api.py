@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
 from spanwise.conditions import SENTENCE, TEXT, parse
-from spanwise.document import written_out
+from spanwise.document import to_encodable
 from spanwise.document.evaluation import UnitCounts
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
 from spanwise.formats import read
@@ -30,7 +30,7 @@ from spanwise.workbench.bench import (
     JSON,
     READ_ONLY,
     Bench,
-    NotHere,
+    NotFound,
     asker_of,
     checked_options,
     events,
@@ -53,9 +53,9 @@ from spanwise.workbench.drawing import (
     chosen_rows,
     draw,
     place_of,
+    remedies_for,
     shown_job,
     view_of,
-    ways_out,
 )
 from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, ProblemDetails, Refused
 from spanwise.workbench.index import SlicePoint, SliceTest
@@ -118,7 +118,7 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
             return value if operation.method != "GET" else tagged(request, value)
         if operation.answer is None:
             return Response(status_code=operation.status)
-        encoded = msgspec.json.encode(value, enc_hook=written_out)
+        encoded = msgspec.json.encode(value, enc_hook=to_encodable)
         response = Response(encoded, operation.status, media_type=JSON)
         return response if operation.method != "GET" else tagged(request, response)
 
@@ -168,7 +168,7 @@ def status_of(error: Exception) -> int:
     """The HTTP status of an error; unexpected errors are raised again."""
     if isinstance(error, Refused):
         return error.status
-    if isinstance(error, NotHere):
+    if isinstance(error, NotFound):
         return 404
     if isinstance(error, Changed):
         return 412
@@ -203,7 +203,7 @@ def problem(bench: Bench, error: Exception) -> Response:
     status, text = status_of(error), words_of(bench, error)
     where = place_of(text) if status in (400, 422) else None
     title = text.partition("\n")[0]
-    body = ProblemDetails(title=title, status=status, detail=text, where=where, ways=ways_out(text))
+    body = ProblemDetails(title=title, status=status, detail=text, where=where, ways=remedies_for(text))
     return Response(msgspec.json.encode(body), status, media_type=PROBLEM, headers=retry(status))
 
 
@@ -278,7 +278,7 @@ def units(bench: Bench, request: Request, _: object) -> UnitCounts:
     result = bench.result(request.path_params["result"])
     counts = bench.shelf.document(result).units
     if counts is UNSET:
-        raise NotHere(f"{result.path}: the document lacks its counts per unit.\nEvaluate again.")
+        raise NotFound(f"{result.path}: the document lacks its counts per unit.\nEvaluate again.")
     return replace(counts, systems={result.system: counts.systems[result.system]})
 
 
@@ -360,7 +360,7 @@ def sentence(bench: Bench, request: Request, _: object) -> Drawn:
     index = bench.indexed(gold).index
     text = request.path_params["number"]
     if not text.isdecimal() or len(text) > 9 or int(text) >= index.columns.head.sentences:
-        raise NotHere(f"there is no sentence {text!r} in this gold file.")
+        raise NotFound(f"there is no sentence {text!r} in this gold file.")
     return draw(index, int(text), notes=bench.notes(gold))
 
 
@@ -482,7 +482,7 @@ def _note(bench: Bench, request: Request) -> Note:
     note = bench.store.note(int(text)) if text.isdecimal() and len(text) < 12 else None
     gold = bench.gold(request.path_params["gold"])
     if note is None or note.gold not in (gold.slug, *(other.slug for other in bench.other_golds(gold))):
-        raise NotHere(f"there is no note {text!r} here.")
+        raise NotFound(f"there is no note {text!r} here.")
     return note
 
 
@@ -564,7 +564,7 @@ def _job(bench: Bench, request: Request) -> EvaluationJob:
     text = request.path_params["job"]
     job = bench.store.job(int(text)) if text.isdecimal() and len(text) < 12 else None
     if job is None:
-        raise NotHere(f"there is no job {text!r} here.")
+        raise NotFound(f"there is no job {text!r} here.")
     return job
 
 

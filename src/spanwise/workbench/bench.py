@@ -47,7 +47,7 @@ SLICES, GATE = "slices.toml", "gate.toml"
 UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 
-class NotHere(Exception):
+class NotFound(Exception):
     """Nothing exists at the requested address."""
 
 
@@ -98,7 +98,7 @@ class Bench:
         """Return the gold with this slug."""
         gold = self.store.gold(slug)
         if gold is None:
-            raise NotHere(str(unknown("gold", slug, [gold.slug for gold in self.store.golds()])))
+            raise NotFound(str(unknown("gold", slug, [gold.slug for gold in self.store.golds()])))
         return gold
 
     def result(self, text: str, gold: Gold | None = None) -> Result:
@@ -109,17 +109,17 @@ class Bench:
                 if candidate.system == name and not candidate.gone:
                     return candidate
             names = {result.system for result in self.store.results(gold.slug)}
-            raise NotHere(str(unknown("system", name, names)))
+            raise NotFound(str(unknown("system", name, names)))
         result = self.store.result(int(text)) if text.isdecimal() and len(text) < 12 else None
         if result is None or (gold is not None and result.gold != gold.slug):
-            raise NotHere(f"there is no result {text!r} here.\nThe leaderboard lists them.")
+            raise NotFound(f"there is no result {text!r} here.\nThe leaderboard lists them.")
         return result
 
     def indexed(self, gold: Gold) -> Indexed:
         """Return the indexed mention columns of a gold."""
         index = self.shelf.indexed(gold)
         if index is None:
-            raise NotHere(
+            raise NotFound(
                 "the folder has no mention columns for this gold file.\n"
                 "Run spanwise evaluate … --columns FILE.npz and put the file into the folder."
             )
@@ -227,7 +227,7 @@ class Bench:
         """Return a saved slice."""
         listed = {saved.slug: saved for saved in self.store.slices(gold.slug)}
         if slug not in listed:
-            raise NotHere(str(unknown("slice", slug, listed)))
+            raise NotFound(str(unknown("slice", slug, listed)))
         return listed[slug]
 
     def remove_slice(self, gold: Gold, slug: str, version: int) -> None:

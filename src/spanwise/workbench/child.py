@@ -48,7 +48,7 @@ class SearchTask(Struct, frozen=True, kw_only=True, tag="search"):
     memory: int = 0
 
 
-class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ChildMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of output from the child: progress or an error."""
 
     step: str = ""
@@ -89,9 +89,9 @@ def report_of(path: str | Path) -> str:
 
 def _searched(task: SearchTask) -> bytes:
     from spanwise.slices.index import weak_slices
-    from spanwise.workbench.index import put_together
+    from spanwise.workbench.index import combine_columns
 
-    index = put_together(Path(task.folder), task.files, {}).index
+    index = combine_columns(Path(task.folder), task.files, {}).index
     return msgspec.json.encode(weak_slices(index, task.system, task.other))
 
 
@@ -101,7 +101,7 @@ def _evaluate(task: Task) -> int:
     from spanwise.evaluation.columns import mention_columns
     from spanwise.settings import in_options
 
-    def say(line: Said) -> None:
+    def say(line: ChildMessage) -> None:
         sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
         sys.stdout.flush()
 
@@ -109,20 +109,20 @@ def _evaluate(task: Task) -> int:
     try:
         result = evaluate(
             task.gold, {task.system: task.upload}, train=list(task.train) or None, tags=task.tags,
-            progress=lambda step, done, total: say(Said(step=step, done=done, total=total)),
+            progress=lambda step, done, total: say(ChildMessage(step=step, done=done, total=total)),
             **options,
         )  # fmt: skip
-        say(Said(step="write", done=0, total=2))
+        say(ChildMessage(step="write", done=0, total=2))
         mention_columns(result).save(task.columns)
         result.to_json(task.json)
-        say(Said(step="write", done=2, total=2))
+        say(ChildMessage(step="write", done=2, total=2))
     except SpanwiseError as error:
         difference = error.difference if isinstance(error, TokensDiffer) else None
-        say(Said(error=in_options(str(error)), difference=difference))
+        say(ChildMessage(error=in_options(str(error)), difference=difference))
         return 2 if isinstance(error, ChoiceError) else 3
     except MemoryError:
         say(
-            Said(
+            ChildMessage(
                 error=f"the evaluation needs more memory than the {task.memory / 1e9:.1f} GB it may take.\n"
                 "Start the workbench with a higher --memory, or evaluate the file with "
                 "spanwise evaluate --memory 1GB --json FILE and put the result into the folder."

@@ -23,7 +23,7 @@ from spanwise.matching import OUTCOMES
 from spanwise.reports._wording import tough
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.bench import sentence_sha
-from spanwise.workbench.guard import MOST_CONDITIONS, Place, Way
+from spanwise.workbench.guard import MOST_CONDITIONS, Place, Remedy
 from spanwise.workbench.index import SliceTest
 from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note
 
@@ -491,14 +491,14 @@ class NoteChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     by: str = ""
 
 
-def ways_out(error: str) -> tuple[Way, ...]:
+def remedies_for(error: str) -> tuple[Remedy, ...]:
     """Options to try if the tokens of an upload do not match."""
     if "align" not in error:
         return ()
     ways = (
-        Way("Align by characters", "maps spans through the text of the sentence", {"align": "characters"}),
-        Way("Align by difference", "matches tokens as diff does", {"align": "diff"}),
-        Way("Align by position", "treats tokens at the same position as equal", {"align": "position"}),
+        Remedy("Align by characters", "maps spans through the text of the sentence", {"align": "characters"}),
+        Remedy("Align by difference", "matches tokens as diff does", {"align": "diff"}),
+        Remedy("Align by position", "treats tokens at the same position as equal", {"align": "position"}),
     )
     # Aligning by position requires the same number of tokens as in gold.
     return ways[:2] if "the sentence has" in error else ways
@@ -508,7 +508,7 @@ class ShownJob(EvaluationJob, frozen=True, kw_only=True):
     """A job with the location its error refers to and suggested solutions."""
 
     where: Place | None = None
-    ways: tuple[Way, ...] = ()
+    ways: tuple[Remedy, ...] = ()
 
 
 class TokenColumn(Struct, frozen=True):
@@ -550,7 +550,7 @@ def shown_job(job: EvaluationJob, gold: Gold | None) -> ShownJob:
     # A file that was evaluated in another folder is found by its base name (see `jobs.inside`).
     names = [job.body.name, *own, *(PurePath(path).name for path in own)]
     location = next((match for name in names if (match := _place_in(name, job.error))), None)
-    return ShownJob(**structs.asdict(job), where=location, ways=ways_out(job.error))
+    return ShownJob(**structs.asdict(job), where=location, ways=remedies_for(job.error))
 
 
 def _place_in(file: str, error: str) -> Place | None:

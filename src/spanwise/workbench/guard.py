@@ -43,7 +43,7 @@ OPEN = ("/api/v1/health",)  # paths that need no token
 SAFE = ("GET", "HEAD")
 
 
-class Way(Struct, frozen=True):
+class Remedy(Struct, frozen=True):
     """A suggested solution to a problem: the title of a button, its explanation and the options it sets."""
 
     title: str
@@ -65,7 +65,7 @@ class ProblemDetails(Struct, frozen=True, kw_only=True):
     status: int
     detail: str
     where: Place | None = None
-    ways: tuple[Way, ...] = ()
+    ways: tuple[Remedy, ...] = ()
     type: str = "about:blank"
 
 

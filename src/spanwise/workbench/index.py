@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET, Struct
 
 from spanwise.conditions import Condition
-from spanwise.document import written_out
+from spanwise.document import to_encodable
 from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
@@ -28,7 +28,7 @@ from spanwise.slices.index import FoundSlices, SliceIndex, ones, weak_slices
 from spanwise.uncertainty import Resampling
 from spanwise.workbench.child import ReportTask, SearchTask, report_of
 from spanwise.workbench.jobs import Child, inside
-from spanwise.workbench.lanes import Kept
+from spanwise.workbench.lanes import AnswerCache
 from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, Store, WatchedFile
 
 SHUFFLES = 1000
@@ -118,7 +118,7 @@ class Shelf:
     def __init__(self, folder: Path, store: Store, *, child: Child | None = None) -> None:
         self.folder, self.store = folder, store
         self.child = child  # runs reports and searches; without it they run in this process
-        self.kept = Kept(BUDGET)
+        self.kept = AnswerCache(BUDGET)
         self._building = threading.Lock()
 
     def document(self, result: Result) -> Evaluation:
@@ -180,7 +180,7 @@ class Shelf:
             before = self.kept.look("index", gold.slug)
             if before is not None and before.files == key:
                 return before
-            built = put_together(self.folder, key, {} if before is None else before.parts)
+            built = combine_columns(self.folder, key, {} if before is None else before.parts)
             self.kept.put("index", gold.slug, built, built.bytes)
             return built
         finally:
@@ -197,7 +197,7 @@ class Shelf:
         """The columns of a single file."""
         key = (file.path, file.size, file.mtime_ns)
         return self.kept.get(
-            "file", key, lambda: put_together(self.folder, (key,), {}), lambda indexed: indexed.bytes
+            "file", key, lambda: combine_columns(self.folder, (key,), {}), lambda indexed: indexed.bytes
         )
 
     def slice_history(self, gold: Gold, condition: Condition, saved_at: float) -> list[SlicePoint]:
@@ -350,10 +350,10 @@ def _weight(answer: object) -> int:
     """The approximate size of an answer in bytes; objects take more memory than their JSON text."""
     if isinstance(answer, dict):  # JSON has no tuple keys
         answer = [*answer, *answer.values()]
-    return 1000 + 5 * len(msgspec.json.encode(answer, enc_hook=written_out))
+    return 1000 + 5 * len(msgspec.json.encode(answer, enc_hook=to_encodable))
 
 
-def put_together(
+def combine_columns(
     folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]
 ) -> Indexed:
     """Combine the column files of one gold; the first file defines the gold mentions."""

@@ -18,7 +18,7 @@ import msgspec
 
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS
-from spanwise.workbench.child import ReportTask, Said, SearchTask, Task
+from spanwise.workbench.child import ChildMessage, ReportTask, SearchTask, Task
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
 from spanwise.workbench.watch import COLUMNS, PRIVATE, BenchEvents
 
@@ -131,7 +131,7 @@ class Jobs:
             return text.replace(task.upload, job.body.name).replace(f"{self.folder}/", "")
 
         for line in child.stdout:
-            update = msgspec.json.decode(line, type=Said)
+            update = msgspec.json.decode(line, type=ChildMessage)
             if update.error:
                 error, difference = named(update.error), update.difference
                 if difference is not None:

@@ -23,14 +23,14 @@ NEWER = "a newer request replaced this one.\nTry again if it still matters."
 V = TypeVar("V")
 
 
-class KeptEntry(Struct, Generic[V], frozen=True):
+class CacheEntry(Struct, Generic[V], frozen=True):
     """A cached value and its size in bytes."""
 
     value: V
     size: int
 
 
-class Kept:
+class AnswerCache:
     """A cache of answers and the data behind them, limited to a number of bytes.
 
     The least recently used entries are dropped, except that the latest entry of each kind always stays.
@@ -39,7 +39,7 @@ class Kept:
 
     def __init__(self, budget: int) -> None:
         self.budget, self.size = budget, 0
-        self._entries: OrderedDict[tuple[str, Hashable], KeptEntry[Any]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, Hashable], CacheEntry[Any]] = OrderedDict()
         self._kinds: Counter[str] = Counter()
         self._making: dict[tuple[str, Hashable], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Kept:
         """Cache a value, and drop entries that exceed the budget."""
         with self._lock:
             self._drop((kind, key))
-            self._entries[kind, key] = KeptEntry(value, size)
+            self._entries[kind, key] = CacheEntry(value, size)
             self._kinds[kind] += 1
             self.size += size
             for entry in list(self._entries):
@@ -92,7 +92,7 @@ class Kept:
             self._kinds[entry_key[0]] -= 1
 
 
-class CostlyQuestion(Struct, frozen=True, eq=False):
+class CostlyRequest(Struct, frozen=True, eq=False):
     """A costly request that is waiting or running."""
 
     answer: Future[Any]
@@ -106,8 +106,8 @@ class Lanes:
         self.clock = clock
         self._quick = ThreadPoolExecutor(QUICK, "quick")
         self._costly = ThreadPoolExecutor(1, "costly")
-        self._asked: OrderedDict[Hashable, CostlyQuestion] = OrderedDict()
-        self._newest: dict[Hashable, CostlyQuestion] = {}
+        self._asked: OrderedDict[Hashable, CostlyRequest] = OrderedDict()
+        self._newest: dict[Hashable, CostlyRequest] = {}
         self._lock = threading.Lock()
 
     async def quick(self, work: Callable[[], V]) -> V:
@@ -137,7 +137,7 @@ class Lanes:
                 self._forget(key, question)
         return value
 
-    def _ask(self, key: Hashable, work: Callable[[], Any], topic: Hashable) -> CostlyQuestion:
+    def _ask(self, key: Hashable, work: Callable[[], Any], topic: Hashable) -> CostlyRequest:
         with self._lock:
             current = self._asked.get(key)
             if current is None or current.answer.cancelled():
@@ -147,7 +147,7 @@ class Lanes:
                     begun.set_result(None)
                     return work()
 
-                current = CostlyQuestion(self._costly.submit(begin), begun)
+                current = CostlyRequest(self._costly.submit(begin), begun)
                 self._asked[key] = current
                 done = [name for name, question in self._asked.items() if question.answer.done()]
                 for name in done[: max(len(self._asked) - UNCLAIMED, 0)]:
@@ -159,7 +159,7 @@ class Lanes:
                 self._newest[topic] = current
             return current
 
-    def _forget(self, key: Hashable, question: CostlyQuestion) -> None:
+    def _forget(self, key: Hashable, question: CostlyRequest) -> None:
         with self._lock:
             if self._asked.get(key) is question:
                 del self._asked[key]

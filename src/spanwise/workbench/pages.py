@@ -42,7 +42,7 @@ from spanwise.workbench.api import (
     weak,
     words_of,
 )
-from spanwise.workbench.bench import Bench, NotHere, asker_of, sentence_sha
+from spanwise.workbench.bench import Bench, NotFound, asker_of, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
@@ -99,8 +99,9 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
-        interval=words.interval, p=words.p_value, format_p=words.format_p, signed_interval=words.signed_interval,
-        attribute=words.attribute, moment=_moment, day=_day, capitalised=words.capital,
+        interval=words.interval, p=words.p_value, format_p=words.format_p,
+        signed_interval=words.signed_interval, attribute=words.attribute, moment=_moment, day=_day,
+        capitalised=words.capital,
     )  # fmt: skip
     environment.globals.update(
         version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
@@ -284,7 +285,7 @@ def choose_pair(bench: Bench, request: Request) -> Response:
             303,
         )
     if len(rows) < 2:
-        raise NotHere("there is only one system for this gold file.\nPut another result into the folder.")
+        raise NotFound("there is only one system for this gold file.\nPut another result into the folder.")
     return RedirectResponse(f"/g/{gold.slug}/compare/{rows[0].id}/{rows[1].id}", 303)
 
 
@@ -525,7 +526,7 @@ def sentence_page(bench: Bench, request: Request) -> Response:
     index = bench.indexed(gold).index
     text = request.path_params["number"]
     if not text.isdecimal() or len(text) > 9 or int(text) >= index.columns.head.sentences:
-        raise NotHere(f"there is no sentence {text!r} in this gold file.")
+        raise NotFound(f"there is no sentence {text!r} in this gold file.")
     number, documents = int(text), index.columns.arrays.get("document_of_sentence")
     around = range(max(number - 3, 0), min(number + 4, index.columns.head.sentences))
     if documents is not None:
@@ -628,7 +629,7 @@ def static(bench: Bench, request: Request) -> Response:
     """A static file, by name."""
     name = request.path_params["name"]
     if name not in STATIC:
-        raise NotHere("there is no such file.")
+        raise NotFound("there is no such file.")
     text = files(STATIC[name][0]).joinpath(STATIC[name][1], name).read_bytes()
     return Response(text, media_type=mimetypes.guess_type(name)[0] or "text/plain")
 

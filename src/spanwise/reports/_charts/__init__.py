@@ -28,7 +28,7 @@ LIGHT = {
     "wrong": "#b4123f",
     "none": "#6d7583",
 }
-SERIES = 6
+SERIES = 6  # as many colours, and as many systems in a chart of the page; tables show all
 
 
 class Palette(Struct, frozen=True):
@@ -54,7 +54,7 @@ class Style(Struct, frozen=True):
 
     palette: Palette = PRINT
     linked: bool = False
-    most: int = 6  # the most systems in a chart, one per colour; tables show all
+    most: int = SERIES  # the most systems in a chart
 
     def link(self, of: float | None = None, **choices: str | None) -> str | None:
         """The link to the mentions behind a number, or None if charts are not linked."""
@@ -79,7 +79,7 @@ def points_pair(pair: Sequence[float | None] | None) -> tuple[float, float] | No
     return 100 * float(low or 0), 100 * float(high or 0)
 
 
-def reach(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> tuple[float, float]:
+def axis_range(values: Sequence[float], *, zero: bool = False, pad: float = 0.06) -> tuple[float, float]:
     """The range of an axis that fits the values with some padding; with `zero`, it includes zero."""
     if not values:
         return (0.0, 100.0)

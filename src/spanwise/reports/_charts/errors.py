@@ -8,7 +8,7 @@ from typing import TypeAlias
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import BucketScores, Confusion
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import Style, marks, reach, share, shortened, titled, width_of
+from spanwise.reports._charts import Style, axis_range, marks, share, shortened, titled, width_of
 from spanwise.reports._charts.evaluation import places, shown
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Plot, Row
 
@@ -24,7 +24,7 @@ def gains(document: Evaluation, focus: str, style: Style) -> Drawing:
         name: {kind: share(document.systems[name].gains.of(kind).gain) for kind in kinds}
         for name in (focus, *others)
     }
-    _, high = reach([v for row in values.values() for v in row.values() if v is not None], zero=True)
+    _, high = axis_range([v for row in values.values() for v in row.values() if v is not None], zero=True)
     x = marks.quantity("v", 0, max(high, 0.1), span=(0, plot), axis=False)
     own = palette.series(places(document, [focus])[0])
     titles, counts, bars, numbers, details = [], [], [], [], []
@@ -288,7 +288,7 @@ def diagnosis(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     scores = [share(cell.f1) for _, worst, best in ends for cell in (worst, best)]
     overall = share(system.exact.overall.f1)
     values = [value for value in (*scores, overall) if value is not None]
-    low, high = reach(values, pad=0.1)
+    low, high = axis_range(values, pad=0.1)
     x = marks.quantity("v", low, high, span=(0, left_end), tickCount=3)
     colour = palette.series(places(document, [focus])[0])
     middle = [top + step * (at + 0.5) for at in range(len(ends))]
@@ -379,7 +379,7 @@ def _against(
         rows.append((best, y - 6, name))
         if worst[1].name != best[1].name:
             rows.append((worst, y + 6, name))
-    low, high = reach([0.0, *(pair[0] for pair, _, _ in rows)], pad=0.22)
+    low, high = axis_range([0.0, *(pair[0] for pair, _, _ in rows)], pad=0.22)
     x = marks.quantity("v", low, high, span=(plot - 92, plot), tickCount=2, format="+.2~f", grid=False)
     layers = [
         marks.lines([{"v": 0, "y": 18.0, "y2": height}], height, x, colour=palette["axis"]),

@@ -18,17 +18,15 @@ from spanwise.document.scores import (
     WeakSlice,
 )
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import Style, ends, marks, points_pair, reach, share, shortened
+from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._document import compared, label_order, ranked
-
-MOST_SYSTEMS = 6  # one per colour; tables show all
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
 ChartScore: TypeAlias = Literal["f1", "recall"]
 
 
-def shown(document: Evaluation, focus: str | None = None, *, most: int = MOST_SYSTEMS) -> list[str]:
+def shown(document: Evaluation, focus: str | None = None, *, most: int = SERIES) -> list[str]:
     """The systems that charts show, the one in focus first; at most six on a page, all in figures."""
     order = ranked(document)[:most]
     return order if focus is None else [focus, *(name for name in order if name != focus)][:most]
@@ -82,7 +80,7 @@ def score(document: Evaluation, style: Style) -> Drawing:
     values = [share(system.primary(primary)) for system in systems]
     reached = [v for v in values if v is not None]
     reached += [end for pair in bounds for end in pair or ()]
-    low, high = reach(reached)
+    low, high = axis_range(reached)
     at = split - height + 12
     x = marks.quantity("v", low, high, span=(0, plot), offset=at, grid=False, tickCount=4)
     layers: list[Layer] = []
@@ -131,7 +129,7 @@ def _difference_layers(
     palette = style.palette
     pairs = [points_pair(test.interval) for _, test in tests]
     values = [share(test.difference) or 0.0 for _, test in tests]
-    low, high = reach([0.0, *values, *(end for pair in pairs if pair for end in pair)])
+    low, high = axis_range([0.0, *values, *(end for pair in pairs if pair for end in pair)])
     x = marks.quantity("v", low, high, span=(0, plot), grid=False, tickCount=4, format="+.2~f")
     layers = [
         marks.lines([{"v": 0, "y": top, "y2": height}], height, x, colour=palette["axis"]),

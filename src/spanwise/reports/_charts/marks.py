@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.reports._charts import Palette, Style, fitted, reach, width_of
+from spanwise.reports._charts import Palette, Style, axis_range, fitted, width_of
 from spanwise.reports._wording import visible
 
 if TYPE_CHECKING:
@@ -368,6 +368,28 @@ def lines(rows: Iterable[Row], height: float, x: Channel, *, colour: str, **styl
     return MarkLayer("rule", tuple(rows), height, colour, {"strokeWidth": 1, **style}, x, "y2")
 
 
+def path(
+    points: Iterable[tuple[float, float]], width: float, height: float, *, colour: str, **style: Any
+) -> Layer:
+    """A line through points in the pixels of the plot, in their order."""
+    import altair as alt
+
+    rows = tuple({"x": x, "y": y, "n": number} for number, (x, y) in enumerate(points))
+    across, down = (
+        alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
+    )
+    line: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(color=colour, aria=False, **style)
+        .encode(
+            x=alt.X("x:Q", scale=across, axis=None),
+            y=alt.Y("y:Q", scale=down, axis=None),
+            order=alt.Order("n:Q"),
+        )
+    )
+    return line
+
+
 def unchecked() -> AbstractContextManager[None]:
     """A context in which Altair builds charts without validating every part against its schema.
 
@@ -430,7 +452,7 @@ def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, s
     top = 20.0 if layout.heads or layout.reference is not None else 4.0
     height = top + step * len(rows)
     middle = [top + step * (at + 0.5) for at in range(len(rows))]
-    low, high = layout.domain or reach(_extents(rows, layout))
+    low, high = layout.domain or axis_range(_extents(rows, layout))
     x = quantity("v", low, high, span=(0, layout.plot), tickCount=4)
     layers: list[Layer] = []
     if layout.reference is not None:

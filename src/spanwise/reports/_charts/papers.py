@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import altair as alt
 from msgspec import UNSET, Struct
 
 from spanwise.document.study import BucketSpread, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import Style, marks, reach, share, shortened, titled, width_of
+from spanwise.reports._charts import SERIES, Style, axis_range, marks, share, shortened, titled, width_of
 from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.study import alias
 
@@ -184,8 +183,8 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
     columns = 4
     width = columns * (wide + 34)
     height = line * -(-len(given) // columns)
-    lines: dict[int, list[list[dict[str, object]]]] = {}
-    dots: dict[int, list[dict[str, object]]] = {}
+    lines: dict[int, list[list[Row]]] = {}
+    dots: dict[int, list[Row]] = {}
     heads, feet, axis = [], [], []
     for number, (attribute, rows) in enumerate(given.items()):
         left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
@@ -198,7 +197,7 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
             )
         for system, row in rows.items():
             index = order.index(system)
-            points = [
+            points: list[Row] = [
                 {
                     "x": left + wide * (at + 0.5) / len(row), "y": top + tall * (high - value) / room,
                     "d": f"{words.visible(system)}, {attribute} {words.visible(bucket)}: {value:.1f}",
@@ -212,7 +211,13 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
     layers: list[Layer] = []
     for index in range(len(order)):
         for points in lines.get(index, ()):
-            layers.append(_line(points, palette.series(index), width, height, index))
+            corners = [(point["x"], point["y"]) for point in points]
+            dash = _DASHES[index // SERIES % len(_DASHES)]
+            layers.append(
+                marks.path(
+                    corners, width, height, colour=palette.series(index), strokeWidth=1.3, strokeDash=dash
+                )
+            )
         layers.append(
             marks.dots(
                 dots.get(index, []), height, across, colour=palette.series(index), place=index, size=22
@@ -243,7 +248,7 @@ def pays(
     if not panels:
         return None
     wide, tall, line, columns = 132.0, 92.0, 158.0, min(4, len(panels))
-    low, high = reach([0.0, *gains.values()], pad=0.12)
+    low, high = axis_range([0.0, *gains.values()], pad=0.12)
     palette, room = style.palette, high - low
     width, height = columns * (wide + 34) - 34, line * -(-len(panels) // columns)
     names = list(gains)
@@ -291,23 +296,6 @@ def pays(
 _DASHES = ([1, 0], [5, 2], [2, 2], [7, 2, 2, 2])
 
 
-def _line(
-    points: Sequence[Mapping[str, object]], colour: str, width: float, height: float, index: int
-) -> Layer:
-    rows = tuple({"x": point["x"], "y": point["y"], "n": at} for at, point in enumerate(points))
-    x, y = (
-        alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
-    )
-    line: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, aria=False, strokeWidth=1.3, strokeDash=_DASHES[index // 6 % len(_DASHES)])
-        .encode(
-            x=alt.X("x:Q", scale=x, axis=None), y=alt.Y("y:Q", scale=y, axis=None), order=alt.Order("n:Q")
-        )
-    )  # fmt: skip
-    return line
-
-
 # ---- buckets in panels, and mean ranks on one line -------------------------------------------------
 
 
@@ -333,7 +321,7 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
     ]
     if not names or not values:
         return None
-    low, high = reach(values)
+    low, high = axis_range(values)
     height, score = 18.0 + _STEP * len(names), words.study_score(document.analyses)
     plots = []
     for at, dataset in enumerate(datasets):
@@ -418,7 +406,8 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
         level = top + 20 * ((at if left else count - 1 - at) + 0.5)
         edge = -6.0 if left else width + 6.0
         corners = [(across(ranks[name]), line), (across(ranks[name]), level), (edge, level)]
-        paths.append(_path(corners, palette["axis"], width, height))
+        corners = [(round(x, 2), round(y, 2)) for x, y in corners]
+        paths.append(marks.path(corners, width, height, colour=palette["axis"], strokeWidth=1))
         text = f"{shortened(name, 22)}  {ranks[name]:.2f}"
         named.append({"x": edge + (-4 if left else 4), "y": level, "t": text, "side": left})
     x = marks.pixels("x", width)
@@ -440,20 +429,3 @@ def critical_difference(document: Study, style: Style) -> Drawing | None:
     axis = f"mean rank over {words.plural(ranking.datasets, 'dataset')} (1 is best)"
     return Drawing("critical-difference", "Mean ranks over datasets", chart, width, height, room, room, 6, 6,
                    axis=axis)  # fmt: skip
-
-
-def _path(points: Sequence[tuple[float, float]], colour: str, width: float, height: float) -> Layer:
-    rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
-    scales = [
-        alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False) for extent in (width, height)
-    ]
-    path: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, strokeWidth=1, aria=False)
-        .encode(
-            x=alt.X("x:Q", scale=scales[0], axis=None),
-            y=alt.Y("y:Q", scale=scales[1], axis=None),
-            order=alt.Order("n:Q"),
-        )
-    )
-    return path

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from spanwise.document import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import Style, marks, points_pair, reach, share, shortened, titled
+from spanwise.reports._charts import Style, axis_range, marks, points_pair, share, shortened, titled
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, Options, Row, draw
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
@@ -128,18 +128,8 @@ def _ring(count: int, level: float, middle: float, size: float) -> list[tuple[fl
 
 
 def _path(points: Sequence[tuple[float, float]], colour: str, extent: float, **options: Any) -> Layer:
-    rows = tuple({"x": round(x, 2), "y": round(y, 2), "n": n} for n, (x, y) in enumerate(points))
-    scale = alt.Scale(domain=[0, extent], range=[0, extent], nice=False, zero=False)
-    line: Layer = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(color=colour, aria=False, strokeJoin="round", **options)
-        .encode(
-            x=alt.X("x:Q", scale=scale, axis=None),
-            y=alt.Y("y:Q", scale=scale, axis=None),
-            order=alt.Order("n:Q"),
-        )
-    )
-    return line
+    rounded = [(round(x, 2), round(y, 2)) for x, y in points]
+    return marks.path(rounded, extent, extent, colour=colour, strokeJoin="round", **options)
 
 
 def _outline(
@@ -209,8 +199,8 @@ def factor(document: Study, name: str, style: Style) -> Drawing | None:
             others = ", ".join(f"{key} = {value}" for key, value in group.factors.items())
             steps = [(step, step.gain) for step in group.steps]
             series.append((others or "no other factor", _steps(name, ", mean over datasets", steps, score)))
-    low, high = reach([row["f"] for _, rows in series for row in rows])
-    left, right = reach([row["v"] for _, rows in series for row in rows])
+    low, high = axis_range([row["f"] for _, rows in series for row in rows])
+    left, right = axis_range([row["v"] for _, rows in series for row in rows])
     x = alt.X(
         "v:Q", scale=alt.Scale(domain=[left, right], nice=False, zero=False),
         axis=alt.Axis(title=shortened(name, 30), grid=False, tickCount=5, titlePadding=6),

@@ -87,7 +87,7 @@ def description_parts(document: Description) -> dict[str, object]:
         "title": words.visible(document.dataset.name),
         "facts": document.dataset,
         "remarks": remarks(document.dataset),
-        "held": held,
+        "contents_of": contents_of,
     }
 
 
@@ -119,7 +119,7 @@ def remarks(facts: DatasetFacts) -> list[Remark]:
     return remarks
 
 
-def held(bucket: DescribedBucket) -> str:
+def contents_of(bucket: DescribedBucket) -> str:
     """What a bucket holds, in words; empty if that is just its name."""
     text = words.bucket(bucket)
     return "" if text == bucket.name else text

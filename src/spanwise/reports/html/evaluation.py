@@ -14,9 +14,9 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import PAGE, Style, errors, evaluation, marks, reach, shortened, titled
+from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import compared, inner_keys, label_order
+from spanwise.reports._document import compared, inner_keys, label_order, scored_labels
 from spanwise.reports._shown import (
     ShownDataset,
     both_ends,
@@ -27,7 +27,7 @@ from spanwise.reports._shown import (
     study_shown,
 )
 from spanwise.reports.html.analyses import conditions, panel, readings
-from spanwise.reports.html.packing import contents, labels_of
+from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
     averages,
     findings,
@@ -81,7 +81,9 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
     ends = {name: both_ends(shown.score_interval(name)) for name in order}
     runs = {name: run_values(shown, name, PRIMARY[shown.primary]) for name in order}
     values = [value for name in order for value in (shown.score(name), *runs[name]) if value is not None]
-    low, high = reach([100 * v for v in (*values, *(end for pair in ends.values() if pair for end in pair))])
+    low, high = axis_range(
+        [100 * v for v in (*values, *(end for pair in ends.values() if pair for end in pair))]
+    )
 
     def at(value: float) -> float:
         return round(100 * (100 * value - low) / (high - low), 2)
@@ -288,7 +290,7 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         name=shown.name,
         document=shown.document,
         order=list(shown.order),
-        labels=labels_of(shown.document),
+        labels=scored_labels(shown.document),
         attributes=_attributes(shown),
         confusions={name: confusion_view(shown.document.systems[name].confusion) for name in shown.order},
         standings=standings,

@@ -384,13 +384,13 @@ def paint(lines: Sequence[ScreenLine], *, color: bool) -> str:
 # ---- what the buckets named XS to XL contain -------------------------------------------------------
 
 
-Held: TypeAlias = Sequence[tuple[str, str]]  # bucket names, and what each bucket contains in words
+BucketContents: TypeAlias = Sequence[tuple[str, str]]  # bucket names, and what each bucket contains in words
 
 MOST = 24
 
 
 def legend(
-    tables: Iterable[tuple[Sequence[str], Held]], titles: Sequence[str], width: int
+    tables: Iterable[tuple[Sequence[str], BucketContents]], titles: Sequence[str], width: int
 ) -> list[ScreenLine]:
     """One row per table of buckets: the names of the table, then each bucket with its contents.
 

@@ -227,7 +227,7 @@ def _parts(document: Evaluation, width: int) -> list[ScreenLine]:
     differing.sort(key=lambda part: part[0])
     # List each part once, for the pair that differs most, so that one weak system does not fill the list.
     once = sorted({part[2].path: part for part in differing}.values(), key=lambda part: -part[0])
-    contents = say.held_by_buckets(document.systems.values())
+    contents = say.bucket_contents(document.systems.values())
     letter = own_letters(document)
     rows: list[list[ScreenCell]] = []
     for _, (first, second), test in once[:MOST_PARTS]:

@@ -37,8 +37,8 @@ from spanwise.reports._document import (
 from spanwise.reports._shown import ShownDataset, study_shown
 from spanwise.reports.terminal import _result, _several
 from spanwise.reports.terminal._layout import (
+    BucketContents,
     Column,
-    Held,
     ScreenCell,
     ScreenLine,
     and_more,
@@ -189,12 +189,11 @@ def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
     )
     about = "" if primary == say.study_score(analyses) else f"letters: by {primary} · "
     bold = sentence(f"{about}bold: no system is significantly better", width, style="faint")
-    fixed = "letters of systems with one run hold for these models; training seeds not considered"
     return [
         *heading("Systems", note, width),
         *_matrix("system", list(titles), datasets, cell, width),
         *(bold if lettered else []),
-        *(sentence(fixed, width, style="faint") if lettered and single_runs(table) else []),
+        *(sentence(say.ONE_RUN, width, style="faint") if lettered and single_runs(table) else []),
     ]
 
 
@@ -344,7 +343,7 @@ def _wilcoxon(tests: Mapping[str, Mapping[str, PairedTest]], width: int) -> list
 
 def _bucket_contents(datasets: Mapping[str, DatasetRuns], width: int) -> list[ScreenLine]:
     """What the buckets of each attribute contain: once if it is the same in all datasets, else for each."""
-    tables: dict[str, dict[str, Held]] = {}
+    tables: dict[str, dict[str, BucketContents]] = {}
     for dataset, part in datasets.items():
         for runs in part.runs.values():
             for run in runs.values():
@@ -352,7 +351,7 @@ def _bucket_contents(datasets: Mapping[str, DatasetRuns], width: int) -> list[Sc
                     by_dataset = tables.setdefault(name, {})
                     if dataset not in by_dataset:
                         by_dataset[dataset] = [(bucket.name, say.bucket(bucket)) for bucket in table.buckets]
-    rows: list[tuple[list[str], Held]] = []
+    rows: list[tuple[list[str], BucketContents]] = []
     for name, by_dataset in tables.items():
         parts = list(by_dataset.items())
         if len({tuple(buckets) for buckets in by_dataset.values()}) == 1 < len(parts):
