@@ -45,7 +45,7 @@ def matching(plan: Plan) -> Section:
         "match rate": min(row["mentions/s"] for row in rows),
         "match ratio": min(row["times ours"] for row in rows),
     }
-    note = "Gold and predicted mentions; CPU is that of the plain transcription that the tests rest on."
+    note = "CPU is the time of the plain transcription of the algorithm that is used in the tests."
     columns = ("system", "mentions", "ours", "mentions/s", "CPU", "times ours")
     return Section("matching", "Fair matching", note, columns, rows, facts)
 
@@ -86,9 +86,9 @@ def fair(plan: Plan) -> Section | None:
         "fair files ratio": min(row["times ours"] for row in rows if row["work"] != "matching"),
     }
     note = (
-        "CPU is that of the program of Ortmann (2022) in a process that has imported it, as spanwise is. Both"
-        " count the same outcomes and pairs of labels in every sentence without crossing spans. Tables are"
-        " exact and fair scores; ours are also relaxed scores and gains."
+        "CPU is the time of the program of Ortmann (2022); both it and spanwise are already imported. Both"
+        " count the same outcomes and pairs of labels in every sentence without crossing spans. Tables"
+        " contain exact and fair scores; ours also contain relaxed scores and gains."
     )
     columns = ("file", "work", "mentions", "CPU", "ours", "times ours")
     title = "Fair evaluation beside the program of the paper"
@@ -126,9 +126,9 @@ def lists(plan: Plan) -> Section:
         rows.append({**_beside(peer, found[theirs], found[ours]), **answers})
     note = (
         f"{plan.corpus(plan.peers_at)['tokens']:,} tokens in lists of tags (lines for conlleval, documents"
-        " for spaCy), which are there before the clock starts. `ours` is our layer with the same answer; for"
-        " seqscore the one for seqeval. evaluate fetches its metric from a network: what stands here is the"
-        " computation of that metric, by the same calls of seqeval."
+        " for spaCy), which are created before the measurement starts. `ours` is our compatibility layer with"
+        " the same result; for seqscore, it is the layer for seqeval. evaluate downloads its metric, so only"
+        " the computation of that metric is measured here, with the same calls to seqeval."
     )
     columns = ("peer", "CPU", "ours", "times ours", "F1", "our F1", "left out")
     return Section("lists", "Scores from lists of tags", note, columns, rows, facts)
@@ -165,10 +165,10 @@ def files(plan: Plan) -> Section:
     rows += [{"peer": name, "left out": why} for name, why in left_out.items()]
     facts = {f"files {name}": measured.cpu / ours for name, measured in found.items() if name != "spanwise"}
     note = (
-        f"{plan.corpus(plan.peers_at)['tokens']:,} tokens. Peers get the tags from the plainest reader in"
-        " Python; spaCy's process makes its documents, too. `spanwise evaluate` shows exact, fair and relaxed"
-        " scores, every kind of error and what mending it would gain, where peers have exact scores alone"
-        " (nervaluate: the relaxed ones, too)."
+        f"{plan.corpus(plan.peers_at)['tokens']:,} tokens. Peers read the tags with a minimal reader in"
+        " Python; spaCy's process also creates its documents. `spanwise evaluate` shows exact, fair and"
+        " relaxed scores, every kind of error and what fixing it would gain, whereas peers compute only exact"
+        " scores (nervaluate also relaxed ones)."
     )
     columns = ("peer", "wall", "CPU", "peak", "times ours", "left out")
     return Section("files", "From files to scores, whole processes", note, columns, rows, facts)
@@ -195,8 +195,9 @@ def one_document(plan: Plan) -> Section:
                 works.pop(name)
         rows.append({name: value for name, value in row.items() if value != float("inf")})
     note = (
-        "CPU of one sentence of so many tokens. `spanwise` is all that `evaluate` says without training data."
-        f" A peer that took more than {plan.patience:.0f} s is not asked for a longer one."
+        "CPU time for a single sentence with the given number of tokens. `spanwise` is a complete `evaluate`"
+        f" without training data. A peer that took more than {plan.patience:.0f} s is not measured on longer"
+        " sentences."
     )
     ours = [row["spanwise"] / row["tokens"] for row in rows if row["tokens"] >= _LONG]
     facts = {"growth of one": max(ours) / min(ours)} if len(ours) > 1 else {}

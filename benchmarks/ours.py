@@ -28,7 +28,7 @@ def startup(plan: Plan) -> Section:
     plan.bench.warm(list(jobs.values()))
     found = plan.bench.best(jobs, rounds=4 * plan.bench.rounds)
     facts = {"help wall": found["spanwise --help"].wall}
-    note = "The peak of the smallest processes is that of the one which measures them."
+    note = "For the smallest processes, the peak is that of the measuring process."
     return Section("startup", "Start-up", note, PROCESS, _processes(found), facts)
 
 
@@ -52,8 +52,8 @@ def evaluation(plan: Plan) -> Section:
         "conll2003 plain wall": found["without resampling; words of the demo"].wall,
     }
     note = (
-        "46 k test and 204 k training tokens, two systems: outcomes, eight attributes, tough mentions, 1000"
-        " resamples of every cell, the paired test, and the screen; from the start of the process."
+        "46 k test and 204 k training tokens, two systems, with outcomes, eight attributes, tough mentions,"
+        " 1000 resamples of every cell, the paired test and the screen, measured from the start of the process."
     )
     title = "An evaluation of the size of CoNLL-2003"
     return Section("evaluation", title, note, PROCESS, _processes(found), facts)
@@ -82,8 +82,8 @@ def large(plan: Plan) -> Section | None:
     }
     title = "Ten million training and nine million test tokens, two systems"
     note = (
-        "Files of this size are evaluated in parts by as many processes as there are cores, unless told"
-        " otherwise. The peak is that of the largest process."
+        "By default, files of this size are evaluated in parts, with one process per core. The peak is that"
+        " of the largest process."
     )
     return Section("large", title, note, PROCESS, _processes(found), facts)
 
@@ -114,9 +114,10 @@ def reading(plan: Plan) -> Section:
             }
         )
     note = (
-        "A file that the system has in memory. `codes`: hashed, checked, cut and interned to integer codes,"
-        " against which the goal is held; CPU, MB/s and ns/token are those of all of `read`, which recognises"
-        " the scheme and decodes the tags to mentions as well. Four columns are those of CoNLL-2003."
+        "The files are in the page cache of the operating system. `codes` covers hashing, checking, splitting"
+        " and interning to integer codes; the goal applies to it. CPU, MB/s and ns/token are for all of"
+        " `read`, which also detects the scheme and decodes the tags to mentions. Files with four columns"
+        " have those of CoNLL-2003."
     )
     columns = ("file", "words", "tokens", "codes", "codes MB/s", "CPU", "MB/s", "ns/token")
     return Section("reading", "Reading", note, columns, rows, {"read rate": rows[0]["codes MB/s"]})
@@ -134,7 +135,10 @@ def resampling(plan: Plan) -> Section:
         seconds = found.answer["seconds"]
         facts[fact] = seconds["with"] - seconds["without"]
         rows.append({"sentences": found.answer["sentences"], "CPU": facts[fact]})
-    note = "CPU of an evaluation of annotations that are read, with 1000 resamples less without, in turns."
+    note = (
+        "The difference in CPU time between evaluations with 1000 resamples and without, of annotations that"
+        " have already been read, measured alternately."
+    )
     title = "1000 resamples of all cells of one system"
     return Section("resampling", title, note, ("sentences", "CPU"), rows, facts)
 
@@ -158,10 +162,10 @@ def growth(plan: Plan) -> Section:
             }
         )
     note = (
-        "CPU of two systems with all attributes and tough mentions, stage by stage, on one core. `read` holds"
-        " `decode`; `count` is all of `evaluate` but matching, attributes and resampling; `ns/token` is read,"
-        " match, attributes and count together for each of the tokens read (gold, both systems, training"
-        " data). What 1000 resamples and the tests cost hardly depends on the size."
+        "CPU time of two systems with all attributes and tough mentions, by stage, on one core. `read`"
+        " includes `decode`; `count` is all of `evaluate` except matching, attributes and resampling;"
+        " `ns/token` is the sum of read, match, attributes and count per token read (gold, both systems and training"
+        " data). The cost of 1000 resamples and the tests hardly depends on the size."
     )
     stages = ("read", "decode", "match", "attributes", "count", "resample")
     costs = [row["ns/token"] for row in rows]

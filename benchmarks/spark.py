@@ -419,11 +419,11 @@ def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def _tables(costs: Sequence[Cost], asked: Sequence[Asked], args: argparse.Namespace) -> str:
     """What was measured, and what follows from it for larger data."""
     lines = [
-        f"CPU seconds (wall seconds) of two systems with training data on `{args.master}`, `--memory "
-        f"{args.memory} --resamples 0 --unit sentence`, warm, load average {os.getloadavg()[0]:.1f}. Growth "
-        "is CPU time per token, test and training, on files, against the first row. Bytes are per million "
-        "test tokens. The driver's memory is the most of all rows until then, of Python and of Java, which "
-        "here runs the executors too.",
+        f"CPU seconds (wall seconds in parentheses) for two systems with training data on `{args.master}`, "
+        f"with `--memory {args.memory} --resamples 0 --unit sentence`, after a warm-up, at a load average of "
+        f"{os.getloadavg()[0]:.1f}. Growth is CPU time per token (test and training) on files, relative to "
+        "the first row. Bytes are per million test tokens. The driver's memory is the peak up to that row, "
+        "for Python and for Java, which also runs the executors here.",
         "",
         *_grid(list(COLUMNS), [[cell(one, costs) for cell in COLUMNS.values()] for one in costs]),
         "",
@@ -444,9 +444,9 @@ def _time_model(last: Cost) -> list[str]:
     ratio = last.training / last.tokens
     rows = [[name, *(_duration(number / rate / cores) for cores in CORES)] for name, number in LARGER.items()]
     return [
-        f"Of folders with {last.tokens:,} test tokens, a core evaluates {rate:,.0f} per second, with two "
-        f"systems and {ratio:.1f} times as many training tokens. Scaled linearly, without the time in which "
-        "Spark starts and schedules:",
+        f"On folders with {last.tokens:,} test tokens, a core evaluates {rate:,.0f} tokens per second, with "
+        f"two systems and {ratio:.1f} times as many training tokens. Scaled linearly, without the time that "
+        "Spark needs for start-up and scheduling, this gives:",
         "",
         *_grid(["test tokens", *(f"{cores:,} cores" for cores in CORES)], rows),
     ]
@@ -471,10 +471,10 @@ def _memory_model(last: Cost, asked: Sequence[Asked]) -> list[str]:
         ]
         rows.append([name, *map(_rounded, distinct), *map(_bytes, sizes)])
     return [
-        f"In natural text a test set asks training data for {met}: V = {words[0]:.3g} N^{words[1]:.2f} words "
-        f"and V = {forms[0]:.3g} N^{forms[1]:.2f} sequences (Heaps' law). A word takes about {WORD} bytes, a "
-        f"sequence {FORM}, a distinct test sentence 16; counts take what blocks returned above. Nothing of "
-        "this size was run:",
+        f"In natural text, a test set has {met}: V = {words[0]:.3g} N^{words[1]:.2f} words and "
+        f"V = {forms[0]:.3g} N^{forms[1]:.2f} sequences (Heaps' law). A word takes about {WORD} bytes, a "
+        f"sequence {FORM} and a distinct test sentence 16; counts take as many bytes per token as the blocks "
+        "returned above. These sizes are extrapolated and were not run:",
         "",
         *_grid(
             ["test tokens", "words", "sequences", "lexicon", "test sentences", "counts in the driver"], rows

@@ -24,7 +24,7 @@ def write(results: dict[str, Any], out: Path) -> None:
 def document(results: dict[str, Any]) -> str:
     """All tables in one Markdown text, the goals first."""
     facts = {key: value for section in results["sections"] for key, value in section["facts"].items()}
-    tiny = "The corpora of this run are tiny: what is missed here says nothing."
+    tiny = "The corpora of this run are tiny, so goals that are missed here mean nothing."
     goals = {
         "title": "Goals",
         "note": tiny if results["quick"] else "",
@@ -36,7 +36,8 @@ def document(results: dict[str, Any]) -> str:
     head = (
         f"Measured with `{results['command']}` in {results['seconds']:,} s on {made['cores']} cores of"
         f" {made['processor']} (load at the end {results['load']:.1f}), Python {made['python']}; {packages}."
-        "\n\nEach job has a process of its own; jobs that are compared run in turns, and the best run of each"
-        " counts. CPU is user and system time together; peak is the largest resident memory of the process.\n"
+        "\n\nEach job runs in a separate process; jobs that are compared run alternately, and the best run of"
+        " each counts. CPU is the sum of user and system time; peak is the largest resident memory of the"
+        " process.\n"
     )
     return head + "\n" + "\n".join(markdown(table) for table in (goals, *results["sections"]))
