@@ -53,7 +53,8 @@ def evaluation(plan: Plan) -> Section:
     }
     note = (
         "46 k test and 204 k training tokens, two systems, with outcomes, eight attributes, tough mentions,"
-        " 1000 resamples of every cell, the paired test and the screen, measured from the start of the process."
+        " 1000 resamples of every cell, the paired test and the screen, measured from the start of the"
+        " process."
     )
     title = "An evaluation of the size of CoNLL-2003"
     return Section("evaluation", title, note, PROCESS, _processes(found), facts)
@@ -164,8 +165,8 @@ def growth(plan: Plan) -> Section:
     note = (
         "CPU time of two systems with all attributes and tough mentions, by stage, on one core. `read`"
         " includes `decode`; `count` is all of `evaluate` except matching, attributes and resampling;"
-        " `ns/token` is the sum of read, match, attributes and count per token read (gold, both systems and training"
-        " data). The cost of 1000 resamples and the tests hardly depends on the size."
+        " `ns/token` is the sum of read, match, attributes and count per token read (gold, both"
+        " systems and training data). The cost of 1000 resamples and the tests hardly depends on the size."
     )
     stages = ("read", "decode", "match", "attributes", "count", "resample")
     costs = [row["ns/token"] for row in rows]
