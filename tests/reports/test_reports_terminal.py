@@ -1,4 +1,4 @@
-"""The terminal screens: right numbers, never too wide, no escape codes unless asked, hostile text inert."""
+"""Terminal screens: correct numbers, within the width, colour only on request, hostile text inert."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def widest(screen: str) -> int:
 
 
 @pytest.mark.parametrize("width", [40, 60, 79, 80, 100, 140])
-def test_no_line_is_wider_than_asked(document: dict[str, Any], width: int) -> None:
+def test_no_line_is_wider_than_requested(document: dict[str, Any], width: int) -> None:
     assert widest(render_screen(document, width=width, color=False)) <= width
 
 
@@ -70,14 +70,14 @@ def test_the_same_document_gives_the_same_bytes(document: dict[str, Any]) -> Non
     assert document == again
 
 
-def test_lines_end_without_blanks(document: dict[str, Any]) -> None:
+def test_lines_have_no_trailing_spaces(document: dict[str, Any]) -> None:
     assert all(line == line.rstrip() for line in render_screen(document, width=90, color=False).splitlines())
 
 
 def test_the_screen_of_one_system_has_its_numbers() -> None:
-    made = documents.result()
-    system = made["systems"]["crf"]
-    screen = render_screen(made, width=100, color=False)
+    document = documents.result()
+    system = document["systems"]["crf"]
+    screen = render_screen(document, width=100, color=False)
     overall = system["exact"]["overall"]
     assert f"F1 {100 * overall['f1']:.1f}" in screen
     assert f"precision {100 * overall['precision']:.1f}" in screen
@@ -97,16 +97,16 @@ def test_the_screen_of_one_system_has_its_numbers() -> None:
         assert f"{100 * cell['overall']['recall']:.1f}" in row
 
 
-def test_errors_say_what_they_are_made_of() -> None:
-    made = documents.result()
-    screen = render_screen(made, width=100, color=False)
-    fair = made["systems"]["crf"]["fair"]["overall"]
+def test_errors_show_their_kinds() -> None:
+    document = documents.result()
+    screen = render_screen(document, width=100, color=False)
+    fair = document["systems"]["crf"]["fair"]["overall"]
     assert f"too short {fair['BEs']} · too long {fair['BEl']}" in screen
-    gold, predicted, number = made["systems"]["crf"]["confusion"]["pairs"]["LE"][0]
+    gold, predicted, number = document["systems"]["crf"]["confusion"]["pairs"]["LE"][0]
     assert f"{gold}→{predicted} {number}" in screen
 
 
-def test_wrong_labels_are_told_apart_from_those_with_wrong_boundaries() -> None:
+def test_wrong_labels_are_distinguished_from_those_with_wrong_boundaries() -> None:
     from spanwise.evaluation import evaluate
 
     gold = [["B-PER", "O", "B-LOC", "I-LOC"], ["B-PER", "O", "O", "O"], ["B-LOC", "O", "O", "O"]]
@@ -119,26 +119,26 @@ def test_wrong_labels_are_told_apart_from_those_with_wrong_boundaries() -> None:
     assert "LOC→ORG 1" in screen
 
 
-def test_other_credits_stand_beside_the_fair_one() -> None:
+def test_other_credits_are_shown_next_to_the_fair_one() -> None:
     cell = {"precision": 0.9, "recall": 0.8, "f1": 0.847}
     for names in ((), ("crf", "bert")):
-        made = documents.result(*names)
-        for system in made["systems"].values():
+        document = documents.result(*names)
+        for system in document["systems"].values():
             system["credits"] = {"ortmann-eq7": {"overall": cell, "labels": {}}}
-        screen = render_screen(made, width=100, color=False)
+        screen = render_screen(document, width=100, color=False)
         assert "ortmann-eq7" in screen
         assert "84.7" in screen
 
 
 def test_small_buckets_carry_a_mark_that_is_explained() -> None:
-    made = documents.result(count=108)
-    screen = render_screen(made, width=100, color=False)
+    document = documents.result(count=108)
+    screen = render_screen(document, width=100, color=False)
     assert "  ~XL 4 or more  " in screen
     assert "~ fewer than 30 gold units" in screen
     assert "~ fewer" not in render_screen(documents.result(), width=100, color=False)
 
 
-def test_files_repairs_and_leaks_are_told() -> None:
+def test_files_repairs_and_leaks_are_shown() -> None:
     screen = render_screen(documents.result("crf", "bert"), width=100, color=False)
     assert "120 sentences · 2,040 tokens · 240 mentions · 4 labels · IOB2" in screen
     assert "! 7 impossible tags repaired (conlleval rule)" in screen
@@ -147,33 +147,33 @@ def test_files_repairs_and_leaks_are_told() -> None:
     assert "† few documents: intervals rest on 12 documents" in screen
 
 
-def test_an_alignment_that_changed_something_is_told() -> None:
-    made = documents.result()
-    made["inputs"][1]["alignment"] = {
+def test_an_alignment_that_changed_something_is_shown() -> None:
+    document = documents.result()
+    document["inputs"][1]["alignment"] = {
         "how": "diff", "sentences": 120, "changed_sentences": 3, "changed_tokens": 5, "unplaced": 1,
     }  # fmt: skip
-    screen = render_screen(made, width=120, color=False)
+    screen = render_screen(document, width=120, color=False)
     assert "· aligned by diff · ! 5" in screen
     assert "! 5 tokens differ in 3 sentences" in screen
     assert "! 1 mention could not be placed, counted as spurious" in screen
 
 
 def test_undefined_scores_are_na_and_never_zero() -> None:
-    made = documents.result()
-    cell = made["systems"]["crf"]["exact"]["labels"]["MISC"]
+    document = documents.result()
+    cell = document["systems"]["crf"]["exact"]["labels"]["MISC"]
     cell.update(precision=None, f1=None, interval={})
     row = next(
         line
-        for line in render_screen(made, width=100, color=False).splitlines()
+        for line in render_screen(document, width=100, color=False).splitlines()
         if line.split()[:1] == ["MISC"]
     )
     assert row.split()[:5] == ["MISC", "24", "n/a", "100.0", "n/a"]
 
 
 def test_a_result_without_intervals_training_or_attributes_can_be_shown() -> None:
-    made = documents.result()
-    system = made["systems"]["crf"]
-    made["settings"].update(resamples=0, few_units=False)
+    document = documents.result()
+    system = document["systems"]["crf"]
+    document["settings"].update(resamples=0, few_units=False)
     for part in ("tough", "credits", "relaxed"):
         system.pop(part)
     system.update(attributes={}, slices=[])
@@ -181,14 +181,14 @@ def test_a_result_without_intervals_training_or_attributes_can_be_shown() -> Non
         cell.pop("interval")
     for cell in system["gains"].values():
         cell.pop("interval")
-    made["findings"] = []
-    screen = render_screen(made, width=80, color=False)
+    document["findings"] = []
+    screen = render_screen(document, width=80, color=False)
     assert "95% CI" not in screen
     assert "Tough mentions" not in screen
     assert "By attribute" not in screen
 
 
-def test_several_systems_stand_in_order_with_their_letters() -> None:
+def test_several_systems_are_listed_in_order_with_their_letters() -> None:
     screen = render_screen(documents.result("bert", "crf"), width=100, color=False)
     rows = [line.split() for line in screen.splitlines() if line.startswith(("  a  ", "  b  "))]
     assert [row[1] for row in rows] == ["bert", "crf"]
@@ -196,50 +196,50 @@ def test_several_systems_stand_in_order_with_their_letters() -> None:
     assert "–" in rows[1]
 
 
-def test_a_pair_is_turned_so_that_the_better_system_stands_first() -> None:
-    made = documents.result("crf", "bert")
-    (comparison,) = made["comparisons"]
+def test_a_pair_is_swapped_so_that_the_better_system_comes_first() -> None:
+    document = documents.result("crf", "bert")
+    (comparison,) = document["comparisons"]
     comparison["systems"] = ["bert", "crf"]
     for row in comparison["scores"]:
         if row["difference"] is not None:
             low, high = row["interval"]
             row.update(difference=-row["difference"], interval=[-high, -low])
-    screen = render_screen(made, width=100, color=False)
+    screen = render_screen(document, width=100, color=False)
     assert screen == render_screen(documents.result("crf", "bert"), width=100, color=False)
     row = next(line for line in screen.splitlines() if line.startswith("  crf − bert"))
     assert row.split()[3] == "+1.9"
 
 
-def test_differences_show_interval_p_and_what_could_be_detected() -> None:
-    made = documents.result("crf", "bert")
-    screen = render_screen(made, width=100, color=False)
+def test_differences_show_the_interval_p_and_the_detectable_difference() -> None:
+    document = documents.result("crf", "bert")
+    screen = render_screen(document, width=100, color=False)
     assert "paired randomisation, or t-test over runs, Holm-corrected" in screen
     assert "2.1 or more" in screen
-    found = next(
-        row for row in made["comparisons"][0]["scores"] if row["path"] == ["exact", "labels", "LOC", "f1"]
+    test = next(
+        row for row in document["comparisons"][0]["scores"] if row["path"] == ["exact", "labels", "LOC", "f1"]
     )
     row = next(line for line in screen.splitlines() if line.startswith("  LOC "))
-    assert say.signed(found["difference"]) in row
-    assert row.endswith("*") == found["significant"]
+    assert say.signed(test["difference"]) in row
+    assert row.endswith("*") == test["significant"]
 
 
-def test_systems_that_were_cut_differently_stand_side_by_side() -> None:
-    made = documents.result("crf", "bert")
-    made["systems"]["crf"].pop("tough")
-    made["systems"]["crf"]["attributes"] = {}
-    made["notes"] = ["the results used different training data; what depends on it is not compared."]
-    screen = render_screen(made, width=80, color=False)
+def test_systems_with_different_attributes_are_shown_side_by_side() -> None:
+    document = documents.result("crf", "bert")
+    document["systems"]["crf"].pop("tough")
+    document["systems"]["crf"]["attributes"] = {}
+    document["notes"] = ["the results used different training data; what depends on it is not compared."]
+    screen = render_screen(document, width=80, color=False)
     row = next(line for line in screen.splitlines() if line.startswith("  seen in training"))
     assert row.split()[3:6] == ["144", "n/a", "72.2"]
     assert " ! the results used different training data" in screen
     assert "entity length" in screen
 
 
-def test_untested_systems_are_not_said_to_be_alike() -> None:
-    made = documents.result("crf", "bert")
-    for row in made["comparisons"][0]["scores"]:
+def test_untested_systems_are_not_called_equal() -> None:
+    document = documents.result("crf", "bert")
+    for row in document["comparisons"][0]["scores"]:
         row.update(p=None, p_corrected=None, significant=False, interval=None)
-    assert "Where they differ" not in render_screen(made, width=100, color=False)
+    assert "Where they differ" not in render_screen(document, width=100, color=False)
 
 
 def test_a_study_shows_every_analysis() -> None:
@@ -255,63 +255,63 @@ def test_a_study_shows_every_analysis() -> None:
     assert "entity length XL (≥ 4)" in screen
 
 
-def test_screens_of_several_systems_say_what_the_buckets_hold() -> None:
+def test_screens_of_several_systems_explain_the_buckets() -> None:
     screen = render_screen(documents.result("crf", "bert"), width=80, color=False)
     assert "\n  token frequency  XS 0  S ≤ 0.001  L ≤ 0.01  XL above 0.01\n" in screen
 
 
-def test_a_study_says_what_the_buckets_of_each_dataset_hold() -> None:
-    made = copy.deepcopy(study_documents.study())
+def test_a_study_explains_the_buckets_of_each_dataset() -> None:
+    document = copy.deepcopy(study_documents.study())
     line = "  entity length    XS 1  S 2  L 3  XL 4 or more"
-    assert line in render_screen(made, width=80, color=False).splitlines()
-    first, *_ = made["datasets"].values()
-    made["datasets"]["other"] = copy.deepcopy(first)
-    for runs in made["datasets"]["other"]["runs"].values():
+    assert line in render_screen(document, width=80, color=False).splitlines()
+    first, *_ = document["datasets"].values()
+    document["datasets"]["other"] = copy.deepcopy(first)
+    for runs in document["datasets"]["other"]["runs"].values():
         for run in runs.values():
             run["attributes"]["entity_length"]["buckets"][3]["label"] = "≥ 9"
-    screen = render_screen(made, width=80, color=False).splitlines()
+    screen = render_screen(document, width=80, color=False).splitlines()
     assert any(re.search(r"entity length +news +XS 1 .* XL 4 or more", line) for line in screen)
     assert any(re.search(r"entity length +other +XS 1 .* XL ≥ 9", line) for line in screen)
     assert any(re.search(r"token frequency +all +XS 0", line) for line in screen)
 
 
 def test_slices_of_the_same_mentions_are_listed_once_with_their_other_names() -> None:
-    made = documents.result()
-    one = made["systems"]["crf"]
-    first = {**one["slices"][0], "kind": "tough", "attribute": None, "name": "UNSEEN-ANY", "cost": 0.3}
+    document = documents.result()
+    system = document["systems"]["crf"]
+    first = {**system["slices"][0], "kind": "tough", "attribute": None, "name": "UNSEEN-ANY", "cost": 0.3}
     again = {**first, "kind": "bucket", "attribute": "entity_length", "name": "XS", "cost": 0.2}
-    one["slices"] = [first, {**again, "title": "entity_length = 1"}]
-    assert "    also " not in render_screen(made, width=80, color=False)
-    buckets = one["attributes"]["entity_length"]["buckets"]
-    buckets[0]["outcomes"] = {"gold": one["tough"]["UNSEEN-ANY"]["outcomes"]}
-    lines = render_screen(made, width=80, color=False).splitlines()
+    system["slices"] = [first, {**again, "title": "entity_length = 1"}]
+    assert "    also " not in render_screen(document, width=80, color=False)
+    buckets = system["attributes"]["entity_length"]["buckets"]
+    buckets[0]["outcomes"] = {"gold": system["tough"]["UNSEEN-ANY"]["outcomes"]}
+    lines = render_screen(document, width=80, color=False).splitlines()
     at = lines.index("    also entity length = 1")
     assert lines[at - 1].startswith("  unseen with this label ") and not lines[at + 1]
 
 
-def test_buckets_named_by_what_they_hold_are_not_explained() -> None:
-    made = documents.result("crf", "bert")
-    for system in made["systems"].values():
+def test_buckets_named_by_their_labels_are_not_explained() -> None:
+    document = documents.result("crf", "bert")
+    for system in document["systems"].values():
         for entry in system["attributes"].values():
             for bucket in entry["buckets"]:
                 bucket["label"] = bucket["name"]
-    assert "what its buckets hold" not in render_screen(made, width=80, color=False)
+    assert "what its buckets hold" not in render_screen(document, width=80, color=False)
 
 
 def test_a_study_gives_each_system_one_letter_for_all_datasets() -> None:
-    made = study_documents.study(models=("x", "y"), names=("one", "two"))
+    document = study_documents.study(models=("x", "y"), names=("one", "two"))
     best = {"mean": 0.9, "std": None, "runs": 1, "letter": "a", "letters": "b"}
     second = {"mean": 0.8, "std": None, "runs": 1, "letter": "b", "letters": ""}
-    made["analyses"]["holistic"] = {"x": {"one": best, "two": second}, "y": {"one": second, "two": best}}
-    assert table(made, "holistic").to_markdown().splitlines()[2:4] == [
+    document["analyses"]["holistic"] = {"x": {"one": best, "two": second}, "y": {"one": second, "two": best}}
+    assert table(document, "holistic").to_markdown().splitlines()[2:4] == [
         "| a | x | **90.0**<sup>b</sup> | 80.0 |",
         "| b | y | 80.0 | **90.0**<sup>a</sup> |",
     ]
 
 
 def test_a_description_shows_labels_shares_and_conflicts() -> None:
-    made = documents.description()
-    made["dataset"]["conflicts"] = {
+    document = documents.description()
+    document["dataset"]["conflicts"] = {
         "labels": {
             "sequences": 1, "mentions": 6,
             "examples": [{"text": "Quito", "labels": {"LOC": 4, "ORG": 2}}],
@@ -321,7 +321,7 @@ def test_a_description_shows_labels_shares_and_conflicts() -> None:
             "examples": [[{"place": "a:1", "mentions": ""}, {"place": "b:7", "mentions": ""}]],
         },
     }  # fmt: skip
-    screen = render_screen(made, width=80, color=False)
+    screen = render_screen(document, width=80, color=False)
     assert "1 name with several labels, 6 mentions" in screen
     assert "Quito LOC 4 ORG 2" in screen
     assert "a:1 ≠ b:7" in screen
@@ -333,7 +333,7 @@ def test_a_description_shows_labels_shares_and_conflicts() -> None:
 
 
 def hostile(node: Any) -> Any:
-    """The document with every name and free text made hostile, keys and values alike."""
+    """The document with every name and free text made hostile, in keys and values."""
     swap = {
         "crf": EVIL + "crf",
         "bert": EVIL + "bert",
@@ -352,9 +352,9 @@ def hostile(node: Any) -> Any:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_hostile_names_stay_inert_and_within_the_width(kind: str) -> None:
-    made = MAKERS[kind]()
-    roles = [row["role"] for row in made["inputs"]]
-    evil = hostile(made)
+    document = MAKERS[kind]()
+    roles = [row["role"] for row in document["inputs"]]
+    evil = hostile(document)
     for row, role in zip(evil["inputs"], roles, strict=True):
         row["role"] = role
     if "settings" in evil:
@@ -368,26 +368,26 @@ def test_hostile_names_stay_inert_and_within_the_width(kind: str) -> None:
 
 
 def test_pairs_of_wide_characters_and_emoji_keep_the_columns() -> None:
-    made = documents.result("系统一号", "👩‍🚀-model")
-    assert widest(render_screen(made, width=80, color=False)) <= 80
+    document = documents.result("系统一号", "👩‍🚀-model")
+    assert widest(render_screen(document, width=80, color=False)) <= 80
 
 
 def test_the_signature_is_never_cut() -> None:
-    made = documents.result()
-    made["signature"] = "|".join(f"setting{number}:{'x' * number}" for number in range(60))
-    screen = render_screen(made, width=80, color=False)
+    document = documents.result()
+    document["signature"] = "|".join(f"setting{number}:{'x' * number}" for number in range(60))
+    screen = render_screen(document, width=80, color=False)
     tail = screen[screen.rindex(" setting0:") :]
-    assert "".join(line[1:] for line in tail.splitlines()) == made["signature"]
+    assert "".join(line[1:] for line in tail.splitlines()) == document["signature"]
 
 
-def test_the_signature_leaves_out_what_is_usual() -> None:
-    made = documents.result()
-    made["signature"] = "spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341"
-    screen = render_screen(made, width=80, color=False)
+def test_the_signature_leaves_out_defaults() -> None:
+    document = documents.result()
+    document["signature"] = "spanwise|v:0.2.0|match:exact+fair|focus:predicted|seed:0|gold:3d30d341"
+    screen = render_screen(document, width=80, color=False)
     assert screen.rstrip("\n").endswith(" spanwise|v:0.2.0|focus:predicted|gold:3d30d341")
     assert "seed:0" not in screen
-    long = render_screen(made, width=80, color=False, signature="long")
-    assert long.rstrip("\n").endswith(f" {made['signature']}")
+    long = render_screen(document, width=80, color=False, signature="long")
+    assert long.rstrip("\n").endswith(f" {document['signature']}")
 
 
 def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> None:
@@ -400,8 +400,8 @@ def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> No
 
 
 def test_saved_files_and_the_next_commands_are_named() -> None:
-    made = documents.result()
-    screen = render_screen(made, width=100, color=False, saved=["run.json", "run.html"])
+    document = documents.result()
+    screen = render_screen(document, width=100, color=False, saved=["run.json", "run.html"])
     assert "saved run.json · run.html" in screen
     assert "spanwise report run.json -o report.html" in screen
     assert "spanwise errors gold.conll crf.conll --gold PER --predicted LOC" in screen
@@ -410,25 +410,25 @@ def test_saved_files_and_the_next_commands_are_named() -> None:
 
 
 def test_paths_in_commands_are_quoted_for_the_shell() -> None:
-    made = documents.result()
-    made["inputs"][0]["path"] = "my files/$(rm -rf)/gold.conll"
-    assert "'my files/$(rm -rf)/gold.conll'" in render_screen(made, width=120, color=False)
+    document = documents.result()
+    document["inputs"][0]["path"] = "my files/$(rm -rf)/gold.conll"
+    assert "'my files/$(rm -rf)/gold.conll'" in render_screen(document, width=120, color=False)
 
 
 def test_without_a_command_there_are_no_next_commands() -> None:
-    made = documents.result()
-    made["settings"]["command"] = None
-    assert "Next" not in render_screen(made, width=100, color=False)
+    document = documents.result()
+    document["settings"]["command"] = None
+    assert "Next" not in render_screen(document, width=100, color=False)
 
 
 def test_colour_follows_the_terminal_and_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", type("Tty", (), {"isatty": lambda self: True})())
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
-    made = documents.result()
-    assert "\x1b[" in render_screen(made, width=80)
+    document = documents.result()
+    assert "\x1b[" in render_screen(document, width=80)
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[" not in render_screen(made, width=80)
+    assert "\x1b[" not in render_screen(document, width=80)
 
 
 @pytest.mark.parametrize(

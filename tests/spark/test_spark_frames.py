@@ -70,11 +70,16 @@ def test_a_frame_gives_the_same_numbers_as_files_for_any_number_of_partitions(
 def test_columns_of_spans_give_the_same_numbers(demo: Demo, tmp_path: Path) -> None:
     name, path = next(iter(demo.systems.items()))
     rows = {**table(demo.gold), "gold": spans(demo.gold), "found": spans(path)}
-    given = frame(tmp_path / "gold.parquet", rows)
-    found = evaluate(
-        given, gold="gold", systems={name: "found"}, document="doc_id", sentence="place", engine=session()
+    rows_frame = frame(tmp_path / "gold.parquet", rows)
+    result = evaluate(
+        rows_frame,
+        gold="gold",
+        systems={name: "found"},
+        document="doc_id",
+        sentence="place",
+        engine=session(),
     )
-    assert numbers(found.to_json()) == numbers(evaluate(demo.gold, {name: path}).to_json())
+    assert numbers(result.to_json()) == numbers(evaluate(demo.gold, {name: path}).to_json())
 
 
 def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
@@ -86,28 +91,28 @@ def test_a_malformed_tag_is_named_by_its_file_and_row(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{tmp_path}/some.parquet:3: token 1: 'PER' is ")
 
 
-def test_frames_of_their_own_are_joined_and_rows_without_a_partner_are_named(tmp_path: Path) -> None:
+def test_separate_frames_are_joined_and_rows_without_a_partner_are_reported(tmp_path: Path) -> None:
     gold: Table = {
         "id": [1, 2, 3],
         "tokens": [["a"], ["b"], ["c"]],
         "tags": [["B-X"], ["O"], ["B-Y"]],
     }
-    given = frame(tmp_path / "gold.parquet", gold)
-    said = [["B-X"], ["O"], ["B-X"]]
-    predicted = frame(tmp_path / "predicted.parquet", {"id": [3, 2, 1], "tags": said[::-1]})
+    gold_frame = frame(tmp_path / "gold.parquet", gold)
+    tags = [["B-X"], ["O"], ["B-X"]]
+    predicted = frame(tmp_path / "predicted.parquet", {"id": [3, 2, 1], "tags": tags[::-1]})
     evaluate = partial(spanwise.evaluate, gold="tags", tokens="tokens", sentence="id", resamples=0)
-    result = evaluate(given, systems={"mine": predicted})
-    expected = spanwise.evaluate(gold["tags"], {"mine": said}, resamples=0)
+    result = evaluate(gold_frame, systems={"mine": predicted})
+    expected = spanwise.evaluate(gold["tags"], {"mine": tags}, resamples=0)
     assert result["mine"].exact == expected["mine"].exact
     fewer = predicted.where("id != 2")
     with pytest.raises(InputError, match=r"1 sentence that gold has, but .*; the first is 2"):
-        evaluate(given, systems={"mine": fewer})
+        evaluate(gold_frame, systems={"mine": fewer})
     with pytest.raises(InputError, match=r"2 sentences that these predictions have, .* is 1"):
-        evaluate(given.where("id = 3"), systems={"mine": predicted})
+        evaluate(gold_frame.where("id = 3"), systems={"mine": predicted})
 
 
 class Row:
-    """A drawn sentence: its id, its words, and the spans of gold and of two systems."""
+    """A random sentence: its id, its words, and the spans of gold and of two systems."""
 
     def __init__(self, number: int, words: list[str], layers: list[list[tuple[int, int, str]]]) -> None:
         self.number, self.words, self.layers = number, words, layers
@@ -124,7 +129,7 @@ class Row:
 
 @st.composite
 def rows_of_sentences(draw: st.DrawFn) -> list[Row]:
-    """Sentences in no order, each with mentions that do not overlap."""
+    """Sentences in random order, each with mentions that do not overlap."""
     rows = []
     for number in draw(st.lists(st.integers(0, 99), min_size=1, max_size=9, unique=True)):
         words = draw(st.lists(st.sampled_from(["a", "b", "A", "B1", "7"]), min_size=1, max_size=6))
@@ -139,7 +144,7 @@ def rows_of_sentences(draw: st.DrawFn) -> list[Row]:
 
 @settings(deadline=None, derandomize=True, max_examples=5, suppress_health_check=list(HealthCheck))
 @given(rows_of_sentences(), st.sampled_from([(0, ()), (0, ()), (1, ()), (2, ()), (0, (105, 103))]))
-def test_drawn_frames_give_the_numbers_of_lists_and_name_rows_without_a_partner(
+def test_random_frames_give_the_numbers_of_lists_and_report_rows_without_a_partner(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row], fault: tuple[int, tuple[int, ...]]
 ) -> None:
     pyarrow = pytest.importorskip("pyarrow")
@@ -170,14 +175,17 @@ def test_drawn_frames_give_the_numbers_of_lists_and_name_rows_without_a_partner(
     for trouble, numbers_alone in alone.items():
         if numbers_alone:
             sentences = "1 sentence" if len(numbers_alone) == 1 else f"{len(numbers_alone)} sentences"
-            told = rf"{sentences} that {trouble}; the first is {min(numbers_alone)}\."
-            with pytest.raises(InputError, match=told):
+            message = rf"{sentences} that {trouble}; the first is {min(numbers_alone)}\."
+            with pytest.raises(InputError, match=message):
                 on_frames(engine=session())
             return
-    found = on_frames(engine=SparkEngine(session(), 2))
+    result = on_frames(engine=SparkEngine(session(), 2))
     tokens = [row.words for row in ordered]
     lists = {"a": [row.layers[1] for row in ordered], "b": [row.tags(2) for row in ordered]}
     expected = evaluate([row.tags(0) for row in ordered], lists, tokens=tokens)
-    both = [json.loads(one.to_json()) for one in (found, expected)]
-    assert both[0]["systems"] == both[1]["systems"] and both[0]["comparisons"] == both[1]["comparisons"]
-    assert both[0]["dataset"] == both[1]["dataset"]
+    documents = [json.loads(document.to_json()) for document in (result, expected)]
+    assert (
+        documents[0]["systems"] == documents[1]["systems"]
+        and documents[0]["comparisons"] == documents[1]["comparisons"]
+    )
+    assert documents[0]["dataset"] == documents[1]["dataset"]

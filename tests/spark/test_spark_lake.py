@@ -1,4 +1,4 @@
-"""Folders, patterns and Parquet on Spark: the numbers of one file, whatever the files and partitions are."""
+"""Folders, patterns and Parquet on Spark give the numbers of one file, for any files and partitions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 
 def numbers(text: str) -> object:
-    """A document without what tells one file from several."""
-    found = json.loads(text)
+    """A document without the parts that differ between one file and several."""
+    document = json.loads(text)
     for key in ("inputs", "signature", "command", "settings"):
-        found.pop(key, None)
-    for sentence in found["sentences"]:
+        document.pop(key, None)
+    for sentence in document["sentences"]:
         del sentence["source"], sentence["document"], sentence["id"]
-    return found
+    return document
 
 
 def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
@@ -46,24 +46,24 @@ def test_folders_cut_in_any_way_give_the_numbers_of_one_file(
     gold = split(demo.gold, tmp_path / "gold", [borders[3], borders[7]])
     train = split(demo.train, tmp_path / "train", [30, 55])
     systems = {
-        name: split(path, tmp_path / name, [5 * place + 3, 40])
-        for place, (name, path) in enumerate(demo.systems.items())
+        name: split(path, tmp_path / name, [5 * number + 3, 40])
+        for number, (name, path) in enumerate(demo.systems.items())
     }
-    found = [
+    documents = [
         evaluate(gold, systems, train=f"{train}/*.conll", engine=SparkEngine(session(), partitions)).to_json()
         for partitions in (1, 7)
     ]
-    assert found[0] == found[1]
+    assert documents[0] == documents[1]
     expected = evaluate(demo.gold, demo.systems, train=demo.train).to_json()
-    assert numbers(found[0]) == numbers(expected)
-    inputs = json.loads(found[0])["inputs"]
-    assert [one["path"] for one in inputs] == [gold, *systems.values(), f"{train}/*.conll"]
+    assert numbers(documents[0]) == numbers(expected)
+    inputs = json.loads(documents[0])["inputs"]
+    assert [source["path"] for source in inputs] == [gold, *systems.values(), f"{train}/*.conll"]
     assert inputs[0]["evidence"].startswith("3 files read by Spark; ")
 
 
 def parts_of(path: Path, sentences: Sequence[int]) -> list[Annotation]:
-    held = InMemorySource.of({"only": spanwise.read(path)}, sentences=sentences)
-    return [read_piece(held, PartBytes(number))["only"] for number in range(held.parts)]
+    whole = InMemorySource.of({"only": spanwise.read(path)}, sentences=sentences)
+    return [read_piece(whole, PartBytes(number))["only"] for number in range(whole.parts)]
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
@@ -74,10 +74,10 @@ def test_other_formats_give_the_numbers_of_one_file(demo: Demo, tmp_path: Path, 
         for number, part in enumerate(parts_of(path, cuts)):
             spanwise.write(part, tmp_path / role / f"{number}.{form}")
     by_sentence = partial(evaluate, train=demo.train, unit="sentence")
-    found = by_sentence(str(tmp_path / "gold"), {name: str(tmp_path / "mine")}, engine=session())
+    result = by_sentence(str(tmp_path / "gold"), {name: str(tmp_path / "mine")}, engine=session())
     expected = by_sentence(demo.gold, {name: predicted})
-    assert found[name].exact == expected[name].exact and found[name].tough == expected[name].tough
-    assert found[name].attributes == expected[name].attributes
+    assert result[name].exact == expected[name].exact and result[name].tough == expected[name].tough
+    assert result[name].attributes == expected[name].attributes
 
 
 @pytest.fixture(name="small_splits")
@@ -104,13 +104,13 @@ def test_a_parquet_file_is_split_by_its_row_groups(
         write_rows(rows, tmp_path / role / "all.parquet", row_group_size=20)
     gold, mine, train = (str(tmp_path / role) for role in ("gold", "mine", "train"))
     assert session().read.parquet(gold).rdd.getNumPartitions() > 1
-    found = evaluate(gold, {name: mine}, train=train, engine=SparkEngine(session(), 3))
+    result = evaluate(gold, {name: mine}, train=train, engine=SparkEngine(session(), 3))
     expected = evaluate(demo.gold, {name: path}, train=demo.train)
-    assert numbers(found.to_json()) == numbers(expected.to_json())
-    assert json.loads(found.to_json())["inputs"][0]["evidence"].startswith("1 file read by Spark; a table")
+    assert numbers(result.to_json()) == numbers(expected.to_json())
+    assert json.loads(result.to_json())["inputs"][0]["evidence"].startswith("1 file read by Spark; a table")
 
 
-def test_a_late_row_of_a_parquet_file_is_named(tmp_path: Path, small_splits: None) -> None:
+def test_a_wrong_row_late_in_a_parquet_file_is_reported(tmp_path: Path, small_splits: None) -> None:
     for folder, tag in (("gold", "PER"), ("mine", "O")):
         (tmp_path / folder).mkdir()
         tags = [["O"]] * 123 + [["B-PER"], [tag], ["O"]]
@@ -121,7 +121,7 @@ def test_a_late_row_of_a_parquet_file_is_named(tmp_path: Path, small_splits: Non
     assert str(caught.value).startswith(f"{tmp_path}/gold/all.parquet:125: token 1: 'PER' is ")
 
 
-def test_a_late_line_of_json_lines_is_named(tmp_path: Path) -> None:
+def test_a_wrong_line_late_in_json_lines_is_reported(tmp_path: Path) -> None:
     (tmp_path / "gold").mkdir()
     lines = [json.dumps({"tokens": ["a"], "tags": [tag]}) for tag in ["O"] * 40 + ["PER"]]
     (tmp_path / "gold" / "all.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_malformed_tag_is_named_by_its_file_and_row_or_line(tmp_path: Path) ->
     assert str(caught.value).startswith(f"{tmp_path}/lines/a.conll:4: ")
 
 
-def test_missing_files_and_other_numbers_of_sentences_are_named(tmp_path: Path) -> None:
+def test_missing_files_and_different_numbers_of_sentences_are_reported(tmp_path: Path) -> None:
     (tmp_path / "gold").mkdir()
     (tmp_path / "gold" / "a.conll").write_text("a B-PER\n\nb O\n", encoding="utf-8")
     (tmp_path / "mine.conll").write_text("a B-PER\n", encoding="utf-8")
@@ -161,7 +161,7 @@ def test_missing_files_and_other_numbers_of_sentences_are_named(tmp_path: Path) 
         spanwise.evaluate(tmp_path / "gold", {"mine": f"{tmp_path}/none/*.conll"}, engine=session())
 
 
-def test_the_command_line_takes_folders_and_runs_the_cells_of_a_study(
+def test_the_command_line_accepts_folders_and_runs_the_cells_of_a_study(
     demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Outliving(session())
@@ -182,6 +182,6 @@ def test_a_cell_of_a_study_is_a_task(demo: Demo, tmp_path: Path) -> None:
         "systems": {name: {"predictions": str(path)} for name, path in demo.systems.items()},
         "resamples": 20,
     }
-    found = spanwise.study(manifest, root=tmp_path, cache=False, engine=session())
+    study = spanwise.study(manifest, root=tmp_path, cache=False, engine=session())
     expected = spanwise.study(manifest, root=tmp_path, cache=False, workers=1)
-    assert found.to_json() == expected.to_json()
+    assert study.to_json() == expected.to_json()

@@ -1,4 +1,4 @@
-"""Other verbs on Spark: the same documents as on one machine, from files, folders and frames."""
+"""Other functions on Spark give the same documents as on one machine, from files, folders and frames."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a few sentences."""
+    """Use blocks of a few sentences."""
     small_parts(monkeypatch, tokens=300, training=500, sentences=25)
     monkeypatch.setattr(spark, "ROWS", 20)
 
@@ -51,8 +51,8 @@ def folders(demo: Demo, folder: Path) -> tuple[str, dict[str, str], str]:
     borders = starts(demo.gold)
     gold = split(demo.gold, folder / "gold", [borders[2], borders[5]])
     systems = {
-        name: split(path, folder / name, [7 * place + 3, 60])
-        for place, (name, path) in enumerate(demo.systems.items())
+        name: split(path, folder / name, [7 * number + 3, 60])
+        for number, (name, path) in enumerate(demo.systems.items())
     }
     return gold, systems, split(demo.train, folder / "train", [40, 90])
 
@@ -61,37 +61,46 @@ chosen_rows = partial(error_table, outcome="LE,BE", tough="UNSEEN-ANY")
 
 
 def chosen(result: Evaluation) -> list[str]:
-    """The errors that are asked for, as texts."""
+    """The requested errors, as strings."""
     return sorted(map(text_of, map(cells_of, listing(result, outcome="LE,BE", tough="UNSEEN-ANY"))))
 
 
-def test_errors_are_rows_that_executors_write(demo: Demo, tmp_path: Path) -> None:
+def test_errors_are_rows_written_by_executors(demo: Demo, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     result = spanwise.evaluate(demo.gold, demo.systems, train=demo.train, resamples=0, examples_cap=10**6)
     expected = chosen(result)
     call = ["errors", gold, *(f"{name}={path}" for name, path in systems.items()), "--train", train]
-    asked = ["--outcome", "LE,BE", "--tough", "UNSEEN-ANY", "--as", "parquet", "-o", str(tmp_path / "errors")]
+    options = [
+        "--outcome",
+        "LE,BE",
+        "--tough",
+        "UNSEEN-ANY",
+        "--as",
+        "parquet",
+        "-o",
+        str(tmp_path / "errors"),
+    ]
     kept = Outliving(session())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
-        assert main([*call, *asked, "--engine", "spark", "--partitions", "3"]) == 0
-    found = session().read.parquet(str(tmp_path / "errors")).collect()
-    assert sorted(map(text_of, found)) == expected
+        assert main([*call, *options, "--engine", "spark", "--partitions", "3"]) == 0
+    rows = session().read.parquet(str(tmp_path / "errors")).collect()
+    assert sorted(map(text_of, rows)) == expected
     plain = chosen_rows(demo.gold, demo.systems, train=demo.train, engine=session())
     assert sorted(map(text_of, plain.frame.collect())) == expected
 
 
 def text_of(row: Sequence[object]) -> str:
-    """A row without where its sentence stands, which tells one file from several."""
+    """A row without the position of its sentence, which differs between one file and several."""
     return repr([*row[:11], row[14]])
 
 
-def test_a_large_lexicon_goes_to_blocks_in_parts_and_changes_no_byte(demo: Demo, tmp_path: Path) -> None:
+def test_a_large_lexicon_is_sent_in_parts_and_changes_no_byte(demo: Demo, tmp_path: Path) -> None:
     evaluate = partial(spanwise.evaluate, attributes="all", lowercase=True, resamples=20)
     bounded = SparkEngine(session(), 3, lexicon=30_000)
     expected = evaluate(demo.gold, demo.systems, train=demo.train)
-    found = evaluate(demo.gold, demo.systems, train=demo.train, engine=bounded)
-    assert found.to_json() == expected.to_json()
+    result = evaluate(demo.gold, demo.systems, train=demo.train, engine=bounded)
+    assert result.to_json() == expected.to_json()
     gold, systems, train = folders(demo, tmp_path)
     parts = evaluate(gold, systems, train=train, engine=bounded)
     assert parts.systems == expected.systems and parts.comparisons == expected.comparisons
@@ -117,32 +126,32 @@ def test_the_bound_of_a_lexicon_is_a_setting(monkeypatch: pytest.MonkeyPatch) ->
         pass
 
 
-def test_what_blocks_ask_together_stays_within_the_bound() -> None:
-    asked = [
+def test_joint_queries_of_blocks_stay_within_the_bound() -> None:
+    queries = [
         TrainingQueries(
             LexiconQueries.of(words, Forms(ints([]), ints([]), 0)), SentenceHashes.of([Corpus.of([words])])
         )
         for words in (["a", "b"], ["a", "b"], ["c", "d"], ["e"], ["a"])
     ]
     bound = 3 * _blocks.WORD + 2 * 16
-    parts = list(_blocks._together(asked, bound))
+    parts = list(_blocks._together(queries, bound))
     assert [blocks for blocks, _ in parts] == [2, 2, 1]
-    assert all(one.size <= bound for _, one in parts)
-    assert [blocks for blocks, _ in _blocks._together(asked, None)] == [5]
+    assert all(query.size <= bound for _, query in parts)
+    assert [blocks for blocks, _ in _blocks._together(queries, None)] == [5]
 
 
 find_slices = partial(spanwise.find_slices, least=5, flips=99, level=0.5, confirm=True)
 
 
 @pytest.mark.parametrize("over", ["recall", "f1"])
-def test_slices_of_files_are_those_of_one_machine(demo: Demo, over: Over) -> None:
+def test_slices_of_files_equal_those_of_one_machine(demo: Demo, over: Over) -> None:
     of_demo = partial(find_slices, demo.gold, demo.systems, train=demo.train, over=over)
-    expected, found = of_demo(), of_demo(engine=SparkEngine(session(), 3))
+    expected, result = of_demo(), of_demo(engine=SparkEngine(session(), 3))
     assert expected.comparison and expected.tested > 100
-    assert found.to_json() == expected.to_json()
+    assert result.to_json() == expected.to_json()
 
 
-def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Demo, tmp_path: Path) -> None:
+def test_slices_of_folders_and_frames_equal_those_of_one_file(demo: Demo, tmp_path: Path) -> None:
     expected = find_slices(demo.gold, demo.systems, train=demo.train)
     gold, systems, train = folders(demo, tmp_path)
     lake = find_slices(gold, systems, train=train, engine=session())
@@ -152,54 +161,54 @@ def test_slices_of_folders_and_frames_are_those_of_one_file(demo: Demo, tmp_path
         rows, {name: name for name in demo.systems}, gold="tags", document="doc_id", sentence="place",
         train=training,
     )  # fmt: skip
-    for found in (lake, framed):
-        assert found.systems == expected.systems and found.comparison == expected.comparison
-        assert found.settings == expected.settings
+    for result in (lake, framed):
+        assert result.systems == expected.systems and result.comparison == expected.comparison
+        assert result.settings == expected.settings
 
 
 @pytest.mark.parametrize(("partitions", "documents"), [(1, None), (3, "none"), (7, None), (32, None)])
-def test_agreement_of_files_is_that_of_one_machine(
+def test_agreement_of_files_equals_that_of_one_machine(
     demo: Demo, tmp_path: Path, partitions: int, documents: str | None
 ) -> None:
     majority, worksheet = tmp_path / "majority.jsonl", tmp_path / "open.csv"
-    found, written = [], []
+    results, written = [], []
     for engine in (None, SparkEngine(session(), partitions)):
-        one = spanwise.agree(
+        agreement = spanwise.agree(
             demo.systems, systems={"gold": demo.gold}, tokens="iob2" if documents else "label",
             majority=majority, worksheet=worksheet, engine=engine, documents=documents,
         )  # fmt: skip
-        found.append(one.to_json())
+        results.append(agreement.to_json())
         written.append([path.read_bytes() for path in (majority, worksheet)])
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert written[0] == written[1]
 
 
-def test_agreement_of_annotators_with_different_documents_is_that_of_one_machine(
+def test_agreement_of_annotators_with_different_documents_equals_that_of_one_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_parts(monkeypatch, sentences=4)
     for seed in (1, 3):
-        given = by_annotator(campaign(seed, annotators=3, documents=6, missing=0.25))
-        files = {name: tmp_path / f"{seed}-{name}.conll" for name in given}
+        annotations = by_annotator(campaign(seed, annotators=3, documents=6, missing=0.25))
+        files = {name: tmp_path / f"{seed}-{name}.conll" for name in annotations}
         for name, path in files.items():
-            spanwise.write(given[name], path)
+            spanwise.write(annotations[name], path)
         expected = spanwise.agree(files)
-        found = spanwise.agree(files, engine=SparkEngine(session(), 2))
-        assert found.to_json() == expected.to_json()
+        agreement = spanwise.agree(files, engine=SparkEngine(session(), 2))
+        assert agreement.to_json() == expected.to_json()
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl", "both"])
-def test_agreement_of_tables_whose_documents_go_on_in_the_next_rows(
+def test_agreement_of_tables_whose_documents_continue_in_the_next_rows(
     demo: Demo, tmp_path: Path, kind: str
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
 
     files = {}
-    for place, (name, path) in enumerate(demo.systems.items()):
+    for number, (name, path) in enumerate(demo.systems.items()):
         columns = table(path)
         rows = {key: columns[column] for key, column in ROLES.items()}
-        if kind == "parquet" or (kind == "both" and place == 0):
+        if kind == "parquet" or (kind == "both" and number == 0):
             files[name] = tmp_path / f"{name}.parquet"
             parquet.write_table(pyarrow.table(rows), files[name], row_group_size=20)
         elif kind == "jsonl":
@@ -207,17 +216,17 @@ def test_agreement_of_tables_whose_documents_go_on_in_the_next_rows(
             records = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
             files[name].write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
         else:
-            files[name] = path  # documents without names: they go by their text
+            files[name] = path  # documents without names are identified by their text
     majority, worksheet = tmp_path / "majority.conll", tmp_path / "open.csv"
     agree = partial(spanwise.agree, files, majority=majority, worksheet=worksheet)
     outcomes = []
     for engine in (None, SparkEngine(session(), 3)):
         with small_splits():
-            found = json.loads(agree(engine=engine).to_json())
-        for entry in found["inputs"]:
+            document = json.loads(agree(engine=engine).to_json())
+        for entry in document["inputs"]:
             if entry["format"] == "parquet" or entry["path"].endswith(".parquet"):
-                del entry["sha256"], entry["format"]  # rows are told apart from their file
-        outcomes.append([found, majority.read_bytes(), worksheet.read_bytes()])
+                del entry["sha256"], entry["format"]  # these differ between rows and their file
+        outcomes.append([document, majority.read_bytes(), worksheet.read_bytes()])
     assert outcomes[0] == outcomes[1]
 
 
@@ -225,24 +234,24 @@ ROLES = {"tokens": "tokens", "ner_tags": "tags", "document": "doc_id"}
 
 
 @pytest.mark.parametrize("documents", ["auto", "none"])
-def test_gamma_is_that_of_one_machine_where_blocks_cut_the_only_document(
+def test_gamma_equals_that_of_one_machine_if_blocks_cut_the_only_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, documents: str
 ) -> None:
     pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
     small_parts(monkeypatch, sentences=2)
-    given = by_annotator(campaign(2, annotators=2, documents=3))
-    files = {name: tmp_path / f"{name}.conll" for name in given}
+    annotations = by_annotator(campaign(2, annotators=2, documents=3))
+    files = {name: tmp_path / f"{name}.conll" for name in annotations}
     for name, path in files.items():
-        spanwise.write(given[name], path)
+        spanwise.write(annotations[name], path)
     expected = spanwise.agree(files, gamma=True, documents=documents)
-    found = spanwise.agree(files, gamma=True, documents=documents, engine=SparkEngine(session(), 3))
+    agreement = spanwise.agree(files, gamma=True, documents=documents, engine=SparkEngine(session(), 3))
     assert expected.gamma is not None and len(expected.gamma) == (1 if documents == "none" else 3)
-    assert found.to_json() == expected.to_json()
+    assert agreement.to_json() == expected.to_json()
     if documents == "none":
         folders = {name: split(path, tmp_path / name, [2, 5]) for name, path in files.items()}
         parts = spanwise.agree(folders, gamma=True, documents="none", engine=session())
         assert parts.gamma == expected.gamma and parts.alpha_u == expected.alpha_u
-        assert {one.source for one in parts.sentences} == {folders["a0"]}
+        assert {sentence.source for sentence in parts.sentences} == {folders["a0"]}
 
 
 @pytest.mark.parametrize(
@@ -254,24 +263,24 @@ def test_gamma_is_that_of_one_machine_where_blocks_cut_the_only_document(
         (32, spanwise.describe),
     ],
 )
-def test_the_description_of_files_is_that_of_one_machine(
+def test_the_description_of_files_equals_that_of_one_machine(
     demo: Demo, tmp_path: Path, partitions: int, describe: Callable[..., Description]
 ) -> None:
     sentences = demo.gold.read_text("utf-8").split("\n\n")
     gold, also = tmp_path / "gold.conll", tmp_path / "train.conll"
-    again = [one.replace("-PER", "-ORG") for one in sentences[10:40:3]]
+    again = [sentence.replace("-PER", "-ORG") for sentence in sentences[10:40:3]]
     gold.write_text("\n\n".join([*sentences[:-1], *again, *again[:2], *sentences[60:64], ""]), "utf-8")
     also.write_text(demo.train.read_text("utf-8") + "\n\n".join([*sentences[30:60:2], *again, ""]), "utf-8")
     train = None if partitions == 32 else also
     expected = describe(gold, train=train)
-    found = describe(gold, train=train, engine=SparkEngine(session(), partitions))
+    description = describe(gold, train=train, engine=SparkEngine(session(), partitions))
     assert expected.dataset.conflicts is not None and expected.dataset.conflicts.variation is not None
     assert expected.dataset.conflicts.sentences.groups and expected.dataset.conflicts.variation.places
-    assert found.to_json() == expected.to_json()
+    assert description.to_json() == expected.to_json()
 
 
 def columns_of(demo: Demo) -> Table:
-    """Gold and systems of the demo as columns of one table."""
+    """Gold and systems of the demo, as columns of one table."""
     columns = table(demo.gold)
     for name, path in demo.systems.items():
         columns[name] = table(path, name)[name]
@@ -279,16 +288,16 @@ def columns_of(demo: Demo) -> Table:
 
 
 def without_places(text: str) -> object:
-    """A document without what tells files from frames."""
-    found = json.loads(text)
-    del found["inputs"]
-    for sentence in found["sentences"]:
+    """A document without the parts that differ between files and frames."""
+    document = json.loads(text)
+    del document["inputs"]
+    for sentence in document["sentences"]:
         sentence["source"] = sentence["source"].rpartition(">")[2].rpartition(".arrow")[2]
-    return found
+    return document
 
 
 def arrow(path: Path, columns: Table, tags: str) -> Path:
-    """A file of Arrow's with one of the columns of tags."""
+    """Write an Arrow file with one of the columns of tags."""
     pyarrow = pytest.importorskip("pyarrow")
     rows = {"tokens": columns["tokens"], "ner_tags": columns[tags], "document": columns["doc_id"]}
     with (
@@ -300,7 +309,7 @@ def arrow(path: Path, columns: Table, tags: str) -> Path:
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_agreement_of_columns_of_a_frame_is_that_of_files(
+def test_agreement_of_columns_of_a_frame_equals_that_of_files(
     demo: Demo, tmp_path: Path, partitions: int
 ) -> None:
     columns, names = columns_of(demo), list(demo.systems)
@@ -313,18 +322,18 @@ def test_agreement_of_columns_of_a_frame_is_that_of_files(
     )
     for documents, document in ((None, "doc_id"), ("none", None)):
         expected = of_files(files, systems={"gold": gold}, tokens="iob2", documents=documents)
-        found = of_frame(
+        agreement = of_frame(
             rows, annotators={name: name for name in names}, systems={"gold": "tags"}, document=document,
             units="iob2", tokens="tokens", sentence="place", engine=SparkEngine(session(), partitions),
         )  # fmt: skip
-        assert without_places(found.to_json()) == without_places(expected.to_json())
+        assert without_places(agreement.to_json()) == without_places(expected.to_json())
         for suffix in ("conll", "csv"):
             assert (tmp_path / f"frame.{suffix}").read_bytes() == (tmp_path / f"files.{suffix}").read_bytes()
-    entry = found.inputs[0]
+    entry = agreement.inputs[0]
     assert (entry.role, entry.path, entry.system) == ("annotator", f"<Spark frame> {names[0]}", names[0])
 
 
-def test_agreement_of_annotators_in_frames_of_their_own_is_that_of_columns(
+def test_agreement_of_annotators_in_separate_frames_equals_that_of_columns(
     demo: Demo, tmp_path: Path
 ) -> None:
     columns, (first, second, *_) = columns_of(demo), list(demo.systems)
@@ -332,33 +341,33 @@ def test_agreement_of_annotators_in_frames_of_their_own_is_that_of_columns(
     other = frame(tmp_path / "other.parquet", {"place": columns["place"][::-1], first: columns[second][::-1]})
     agreed = partial(spanwise.agree, tokens="tokens", document="doc_id", sentence="place", units="iob2")
     expected = agreed(rows, annotators={"ann": first, "bo": second}, systems={"gold": "tags"})
-    found = agreed(rows, annotators={"ann": first, "bo": other}, systems={"gold": "tags"})
-    assert without_places(found.to_json()) == without_places(expected.to_json())
+    agreement = agreed(rows, annotators={"ann": first, "bo": other}, systems={"gold": "tags"})
+    assert without_places(agreement.to_json()) == without_places(expected.to_json())
     with pytest.raises(ChoiceError, match=r"^the first annotator, 'bo', is not a column"):
         agreed(rows, annotators={"bo": other, "ann": first})
     with pytest.raises(ChoiceError, match=r"^the annotator 'ann' is a Spark frame, but"):
         spanwise.agree({"ann": rows, "bo": other}, engine=session())
 
 
-def test_gamma_of_a_frame_without_documents_is_that_of_one_file(tmp_path: Path) -> None:
+def test_gamma_of_a_frame_without_documents_equals_that_of_one_file(tmp_path: Path) -> None:
     pytest.importorskip("pygamma_agreement", reason="the extra 'agreement' is not installed")
-    given = by_annotator(campaign(2, annotators=2, documents=3))
-    files = {name: tmp_path / f"{name}.conll" for name in given}
+    annotations = by_annotator(campaign(2, annotators=2, documents=3))
+    files = {name: tmp_path / f"{name}.conll" for name in annotations}
     columns: Table = {}
     for name, path in files.items():
-        spanwise.write(given[name], path)
+        spanwise.write(annotations[name], path)
         columns = {**table(path, name), **columns}
     rows = frame(tmp_path / "rows.parquet", columns)
-    found = spanwise.agree(rows, annotators={name: name for name in files}, gamma=True, sentence="place")
-    assert found.gamma == spanwise.agree(files, gamma=True, documents="none").gamma
+    agreement = spanwise.agree(rows, annotators={name: name for name in files}, gamma=True, sentence="place")
+    assert agreement.gamma == spanwise.agree(files, gamma=True, documents="none").gamma
 
 
-def test_the_description_of_a_frame_is_that_of_files(demo: Demo, tmp_path: Path) -> None:
+def test_the_description_of_a_frame_equals_that_of_files(demo: Demo, tmp_path: Path) -> None:
     test, train = table(demo.gold), table(demo.train)
-    for place in range(10, 40, 3):  # sentences that are annotated in two ways
-        again = [tag.replace("-PER", "-ORG") for tag in test["tags"][place]]
+    for number in range(10, 40, 3):  # add sentences that are annotated in two ways
+        again = [tag.replace("-PER", "-ORG") for tag in test["tags"][number]]
         for columns in (test, train):
-            for key, value in (("tokens", test["tokens"][place]), ("tags", again)):
+            for key, value in (("tokens", test["tokens"][number]), ("tags", again)):
                 columns[key].append(value)
             columns["doc_id"].append(columns["doc_id"][-1])
             columns["place"].append(len(columns["place"]))
@@ -374,30 +383,30 @@ def test_the_description_of_a_frame_is_that_of_files(demo: Demo, tmp_path: Path)
     expected = spanwise.describe(files[0], train=files[1], name="demo")
     assert expected.dataset.conflicts is not None and expected.dataset.conflicts.sentences.groups
     for engine in (session(), SparkEngine(session(), 3), None):
-        found = describe(train=training, engine=engine)
-        assert placeless(found.to_json()) == placeless(expected.to_json())
-    assert [entry.path for entry in found.inputs] == ["<Spark frame> tags"] * 2
+        description = describe(train=training, engine=engine)
+        assert placeless(description.to_json()) == placeless(expected.to_json())
+    assert [entry.path for entry in description.inputs] == ["<Spark frame> tags"] * 2
     alone = describe(train=str(files[1]))
     assert placeless(alone.to_json()) == placeless(expected.to_json())
 
 
 def placeless(text: str) -> object:
-    """A description without what tells files from frames."""
-    found = json.loads(text)
-    del found["inputs"]
-    conflicts = found["dataset"]["conflicts"]
-    for one in [
+    """A description without the parts that differ between files and frames."""
+    document = json.loads(text)
+    del document["inputs"]
+    conflicts = document["dataset"]["conflicts"]
+    for example in [
         *conflicts["variation"]["examples"],
         *(x for own in conflicts["sentences"]["examples"] for x in own),
     ]:
-        one["place"] = one["place"].rpartition(": ")[2]
-    return found
+        example["place"] = example["place"].rpartition(": ")[2]
+    return document
 
 
 def test_the_command_line_describes_and_compares_folders(demo: Demo, tmp_path: Path) -> None:
     gold, systems, train = folders(demo, tmp_path)
     first, second = list(systems)[:2]
-    one, other = (  # cut between documents, as a file ends its last one
+    first_folder, second_folder = (  # cut between documents, because the end of a file ends its last document
         split(demo.systems[name], tmp_path / "apart" / name, [starts(demo.systems[name])[at]])
         for name, at in ((first, 3), (second, 6))
     )
@@ -407,10 +416,10 @@ def test_the_command_line_describes_and_compares_folders(demo: Demo, tmp_path: P
         patch.setattr("spanwise.engines.spark.spark_session", lambda *_: kept)
         assert main(["describe", gold, "--train", train, "--name", "gold", *where]) == 0
         described = json.loads(out.read_text("utf-8"))["dataset"]
-        assert main(["agree", f"{first}={one}", f"{second}={other}", *where]) == 0
+        assert main(["agree", f"{first}={first_folder}", f"{second}={second_folder}", *where]) == 0
         agreed = json.loads(out.read_text("utf-8"))
     expected = json.loads(spanwise.describe(demo.gold, train=demo.train, name="gold").to_json())["dataset"]
-    for facts in (described, expected):  # training data cut in three mark other documents, and other places
+    for facts in (described, expected):  # training data cut in three has other documents and positions
         for key in ("sentences", "variation"):
             del facts["conflicts"][key]["examples"]
         for key in ("left_out", "unknown_tokens", "tough"):

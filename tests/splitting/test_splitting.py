@@ -1,4 +1,4 @@
-"""Splits by toughness: shares are reached where they can be, documents stay whole, nothing is lost."""
+"""Splits by toughness: shares are reached if possible, documents stay whole, nothing is lost."""
 
 from __future__ import annotations
 
@@ -30,52 +30,54 @@ def counted(path: Path, train: Path, subset: str) -> float:
     return float(tough.of(subset).mean())
 
 
-@pytest.mark.parametrize("asked", [0.5, 0.6, 0.7])
-def test_the_files_have_the_share_that_was_asked_for(corpus: Path, tmp_path: Path, asked: float) -> None:
-    made = spanwise.split(corpus, shares={"UNSEEN-ANY": asked}, output=tmp_path)
-    share = made.shares["UNSEEN-ANY"]
+@pytest.mark.parametrize("target", [0.5, 0.6, 0.7])
+def test_the_files_have_the_requested_share(corpus: Path, tmp_path: Path, target: float) -> None:
+    result = spanwise.split(corpus, shares={"UNSEEN-ANY": target}, output=tmp_path)
+    share = result.shares["UNSEEN-ANY"]
     assert share.reached == counted(tmp_path / "test.conll", tmp_path / "train.conll", "UNSEEN-ANY")
-    assert share.reached == pytest.approx(asked, abs=0.02)
-    assert made.size.reached == pytest.approx(0.2, abs=0.02)
+    assert share.reached == pytest.approx(target, abs=0.02)
+    assert result.size.reached == pytest.approx(0.2, abs=0.02)
 
 
 def test_every_sentence_is_in_one_part_and_documents_stay_whole(corpus: Path, tmp_path: Path) -> None:
-    made = spanwise.split(corpus, shares={"UNSEEN-TOKENS": 0.4}, test=0.3, dev=0.2, output=tmp_path)
+    result = spanwise.split(corpus, shares={"UNSEEN-TOKENS": 0.4}, test=0.3, dev=0.2, output=tmp_path)
     whole = spanwise.read(corpus)
     documents = whole.corpus.document_of_sentence
     assert documents is not None
     part = np.full(len(whole.corpus), -1)
-    for number, one in enumerate(made.parts.values()):
-        for run in one.sentences:
+    for number, subset in enumerate(result.parts.values()):
+        for run in subset.sentences:
             assert (part[run.first : run.last] == -1).all()
             part[run.first : run.last] = number
     assert (part >= 0).all()
-    assert all(len(set(part[documents == one].tolist())) == 1 for one in set(documents.tolist()))
+    assert all(len(set(part[documents == subset].tolist())) == 1 for subset in set(documents.tolist()))
     lines = [(tmp_path / f"{name}.conll").read_text().split("\n") for name in ("train", "dev", "test")]
     kept = sorted(line for file in lines for line in file if line.strip())
     assert kept == sorted(line for line in corpus.read_text().split("\n") if line.strip())
 
 
 def test_the_same_seed_gives_the_same_split_and_another_seed_another(corpus: Path) -> None:
-    one, again, other = (spanwise.split(corpus, shares={"SEEN": 0.5}, seed=seed) for seed in (3, 3, 4))
-    assert one.to_json() == again.to_json()
-    assert one.parts["test"].sentences != other.parts["test"].sentences
+    first, again, other = (spanwise.split(corpus, shares={"SEEN": 0.5}, seed=seed) for seed in (3, 3, 4))
+    assert first.to_json() == again.to_json()
+    assert first.parts["test"].sentences != other.parts["test"].sentences
 
 
-def test_a_share_that_cannot_be_reached_is_told() -> None:
+def test_a_share_that_cannot_be_reached_is_reported() -> None:
     gold = spanwise.read([["B-LOC"]] * 4, tokens=[["Rome"]] * 4)
-    made = spanwise.split(gold, shares={"UNSEEN-ANY": 1.0}, test=0.5)
-    assert made.shares["UNSEEN-ANY"].reached == 0
-    assert "UNSEEN-ANY should be 100.0% of the test mentions and is 0.0%" in made.notes[0]
-    assert "documents are not marked" in made.notes[1]
+    result = spanwise.split(gold, shares={"UNSEEN-ANY": 1.0}, test=0.5)
+    assert result.shares["UNSEEN-ANY"].reached == 0
+    assert "UNSEEN-ANY should be 100.0% of the test mentions and is 0.0%" in result.notes[0]
+    assert "documents are not marked" in result.notes[1]
 
 
 def test_several_files_of_several_formats_are_pooled(corpus: Path, tmp_path: Path) -> None:
     assert main(["convert", str(corpus), str(tmp_path / "more.jsonl")]) == 0
-    made = spanwise.split([corpus, tmp_path / "more.jsonl"], shares={"SEEN": 1.0}, output=tmp_path / "parts")
-    assert sum(part.facts.sentences for part in made.parts.values()) == 600
-    assert {run.file for part in made.parts.values() for run in part.sentences} == {0, 1}
-    assert made.shares["SEEN"].reached == pytest.approx(1, abs=0.01)
+    result = spanwise.split(
+        [corpus, tmp_path / "more.jsonl"], shares={"SEEN": 1.0}, output=tmp_path / "parts"
+    )
+    assert sum(part.facts.sentences for part in result.parts.values()) == 600
+    assert {run.file for part in result.parts.values() for run in part.sentences} == {0, 1}
+    assert result.shares["SEEN"].reached == pytest.approx(1, abs=0.01)
     assert spanwise.read(tmp_path / "parts" / "test.conll").mentions.labels
 
 
@@ -83,10 +85,10 @@ def test_text_without_tokens_is_split_by_its_characters(tmp_path: Path) -> None:
     rows = [{"text": f"{name} is old.", "spans": [{"start": 0, "end": 4, "label": "LOC"}]} for name in
             ("Rome", "Rome", "Oslo", "Bern", "Kyiv", "Oslo")]  # fmt: skip
     (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = spanwise.split(
+    result = spanwise.split(
         tmp_path / "t.jsonl", shares={"UNSEEN-ANY": 1.0}, test=1 / 3, output=tmp_path / "parts"
     )
-    assert made.shares["UNSEEN-ANY"].reached == 1
+    assert result.shares["UNSEEN-ANY"].reached == 1
     assert len(spanwise.read(tmp_path / "parts" / "test.jsonl").mentions) == 2
 
 
@@ -96,7 +98,7 @@ counts = st.lists(st.integers(0, 3), min_size=2, max_size=3)
 @settings(max_examples=60, deadline=None)
 @given(counts.flatmap(lambda test: st.tuples(st.just(test), st.lists(st.integers(0, 2), min_size=len(test),
                                                                      max_size=len(test)))))  # fmt: skip
-def test_counts_of_one_form_are_those_of_tough_mentions(sides: tuple[list[int], list[int]]) -> None:
+def test_counts_of_one_form_equal_those_of_tough_mentions(sides: tuple[list[int], list[int]]) -> None:
     def annotation(side: list[int]) -> spanwise.Annotation:
         labels = [f"L{label}" for label, number in enumerate(side) for _ in range(number)]
         return spanwise.Annotation(
@@ -122,15 +124,15 @@ def test_the_command_writes_parts_and_shows_what_was_reached(
     assert "unseen with this label" in page and "Documents were kept whole" in page
 
 
-def test_the_document_loads_again_and_has_its_tables(corpus: Path, tmp_path: Path) -> None:
-    made = spanwise.split(corpus, shares={"UNSEEN-ANY": 0.5})
-    made.to_json(tmp_path / "split.json")
+def test_the_document_can_be_loaded_and_has_its_tables(corpus: Path, tmp_path: Path) -> None:
+    result = spanwise.split(corpus, shares={"UNSEEN-ANY": 0.5})
+    result.to_json(tmp_path / "split.json")
     again = spanwise.load(tmp_path / "split.json")
-    assert again.to_json() == made.to_json()
+    assert again.to_json() == result.to_json()
     assert [row[0] for row in again.table("composition").rows][:1] == ["SEEN"]
 
 
-def test_a_published_corpus_is_split_as_asked(data: Path, tmp_path: Path) -> None:
-    made = spanwise.split(data / "wnut17" / "train.conll", shares={"UNSEEN-ANY": 0.9}, output=tmp_path)
-    assert made.shares["UNSEEN-ANY"].reached == pytest.approx(0.9, abs=0.01)
-    assert made.settings.unit == "sentence"
+def test_a_published_corpus_is_split_as_requested(data: Path, tmp_path: Path) -> None:
+    result = spanwise.split(data / "wnut17" / "train.conll", shares={"UNSEEN-ANY": 0.9}, output=tmp_path)
+    assert result.shares["UNSEEN-ANY"].reached == pytest.approx(0.9, abs=0.01)
+    assert result.settings.unit == "sentence"

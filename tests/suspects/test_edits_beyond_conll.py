@@ -1,4 +1,4 @@
-"""Worksheets applied to JSON lines and span files: the decided mentions change, and no other byte."""
+"""Worksheets applied to JSON lines and span files change the decided mentions and no other byte."""
 
 from __future__ import annotations
 
@@ -82,21 +82,21 @@ def test_tags_of_json_lines_change_in_place(
     gold.write_bytes((line % written * 2).encode())
     annotation = spanwise.read(gold, labels=labels)
     rows = [(0, 0, 1, "PER"), (0, 2, 3, "LOC"), (1, 0, 1, "PER"), (1, 2, 3, "PER")]
-    said = spanwise.Annotation(annotation.corpus, spanwise.Mentions.of(rows))
-    decided(spanwise.suspects(gold, {"a": said, "b": said}, labels=labels), tmp_path / "sheet.csv")
+    predicted = spanwise.Annotation(annotation.corpus, spanwise.Mentions.of(rows))
+    decided(spanwise.suspects(gold, {"a": predicted, "b": predicted}, labels=labels), tmp_path / "sheet.csv")
     apply_decisions(tmp_path / "sheet.csv", gold, tmp_path / "new.jsonl", labels=labels)
     assert (tmp_path / "new.jsonl").read_bytes().decode() == line % changed + line % written
 
 
-def test_one_json_list_is_refused(tmp_path: Path) -> None:
+def test_a_single_json_list_is_refused(tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_text("[" + ",".join(GOLD.split("\n")[:2]) + "]", encoding="utf-8")
     system = [[(0, 3, "PER"), (14, 18, "LOC")], []]
     annotation = spanwise.read(gold)
-    said = spanwise.Annotation(
+    predicted = spanwise.Annotation(
         annotation.corpus, spanwise.Mentions.of([(0, s, e, name) for s, e, name in system[0]])
     )
-    decided(spanwise.suspects(annotation, {"a": said, "b": said}), tmp_path / "sheet.csv")
+    decided(spanwise.suspects(annotation, {"a": predicted, "b": predicted}), tmp_path / "sheet.csv")
     with pytest.raises(InputError, match="one JSON list cannot be changed in place"):
         apply_decisions(tmp_path / "sheet.csv", gold, tmp_path / "new.json")
 
@@ -104,9 +104,9 @@ def test_one_json_list_is_refused(tmp_path: Path) -> None:
 def test_scores_of_systems_are_evidence(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "PER"]]}\n', encoding="utf-8")
-    one, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    one.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "LOC", 0.9]]}\n', encoding="utf-8")
-    other.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "LOC", 0.7]]}\n', encoding="utf-8")
-    found = spanwise.suspects(gold, {"a": one, "b": other}).suspects[0]
-    assert found.evidence.confidence == pytest.approx((0.1 + 0.3) / 2)
-    assert any("leave 20 % for the gold reading" in words for words in found.evidence.words)
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "LOC", 0.9]]}\n', encoding="utf-8")
+    second.write_text('{"tokens": ["in", "Rome"], "spans": [[1, 2, "LOC", 0.7]]}\n', encoding="utf-8")
+    suspect = spanwise.suspects(gold, {"a": first, "b": second}).suspects[0]
+    assert suspect.evidence.confidence == pytest.approx((0.1 + 0.3) / 2)
+    assert any("leave 20 % for the gold reading" in words for words in suspect.evidence.words)

@@ -34,13 +34,17 @@ def row(mention: SuspectMention | None) -> Span | None:
 
 def found(document: Suspects) -> Found:
     return {
-        (one.sentence, row(one.gold), row(one.proposal)): (one.score, one.votes.for_, one.votes.against)
-        for one in document.suspects
+        (suspect.sentence, row(suspect.gold), row(suspect.proposal)): (
+            suspect.score,
+            suspect.votes.for_,
+            suspect.votes.against,
+        )
+        for suspect in document.suspects
     }
 
 
 def check(document: Suspects, expected: Found) -> None:
-    """These are the suspects, up to the last digits of their scores."""
+    """Check the suspects of a document, up to rounding of their scores."""
     listed = found(document)
     assert listed.keys() == expected.keys()
     for key, (score, *votes) in expected.items():
@@ -56,7 +60,7 @@ def test_another_label_scores_votes_for_minus_votes_against() -> None:
     assert document.suspects[0].kind == "label"
 
 
-def test_one_system_alone_proposes_nothing() -> None:
+def test_a_single_system_proposes_nothing() -> None:
     assert found(one_sentence([], [LOC], [], [])) == {}
     assert found(one_sentence([PER], [LOC], [PER], [PER])) == {}
 
@@ -74,7 +78,7 @@ def test_silence_proposes_to_delete() -> None:
     assert document.suspects[0].kind == "spurious"
 
 
-def test_a_mention_that_gold_has_not() -> None:
+def test_a_mention_missing_from_gold() -> None:
     document = one_sentence([], [LOC], [LOC], [])
     check(document, {(0, None, LOC): (2 / 3, 2, 0)})
     assert document.suspects[0].kind == "missing"
@@ -86,13 +90,13 @@ def test_of_overlapping_proposals_without_gold_only_the_highest_is_listed() -> N
     assert list(found(document)) == [(0, None, LOC)]
 
 
-def test_a_proposal_over_several_gold_mentions_stands_under_the_one_with_most_votes() -> None:
+def test_a_proposal_over_several_gold_mentions_is_listed_under_the_one_with_most_votes() -> None:
     first, second, both = (0, 1, "PER"), (2, 3, "PER"), (0, 3, "PER")
     document = one_sentence([first, second], [both], [both], [both], [second])
     assert found(document)[0, second, both] == (2 / 4, 3, 1)
 
 
-def test_words_read_otherwise_in_training_are_suspect() -> None:
+def test_words_annotated_differently_in_training_are_suspect() -> None:
     gold = given([[PER]])
     train = given([[LOC], [LOC], [LOC]])
     document = spanwise.suspects(gold, train=train)
@@ -103,7 +107,7 @@ def test_words_read_otherwise_in_training_are_suspect() -> None:
     assert evidence.votes is None
 
 
-def test_other_neighbours_are_no_variation() -> None:
+def test_different_neighbours_are_not_variation() -> None:
     train = from_spans([[(1, 2, "LOC")]] * 3, tokens=[["near", "Rome", "today"]] * 3)
     assert found(spanwise.suspects(given([[PER]]), train=train)) == {}
 
@@ -115,35 +119,35 @@ def test_words_that_gold_left_out_are_suspect_and_partly_covered_ones_are_not() 
 
 
 def test_rarity_needs_five_occurrences() -> None:
-    # Other neighbours, so that only the words themselves count.
+    # Different neighbours, so that only the words themselves count.
     near = [["near", "Rome", "now"]]
     few = from_spans([[(1, 2, "LOC")]] * 3, tokens=near * 3)
     many = from_spans([[(1, 2, "LOC")]] * 4, tokens=near * 4)
-    said = {"a": given([[LOC]]), "b": given([[LOC]])}
-    assert spanwise.suspects(given([[PER]]), said, train=few).suspects[0].evidence.rarity is None
-    rarity = spanwise.suspects(given([[PER]]), said, train=many).suspects[0].evidence.rarity
+    systems = {"a": given([[LOC]]), "b": given([[LOC]])}
+    assert spanwise.suspects(given([[PER]]), systems, train=few).suspects[0].evidence.rarity is None
+    rarity = spanwise.suspects(given([[PER]]), systems, train=many).suspects[0].evidence.rarity
     assert rarity == pytest.approx(4 / 5)
 
 
-def test_ties_share_a_rank_and_say_how_many_they_are() -> None:
+def test_ties_share_a_rank_and_are_counted() -> None:
     text = [WORDS, WORDS, ["Cy", "slept"]]
     gold = given([[PER], [PER], [(0, 1, "PER")]], text)
-    said = given([[LOC], [LOC], []], text)
+    predicted = given([[LOC], [LOC], []], text)
     half = given([[LOC], [LOC], [(0, 1, "PER")]], text)
-    document = spanwise.suspects(gold, {"a": said, "b": said, "c": half})
-    assert [(one.rank, one.tied) for one in document.suspects] == [(1, 2), (1, 2), (3, 1)]
+    document = spanwise.suspects(gold, {"a": predicted, "b": predicted, "c": half})
+    assert [(suspect.rank, suspect.tied) for suspect in document.suspects] == [(1, 2), (1, 2), (3, 1)]
 
 
-def test_a_list_that_is_cut_within_a_tie_says_so() -> None:
+def test_a_list_that_is_cut_within_a_tie_has_a_note() -> None:
     gold = given([[PER], [PER], [PER]])
-    said = given([[LOC], [LOC], [LOC]])
-    document = spanwise.suspects(gold, {"a": said, "b": said}, top=2)
+    predicted = given([[LOC], [LOC], [LOC]])
+    document = spanwise.suspects(gold, {"a": predicted, "b": predicted}, top=2)
     assert len(document.suspects) == 2
     assert "rank 1 is shared by 3 suspects, of which 2 are listed" in document.notes
 
 
 def case(seed: int) -> tuple[list[list[str]], Rows, dict[str, list[Rows]], list[list[str]], Rows]:
-    """Text, gold, runs of systems, and training data, from few words so that they come again."""
+    """Text, gold, runs of systems and training data, from few words so that they recur."""
     generator = random.Random(seed)
 
     def text(size: int) -> list[list[str]]:
@@ -163,7 +167,7 @@ def case(seed: int) -> tuple[list[list[str]], Rows, dict[str, list[Rows]], list[
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_suspects_are_those_of_the_definitions_in_loops(seed: int) -> None:
+def test_suspects_equal_those_of_the_definitions_in_loops(seed: int) -> None:
     tokens, gold, systems, more, train = case(seed)
     document = spanwise.suspects(
         given(gold, tokens),
@@ -176,7 +180,7 @@ def test_suspects_are_those_of_the_definitions_in_loops(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [4, 9, 13, 14, 29])
-def test_effects_are_scores_against_the_changed_gold_without_the_own_vote(seed: int) -> None:
+def test_effects_are_scores_against_the_changed_gold_without_the_systems_own_vote(seed: int) -> None:
     tokens, gold, systems, more, train = case(seed)
     if len(systems) < 3:
         return
@@ -188,10 +192,10 @@ def test_effects_are_scores_against_the_changed_gold_without_the_own_vote(seed: 
         own = [set(spans) for spans in majority(systems[name])]
         for step in effect:
             changed_gold = [set(spans) for spans in gold]
-            for one in listed[: step.k]:
-                old, new = row(one.gold), row(one.proposal)
-                changed_gold[one.sentence] -= {old} if old else set()
-                changed_gold[one.sentence] |= {new} if new else set()
+            for suspect in listed[: step.k]:
+                old, new = row(suspect.gold), row(suspect.proposal)
+                changed_gold[suspect.sentence] -= {old} if old else set()
+                changed_gold[suspect.sentence] |= {new} if new else set()
             correct = sum(len(a & b) for a, b in zip(changed_gold, own, strict=True))
             size = sum(map(len, changed_gold)) + sum(map(len, own))
             assert step.f1 == pytest.approx(2 * correct / size)
@@ -202,7 +206,7 @@ def test_the_order_of_sentences_and_systems_changes_no_suspect(seed: int) -> Non
     tokens, gold, systems, more, train = case(seed)
     order = list(range(len(tokens)))
     random.Random(seed).shuffle(order)
-    one = spanwise.suspects(
+    first = spanwise.suspects(
         given(gold, tokens), {name: [given(run, tokens) for run in runs] for name, runs in systems.items()},
         train=given(train, more), top=None,
     )  # fmt: skip
@@ -210,12 +214,13 @@ def test_the_order_of_sentences_and_systems_changes_no_suspect(seed: int) -> Non
         name: [given([run[at] for at in order], [tokens[at] for at in order]) for run in runs]
         for name, runs in reversed(systems.items())
     }
-    other = spanwise.suspects(
+    second = spanwise.suspects(
         given([gold[at] for at in order], [tokens[at] for at in order]), turned,
         train=given(train[::-1], more[::-1]), top=None,
     )  # fmt: skip
-    assert found(one) == {(order[key[0]], *key[1:]): value for key, value in found(other).items()}
-    assert [one.score for one in one.suspects] == pytest.approx([one.score for one in other.suspects])
+    assert found(first) == {(order[key[0]], *key[1:]): value for key, value in found(second).items()}
+    scores = [[suspect.score for suspect in document.suspects] for document in (first, second)]
+    assert scores[0] == pytest.approx(scores[1])
 
 
 def test_runs_found_by_a_pattern_are_one_voter(tmp_path: Path) -> None:
@@ -230,7 +235,7 @@ def test_runs_found_by_a_pattern_are_one_voter(tmp_path: Path) -> None:
     assert document.suspects[0].score == 1.0
 
 
-def test_texts_are_compared_by_their_words_and_answered_in_characters(tmp_path: Path) -> None:
+def test_texts_are_compared_by_words_and_reported_in_characters(tmp_path: Path) -> None:
     def lines(name: str, *spans: list[list[object]]) -> Path:
         path = tmp_path / name
         records = [{"text": "we met in Rome, today", "spans": own} for own in spans]

@@ -1,4 +1,4 @@
-"""Worksheets filled in by people change exactly the decided mentions, and no other byte."""
+"""Completed worksheets change exactly the decided mentions and no other byte."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_exactly_the_decided_mentions_change(gold: Path, tmp_path: Path) -> None
     assert (tmp_path / "new.conll").read_bytes() == expected.encode()
 
 
-def test_a_mention_is_deleted_and_a_neighbour_keeps_its_meaning(tmp_path: Path) -> None:
+def test_a_mention_can_be_deleted_without_changing_its_neighbour(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("a B-PER\nb I-PER\nc B-PER\nd O\n", encoding="utf-8")
     decisions = sheet(tmp_path / "w.csv", {**old(1, 0, 2, "PER"), "decision": "accept"})
@@ -67,7 +67,7 @@ def test_a_mention_is_deleted_and_a_neighbour_keeps_its_meaning(tmp_path: Path) 
     assert (tmp_path / "new.conll").read_text(encoding="utf-8") == "a O\nb O\nc B-PER\nd O\n"
 
 
-def test_iob1_borders_follow_a_change(tmp_path: Path) -> None:
+def test_iob1_boundaries_follow_a_change(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("a O\nb I-PER\nc B-PER\nd O\ne I-LOC\n", encoding="utf-8")
     decisions = sheet(tmp_path / "w.csv", {**old(1, 1, 2, "PER"), "decision": "accept"})
@@ -85,7 +85,7 @@ def test_a_repaired_neighbour_keeps_its_meaning(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_no_decision_keeps_every_byte(gold: Path, tmp_path: Path) -> None:
+def test_without_decisions_every_byte_is_kept(gold: Path, tmp_path: Path) -> None:
     apply_decisions(sheet(tmp_path / "w.csv"), gold, tmp_path / "new.conll", comments="#")
     assert (tmp_path / "new.conll").read_bytes() == GOLD.encode()
 
@@ -113,12 +113,12 @@ def test_a_proposal_over_a_mention_that_stays_is_refused(gold: Path, tmp_path: P
         apply_decisions(decisions, gold, tmp_path / "new.conll", comments="#")
 
 
-def test_a_worksheet_goes_round(tmp_path: Path) -> None:
+def test_a_worksheet_round_trips(tmp_path: Path) -> None:
     gold = tmp_path / "gold.conll"
     gold.write_text("in O\n=Rome B-PER\nnow O\n", encoding="utf-8")
-    said = tmp_path / "said.conll"
-    said.write_text("in O\n=Rome B--LOC\nnow O\n", encoding="utf-8")
-    document = spanwise.suspects(gold, {"a": said, "b": read(said)})
+    predicted = tmp_path / "said.conll"
+    predicted.write_text("in O\n=Rome B--LOC\nnow O\n", encoding="utf-8")
+    document = spanwise.suspects(gold, {"a": predicted, "b": read(predicted)})
     text = worksheet(document)
     assert "'=Rome" in text
     assert "'-LOC" in text
@@ -134,7 +134,7 @@ def test_a_worksheet_goes_round(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["'LOC", "'-LOC", "''=LOC", "=LOC"])
-def test_a_label_that_begins_with_an_apostrophe_or_as_a_formula_goes_round(
+def test_a_label_that_begins_with_an_apostrophe_or_like_a_formula_round_trips(
     label: str, tmp_path: Path
 ) -> None:
     gold, predicted = tmp_path / "gold.conll", tmp_path / "predicted.conll"

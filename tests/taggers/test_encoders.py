@@ -1,4 +1,4 @@
-"""BERT-type encoders that are trained along: on the pieces that occur alone, with the same result."""
+"""Fine-tuned BERT-type encoders: training only the pieces that occur gives the same result."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ WIDTH, MARKS = 16, ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
 SMALL: dict[str, Any] = {
     "epochs": 3, "batch": 8, "rate": 2e-2, "encoder_rate": 1e-2, "clip": 0.5, "average": 0.9,
 }  # fmt: skip
-OTHERS = ("zyzzyva", "zyzzyvas", "quagga")  # words that no corpus holds; the first two have one vector
+OTHERS = ("zyzzyva", "zyzzyvas", "quagga")  # words in no corpus; the first two share a vector
 
 
 @pytest.fixture(scope="module")
 def pieces(demo: dict[str, str]) -> list[str]:
-    """What the words of the demo are made of: some whole, some in two."""
+    """The pieces of the words of the demo: some whole words, some split in two."""
     forms = {form.lower() for role in ("train", "dev", "test") for form in read(demo[role]).corpus.vocabulary}
     whole = {form for form in forms if len(form) < 7 or not form.isalpha()}
     halves = {half for form in forms - whole for half in (form[:4], f"##{form[4:]}")}
@@ -39,7 +39,7 @@ def pieces(demo: dict[str, str]) -> list[str]:
 
 
 def encoder(folder: Path, vocabulary: list[str], pieces: list[str]) -> str:
-    """A Hugging Face folder with a tiny encoder, which knows the same of `pieces` in every vocabulary."""
+    """A Hugging Face folder with a tiny encoder whose vectors of `pieces` are the same in any vocabulary."""
     folder.mkdir()
     numbers = {piece: number for number, piece in enumerate(vocabulary)}
     tokenizer = Tokenizer(models.WordPiece(numbers, unk_token="[UNK]"))
@@ -54,7 +54,9 @@ def encoder(folder: Path, vocabulary: list[str], pieces: list[str]) -> str:
     draw = np.random.default_rng(5)
     vectors = dict(zip([*MARKS, *pieces], draw.normal(size=(len(pieces) + 4, WIDTH)), strict=True))
     vectors |= dict.fromkeys(OTHERS[:2], draw.normal(size=WIDTH))
-    word = [vectors[one] if one in vectors else draw.normal(size=WIDTH) for one in vocabulary]
+    word = [
+        vectors[word_piece] if word_piece in vectors else draw.normal(size=WIDTH) for word_piece in vocabulary
+    ]
     draw = np.random.default_rng(6)
     layer = "encoder.layer.0."
     shapes = {
@@ -76,7 +78,7 @@ def encoder(folder: Path, vocabulary: list[str], pieces: list[str]) -> str:
 
 
 def trained(demo: dict[str, str], folder: str) -> Trained:
-    """A tagger with an encoder that is trained along; every update is clipped, and weights are averaged."""
+    """A tagger with a fine-tuned encoder; every update is clipped, and weights are averaged."""
     return train(
         "CminilmWnoneMlp",
         demo["dev"],
@@ -90,7 +92,7 @@ def trained(demo: dict[str, str], folder: str) -> Trained:
 
 @pytest.fixture(scope="module")
 def tagger(demo: dict[str, str], pieces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A tagger whose encoder knows many words that no corpus holds, between those that occur."""
+    """A tagger whose encoder has many words that occur in no corpus, between those that do."""
     unused = [*OTHERS, *(f"{piece}{piece}" for piece in pieces)]
     folder = tmp_path_factory.mktemp("encoders") / "large"
     return trained(demo, encoder(folder, sorted([*MARKS, *pieces, *unused]), pieces))
@@ -99,7 +101,7 @@ def tagger(demo: dict[str, str], pieces: list[str], tmp_path_factory: pytest.Tem
 def test_pieces_that_never_occur_change_nothing(
     demo: dict[str, str], pieces: list[str], tagger: Trained, tmp_path: Path
 ) -> None:
-    # Every piece of this encoder occurs: it is trained as a whole.
+    # Every piece of this encoder occurs, so it is trained as a whole.
     whole = trained(demo, encoder(tmp_path / "small", sorted([*MARKS, *pieces]), pieces))
     assert tagger.report["curve"][-1]["loss"] < 0.7 * tagger.report["curve"][0]["loss"]
     for part, codes in whole.codes.items():
@@ -112,7 +114,7 @@ def test_pieces_that_never_occur_change_nothing(
             assert torch.equal(value, weights[name]), name
 
 
-def test_a_saved_encoder_knows_all_its_pieces_and_keeps_those_that_never_occurred(
+def test_a_saved_encoder_has_all_its_pieces_including_those_that_never_occurred(
     demo: dict[str, str], tagger: Trained, tmp_path: Path
 ) -> None:
     tagger.save(tmp_path / "tagger")
@@ -130,7 +132,7 @@ def test_a_saved_encoder_knows_all_its_pieces_and_keeps_those_that_never_occurre
     assert again.mentions.rows() == tagger.predictions[demo["test"]].mentions.rows()
 
 
-def test_words_that_training_never_showed_are_read_by_their_own_vectors(
+def test_words_missing_from_training_are_represented_by_their_own_vectors(
     demo: dict[str, str], tagger: Trained, tmp_path: Path
 ) -> None:
     tagger.save(tmp_path / "tagger")
@@ -139,17 +141,19 @@ def test_words_that_training_never_showed_are_read_by_their_own_vectors(
     words = text.corpus.words(number)
     sentences = [[*words[:start], other, *words[end:]] for other in OTHERS]
     probe = Annotation(Corpus.of(sentences), Mentions.of([]))
-    found = [predict(one, probe, scores=True, device="cpu") for one in (tagger, tmp_path / "tagger")]
-    assert found[0].mentions.rows() == found[1].mentions.rows()
-    scores = found[1].mentions.score
+    predictions = [
+        predict(model, probe, scores=True, device="cpu") for model in (tagger, tmp_path / "tagger")
+    ]
+    assert predictions[0].mentions.rows() == predictions[1].mentions.rows()
+    scores = predictions[1].mentions.score
     assert scores is not None
-    by_sentence = [scores[found[1].mentions.sentence == place].tolist() for place in range(3)]
+    by_sentence = [scores[predictions[1].mentions.sentence == index].tolist() for index in range(3)]
     assert by_sentence[0]
     assert by_sentence[0] == by_sentence[1]
     assert by_sentence[0] != by_sentence[2]
 
 
-def test_a_run_beside_one_with_larger_windows_is_the_same_as_alone(
+def test_a_run_next_to_one_with_larger_windows_gives_the_same_result(
     demo: dict[str, str], tagger: Trained
 ) -> None:
     options = {**SMALL, "encoder": tagger.report["settings"]["encoder"]}
@@ -162,7 +166,7 @@ def test_a_run_beside_one_with_larger_windows_is_the_same_as_alone(
     assert large.report["windows"] < small.report["windows"] == tagger.report["windows"]
 
 
-def test_a_tokenizer_that_does_not_belong_to_the_weights_is_named(
+def test_a_tokenizer_that_does_not_match_the_weights_is_reported(
     demo: dict[str, str], pieces: list[str], tmp_path: Path
 ) -> None:
     folder = encoder(tmp_path / "one", [*MARKS, *pieces], pieces)

@@ -1,4 +1,4 @@
-"""Names of taggers, and the settings that they start from."""
+"""Names of taggers, and their default settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_papers_short_names_are_aliases() -> None:
         ("lstm", "no tagger is called 'lstm'"),
     ],
 )
-def test_an_unknown_name_is_answered_with_what_can_be_done(name: str, message: str) -> None:
+def test_an_unknown_name_is_answered_with_suggestions(name: str, message: str) -> None:
     with pytest.raises(ChoiceError, match=message.replace("(", r"\(")):
         parse(name)
 

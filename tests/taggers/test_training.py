@@ -1,4 +1,4 @@
-"""Taggers trained on the demo: every cell of the grid, repeatable, saved and loaded, and what is refused."""
+"""Taggers trained on the demo: every cell of the grid, reproducibility, saving and loading, and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {
 def trained(
     demo: dict[str, str], model: str, *, seed: int = 1, part: str = "train", **options: Any
 ) -> Trained:
-    """A small tagger of the demo, trained on one of its parts."""
+    """A small tagger, trained on one part of the demo."""
     more = {"vectors": demo["vectors"]} if "glove" in model else {}
     return train(
         model,
@@ -43,7 +43,7 @@ def trained(
 
 @pytest.fixture(scope="module")
 def tagger(demo: dict[str, str]) -> Trained:
-    """A tagger that several tests look at."""
+    """A tagger that several tests share."""
     return trained(demo, "CcnnWrandLstmCrf", rate=1e-2, epochs=3)
 
 
@@ -66,8 +66,8 @@ def test_all_sixteen_cells_of_the_grid_learn(demo: dict[str, str]) -> None:
         )
         for cell in cells
     ]
-    for cell, made in zip(cells, trained_together(jobs), strict=True):
-        assert made.report["f1"][demo["test"]] > 0.3, cell
+    for cell, result in zip(cells, trained_together(jobs), strict=True):
+        assert result.report["f1"][demo["test"]] > 0.3, cell
 
 
 def test_a_good_tagger_finds_nearly_everything_in_the_demo(demo: dict[str, str], tagger: Trained) -> None:
@@ -116,17 +116,17 @@ def test_a_saved_tagger_tags_as_before(demo: dict[str, str], tagger: Trained, tm
 def test_scores_are_probabilities_and_wrong_mentions_have_lower_ones(
     demo: dict[str, str], tagger: Trained
 ) -> None:
-    found = predict(tagger, demo["test"], scores=True, device="cpu")
-    scores = found.mentions.score
+    predicted = predict(tagger, demo["test"], scores=True, device="cpu")
+    scores = predicted.mentions.score
     assert scores is not None
     assert ((scores > 0) & (scores <= 1)).all()
     gold = set(read(demo["test"]).mentions.rows())
-    right = np.array([row in gold for row in found.mentions.rows()])
+    right = np.array([row in gold for row in predicted.mentions.rows()])
     assert scores[right].mean() > scores[~right].mean()
 
 
 @pytest.mark.parametrize("order", ["--score-column=2", "--score-column=-1"])
-def test_scores_in_a_column_of_a_conll_file_are_those_of_json_lines(
+def test_scores_in_a_column_of_a_conll_file_equal_those_in_json_lines(
     demo: dict[str, str], tagger: Trained, tmp_path: Path, order: str
 ) -> None:
     from spanwise.cli.main import main
@@ -156,40 +156,40 @@ def test_padding_and_the_order_of_sentences_change_nothing(demo: dict[str, str],
     assert sorted((59 - sentence, *row) for sentence, *row in turned) == sorted(whole)
     alone = []
     for number in range(0, 60, 7):
-        found = predict(tagger, Annotation(Corpus.of([sentences[number]]), Mentions.of([])), device="cpu")
-        alone += [(number, *row[1:]) for row in found.mentions.rows()]
+        predicted = predict(tagger, Annotation(Corpus.of([sentences[number]]), Mentions.of([])), device="cpu")
+        alone += [(number, *row[1:]) for row in predicted.mentions.rows()]
     assert alone == [row for row in whole if row[0] % 7 == 0]
 
 
 @pytest.mark.parametrize("mode", ["concat", "context"])
 def test_windows_of_several_sentences_tag_every_token(demo: dict[str, str], mode: str) -> None:
-    found = trained(demo, "CcnnWrandLstmCrf", context=3, mode=mode, epochs=1)
-    assert len(found.codes[demo["test"]]) == len(read(demo["test"]).corpus.tokens)
-    assert found.report["f1"][demo["test"]] > 0.5
-    assert found.report["updates"] == pytest.approx(800 / 8, rel=0.05)
+    result = trained(demo, "CcnnWrandLstmCrf", context=3, mode=mode, epochs=1)
+    assert len(result.codes[demo["test"]]) == len(read(demo["test"]).corpus.tokens)
+    assert result.report["f1"][demo["test"]] > 0.5
+    assert result.report["updates"] == pytest.approx(800 / 8, rel=0.05)
 
 
 def test_the_linear_chain_model_is_trained_saved_and_loaded(demo: dict[str, str], tmp_path: Path) -> None:
-    found = train("crf", demo["train"], demo["dev"], tests=[demo["test"]])
-    assert found.report["f1"][demo["test"]] > 0.95
-    found.save(tmp_path / "crf")
+    result = train("crf", demo["train"], demo["dev"], tests=[demo["test"]])
+    assert result.report["f1"][demo["test"]] > 0.95
+    result.save(tmp_path / "crf")
     again = predict(tmp_path / "crf", demo["test"], scores=True)
-    assert again.mentions.rows() == found.predictions[demo["test"]].mentions.rows()
+    assert again.mentions.rows() == result.predictions[demo["test"]].mentions.rows()
     assert again.mentions.score is not None
     assert (again.mentions.score > 0).all()
 
 
-def test_the_linear_chain_model_of_l_bfgs_is_one_run_whatever_the_seed(demo: dict[str, str]) -> None:
+def test_the_linear_chain_model_of_l_bfgs_does_not_depend_on_the_seed(demo: dict[str, str]) -> None:
     files = (demo["dev"], demo["test"])
-    one, other = (train("crf", *files, seed=seed, algorithm="lbfgs") for seed in (1, 2))
-    assert one.predictions["dev"].mentions.rows() == other.predictions["dev"].mentions.rows()
+    first, second = (train("crf", *files, seed=seed, algorithm="lbfgs") for seed in (1, 2))
+    assert first.predictions["dev"].mentions.rows() == second.predictions["dev"].mentions.rows()
 
 
 def test_features_are_one_row_per_token(demo: dict[str, str], tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     for role in ("train", "dev", "test"):
         text = read(demo[role])
-        # What a perfect extractor would give: a vector per form.
+        # The output of a perfect extractor: one vector per form.
         rows = np.stack(
             [np.frombuffer(form.encode()[:8].ljust(8), np.uint8) / 255 for form in text.corpus.vocabulary]
         )
@@ -203,7 +203,7 @@ def test_features_are_one_row_per_token(demo: dict[str, str], tmp_path: Path) ->
         trained(demo, "CfeaturesWnoneLstmCrf", epochs=1)
 
 
-def test_a_run_that_fails_does_not_end_the_others(demo: dict[str, str]) -> None:
+def test_a_run_that_fails_does_not_stop_the_others(demo: dict[str, str]) -> None:
     jobs = [
         Job(model, demo["dev"], demo["dev"], (), 1, {**SMALL, "epochs": 1})
         for model in ("nonsense", "CfeaturesWnoneLstmCrf", "CnoneWrandCnnMlp")
@@ -227,18 +227,16 @@ def test_what_cannot_be_trained_on_is_refused(demo: dict[str, str], tmp_path: Pa
         load(tmp_path)
 
 
-def test_a_label_that_training_never_shows_is_missed_not_refused(
-    demo: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_label_missing_from_training_is_missed_not_refused(demo: dict[str, str], tmp_path: Path) -> None:
     strange = tmp_path / "strange.conll"
     strange.write_text("Kalmora B-STRANGE\nwon O\n\n", encoding="utf-8")
-    found = train(
+    result = train(
         "CnoneWrandCnnMlp", demo["dev"], strange, tests=[strange], device="cpu", **(SMALL | {"epochs": 1})
     )
-    assert found.report["f1"][str(strange)] == 0
+    assert result.report["f1"][str(strange)] == 0
 
 
-def test_a_word_vector_file_without_our_words_is_named(demo: dict[str, str], tmp_path: Path) -> None:
+def test_a_word_vector_file_without_our_words_is_reported(demo: dict[str, str], tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("xyzzy 1 2 3\n", encoding="utf-8")
     with pytest.raises(InputError, match="no word of the data has a vector"):

@@ -1,4 +1,4 @@
-"""The API: its description, its answers, what it keeps, and what it never opens."""
+"""The API: its description, its answers, what it stores, and what it never opens."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def filled(path: str, gold: str) -> str:
 
 def test_the_description_names_every_route_and_no_other(client: TestClient) -> None:
     described = client.get("/api/v1/openapi.json").json()
-    told = {(method.upper(), path) for path, verbs in described["paths"].items() for method in verbs}
+    described_routes = {
+        (method.upper(), path) for path, verbs in described["paths"].items() for method in verbs
+    }
     routes = [route for route in behind(client.app).routes if isinstance(route, Route)]
     assert len(routes) == len(behind(client.app).routes)
     served = {
@@ -56,7 +58,11 @@ def test_the_description_names_every_route_and_no_other(client: TestClient) -> N
         for method in (route.methods or set()) - {"HEAD"}
         if route.path.startswith(PREFIX)
     }
-    assert told == served == {(one.method, PREFIX + one.path) for one in OPERATIONS}
+    assert (
+        described_routes
+        == served
+        == {(operation.method, PREFIX + operation.path) for operation in OPERATIONS}
+    )
     assert {route.path for route in routes if not route.path.startswith(PREFIX)} == set(PATHS)
 
 
@@ -88,17 +94,17 @@ def test_a_document_is_served_unchanged(client: TestClient, folder: Path) -> Non
     msgspec.json.decode(answer.content, type=Evaluation)
 
 
-def test_exchanging_two_results_turns_the_difference(client: TestClient, gold: str) -> None:
-    one, other = (
+def test_swapping_two_results_negates_the_difference(client: TestClient, gold: str) -> None:
+    forwards, backwards = (
         client.get(f"/api/v1/golds/{gold}/comparison?a={a}&b={b}").json() for a, b in ((1, 2), (2, 1))
     )
-    rows = {tuple(row["path"]): row["difference"] for row in other["scores"]}
-    for row in one["scores"]:
+    rows = {tuple(row["path"]): row["difference"] for row in backwards["scores"]}
+    for row in forwards["scores"]:
         if row["difference"] is not None:
             assert row["difference"] == pytest.approx(-rows[tuple(row["path"])])
 
 
-def test_looking_at_more_slices_raises_the_corrected_p(client: TestClient, gold: str) -> None:
+def test_viewing_more_slices_raises_the_corrected_p(client: TestClient, gold: str) -> None:
     path = f"/api/v1/golds/{gold}/test?a=swapper&b=memoriser"
     first = client.get(f"{path}&label=PER").json()
     second = client.get(f"{path}&label=LOC").json()
@@ -120,21 +126,21 @@ def test_looking_at_more_slices_raises_the_corrected_p(client: TestClient, gold:
         f"after={'9' * 5000}",
     ],
 )
-def test_a_wrong_question_is_answered_with_a_sentence(client: TestClient, gold: str, query: str) -> None:
+def test_a_wrong_request_is_answered_with_a_sentence(client: TestClient, gold: str, query: str) -> None:
     answer = client.get(f"/api/v1/golds/{gold}/mentions?{query}")
-    if query == "label":  # an empty value is no condition
+    if query == "label":  # an empty value is not a condition
         assert answer.status_code == 200
         return
     assert answer.status_code == 400 and answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"]
 
 
-def test_a_problem_names_its_place_and_when_to_try_again(
+def test_a_problem_names_its_position_and_when_to_try_again(
     folder: Path, gold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    (there / "bad.conll").write_text("Ann X-PER\n\n", encoding="utf-8")
-    with client_of(there) as client:
+    workspace = copied(folder, tmp_path / "runs")
+    (workspace / "bad.conll").write_text("Ann X-PER\n\n", encoding="utf-8")
+    with client_of(workspace) as client:
         answer = client.post("/api/v1/golds", json={"path": "bad.conll"})
         assert answer.status_code == 422 and answer.json()["where"]["line"] == 1
         bench = bench_of(client.app)
@@ -149,7 +155,7 @@ def test_a_problem_names_its_place_and_when_to_try_again(
         assert answer.status_code == 201 and "read and write" in client.get(f"/g/{gold}").text
 
 
-def test_an_address_that_nothing_stands_at_is_answered_with_a_page_or_a_problem(client: TestClient) -> None:
+def test_an_unknown_address_is_answered_with_a_page_or_a_problem(client: TestClient) -> None:
     page, verb = client.get("/nothing"), client.post("/settings")
     assert (page.status_code, verb.status_code) == (404, 405)
     assert "<h1>Not found</h1>" in page.text and "nothing at this address" in page.text
@@ -157,7 +163,7 @@ def test_an_address_that_nothing_stands_at_is_answered_with_a_page_or_a_problem(
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_counts_of_a_result_are_served_alone(client: TestClient, folder: Path) -> None:
+def test_the_counts_of_a_result_are_served_separately(client: TestClient, folder: Path) -> None:
     row = client.get("/api/v1/results/2/units").json()
     (system,) = row["systems"]
     document = msgspec.json.decode((folder / "all.json").read_bytes())
@@ -165,37 +171,37 @@ def test_the_counts_of_a_result_are_served_alone(client: TestClient, folder: Pat
 
 
 def test_get_never_writes(folder: Path, gold: str, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there):
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace):
         pass  # the first scan fills the store
-    before = (there / ".spanwise" / "workbench.sqlite").read_bytes()
+    before = (workspace / ".spanwise" / "workbench.sqlite").read_bytes()
     paths = [
-        PREFIX + one.path + QUERIES.get(one.name, "")
-        for one in OPERATIONS
-        if one.method == "GET" and one.name != "events"
+        PREFIX + route.path + QUERIES.get(route.name, "")
+        for route in OPERATIONS
+        if route.method == "GET" and route.name != "events"
     ]
-    with client_of(there, read_only=True) as client:
-        for path in [*paths, *(one for one in PATHS if one != "/r/{result}")]:
+    with client_of(workspace, read_only=True) as client:
+        for path in [*paths, *(route for route in PATHS if route != "/r/{result}")]:
             assert client.get(filled(path, gold)).status_code in (200, 303, 404), path
         answer = client.post(f"/api/v1/golds/{gold}/notes", json={"sentence": 0, "tag": "x"})
         assert answer.status_code == 503
-    assert (there / ".spanwise" / "workbench.sqlite").read_bytes() == before
-    assert not (there / "slices.toml").exists()
+    assert (workspace / ".spanwise" / "workbench.sqlite").read_bytes() == before
+    assert not (workspace / "slices.toml").exists()
 
 
 @pytest.mark.parametrize("kind", ["..", "absolute", "sibling", "link", "encoded", "nul"])
 def test_files_outside_the_folder_are_never_opened(folder: Path, tmp_path: Path, kind: str) -> None:
-    there = copied(folder, tmp_path / "runs")
+    workspace = copied(folder, tmp_path / "runs")
     beside = tmp_path / "runs-secret"
     beside.mkdir()
     shutil.copy(folder / "gold.conll", beside / "other.conll")
-    (there / "link.conll").symlink_to(beside / "other.conll")
+    (workspace / "link.conll").symlink_to(beside / "other.conll")
     path = {
         "..": "../runs-secret/other.conll", "absolute": str(beside / "other.conll"),
-        "sibling": str(there) + "-secret/other.conll", "link": "link.conll",
+        "sibling": str(workspace) + "-secret/other.conll", "link": "link.conll",
         "encoded": "%2e%2e/runs-secret/other.conll", "nul": "gold.conll\x00.txt",
     }[kind]  # fmt: skip
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         for body in ({"path": path}, {"path": "gold.conll", "train": ["train.conll", path]}):
             answer = client.post("/api/v1/golds", json=body)
             assert answer.status_code == 422 and "no such file in the folder" in answer.json()["detail"]
@@ -212,19 +218,19 @@ def test_files_outside_the_folder_are_never_opened(folder: Path, tmp_path: Path,
         "/g/%2e%2e/slices",
     ],
 )
-def test_tricks_with_addresses_find_nothing(client: TestClient, path: str) -> None:
+def test_manipulated_addresses_find_nothing(client: TestClient, path: str) -> None:
     assert client.get(path).status_code in (404, 405)
 
 
-def test_notes_are_kept_changed_by_one_and_given_as_a_worksheet(
+def test_notes_are_stored_changed_one_at_a_time_and_exported_as_a_worksheet(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
-        found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
-        mark = found["gold"][0]
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
+        sentence = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
+        mark = sentence["gold"][0]
         body = {
-            "sentence": found["number"],
+            "sentence": sentence["number"],
             "start": mark["start"],
             "end": mark["end"],
             "label": mark["label"],
@@ -251,27 +257,36 @@ def test_notes_are_kept_changed_by_one_and_given_as_a_worksheet(
         writer.writerows(rows)
     new = tmp_path / "gold2.conll"
     assert (
-        main(["suspects", "--apply", str(tmp_path / "sheet.csv"), str(there / "gold.conll"), "-o", str(new)])
+        main(
+            [
+                "suspects",
+                "--apply",
+                str(tmp_path / "sheet.csv"),
+                str(workspace / "gold.conll"),
+                "-o",
+                str(new),
+            ]
+        )
         == 0
     )
-    assert new.read_bytes() != (there / "gold.conll").read_bytes()
+    assert new.read_bytes() != (workspace / "gold.conll").read_bytes()
 
 
 def test_a_note_about_a_system_names_it_and_does_not_correct_gold(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
-        found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
-        place = {name: found["gold"][0][name] for name in ("start", "end", "label")}
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
+        sentence = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
+        span = {name: sentence["gold"][0][name] for name in ("start", "end", "label")}
         path = f"/api/v1/golds/{gold}/notes"
         for text, system in (("of gold", None), ("of swapper", "swapper")):
-            body = {"sentence": found["number"], "tag": "odd", "text": text, "system": system, **place}
+            body = {"sentence": sentence["number"], "tag": "odd", "text": text, "system": system, **span}
             assert client.post(path, json=body).status_code == 201
         assert [note["system"] for note in client.get(path).json()] == [None, "swapper"]
         wrong = client.post(path, json={"sentence": 0, "tag": "odd", "system": "swaper"})
         assert wrong.status_code == 400 and "swapper" in wrong.json()["detail"]
-        shown = client.get(f"/g/{gold}/sentences/{found['number']}").text
+        shown = client.get(f"/g/{gold}/sentences/{sentence['number']}").text
         assert '<span class="chip">swapper</span>of swapper' in shown
         assert "<td>swapper</td>" in client.get(f"/g/{gold}/worksheet").text
         sheet = client.get(f"{path.removesuffix('notes')}worksheet?format=jsonl").text
@@ -280,9 +295,9 @@ def test_a_note_about_a_system_names_it_and_does_not_correct_gold(
         assert (kept["tag"], kept["system"]) == ("even", "swapper")
 
 
-def test_a_slice_is_saved_shown_gated_and_forgotten(folder: Path, gold: str, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+def test_a_slice_is_saved_shown_gated_and_deleted(folder: Path, gold: str, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         body = {
             "name": "new orgs",
             "where": "toughness=UNSEEN-ANY & label=ORG",
@@ -300,13 +315,13 @@ def test_a_slice_is_saved_shown_gated_and_forgotten(folder: Path, gold: str, tmp
         )
         call = [
             "evaluate",
-            str(there / "gold.conll"),
-            str(there / "swapper.conll"),
+            str(workspace / "gold.conll"),
+            str(workspace / "swapper.conll"),
             "--train",
-            str(there / "train.conll"),
+            str(workspace / "train.conll"),
             "--quiet",
         ]
-        assert main([*call, "--gate", str(there / "slices.toml"), "--resamples", "0"]) == 1
+        assert main([*call, "--gate", str(workspace / "slices.toml"), "--resamples", "0"]) == 1
         assert client.delete(f"{path}/new-orgs").status_code == 428
         change = client.put(f"{path}/new-orgs", json={**body, "least": 50}, headers={"if-match": "1"})
         assert change.json()["version"] == 2
@@ -325,7 +340,7 @@ def finished(client: TestClient, number: int) -> ShownJob:
 
 
 @pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("xz", lzma.compress)])
-def test_an_upload_that_unpacks_to_far_more_than_itself_is_refused(
+def test_an_upload_that_decompresses_to_far_more_than_its_size_is_refused(
     folder: Path, gold: str, tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
     bomb = pack(b"word O\n" * 10_000_000)
@@ -337,15 +352,15 @@ def test_an_upload_that_unpacks_to_far_more_than_itself_is_refused(
         assert f"a.conll.{ending}: the file unpacks to more than 67,108,864 bytes" in job.error
 
 
-def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
+def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_solutions(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         path = f"/api/v1/golds/{gold}/results"
         name = "../../x/swapper.conll"
         good = client.put(
-            f"{path}?system=mine&name={name}&commit=abc", content=(there / "swapper.conll").read_bytes()
+            f"{path}?system=mine&name={name}&commit=abc", content=(workspace / "swapper.conll").read_bytes()
         )
         assert good.status_code == 202
         job = finished(client, good.json()["id"])
@@ -353,7 +368,7 @@ def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
         bad = client.put(f"{path}?system=bad&name=bad.conll", content=b"other O\nwords O\n\n")
         job = finished(client, bad.json()["id"])
         assert job.state == "failed"
-        assert job.error.startswith("bad.conll") and str(there) not in job.error
+        assert job.error.startswith("bad.conll") and str(workspace) not in job.error
         assert client.put(f"{path}?system=none", content=b"").status_code == 422
         assert client.put(f"{path}?system=a&align=magic", content=b"x").status_code == 400
         bench_of(client.app).watcher.scan()
@@ -361,9 +376,9 @@ def test_an_upload_is_evaluated_and_a_bad_one_is_answered_with_ways_out(
         assert names["mine"]["scores"]["f1"] == names["swapper"]["scores"]["f1"]
         assert names["mine"]["tags"] == {"commit": "abc"}
         assert "mine" in client.get(f"/api/v1/golds/{gold}/slice").json()["systems"]
-    assert not list((there / ".spanwise" / "uploads").glob("*.part")) and not (tmp_path / "x").exists()
-    assert [one.name for one in (there / ".spanwise" / "columns").iterdir()] == ["mine-1.npz"]
-    assert not list(there.glob("mine-*.npz"))
+    assert not list((workspace / ".spanwise" / "uploads").glob("*.part")) and not (tmp_path / "x").exists()
+    assert [file.name for file in (workspace / ".spanwise" / "columns").iterdir()] == ["mine-1.npz"]
+    assert not list(workspace.glob("mine-*.npz"))
 
 
 @pytest.mark.parametrize(
@@ -385,20 +400,20 @@ def test_an_upload_is_answered_in_the_words_of_the_command_line(
     (tmp_path / "gold.conll").write_text("Ann B-PER\nleft O\nRome B-LOC\n\nBob B-PER\n\n", encoding="utf-8")
     (tmp_path / "pred.conll").write_text(text, encoding="utf-8")
     status = main(["evaluate", "gold.conll", "x=pred.conll", "--quiet", "--resamples", "0"])
-    told = capsys.readouterr().err.removeprefix("spanwise: ").strip()
+    expected = capsys.readouterr().err.removeprefix("spanwise: ").strip()
     task = Task(gold="gold.conll", train=(), system="x", upload="pred.conll", json="x.json", columns="x.npz")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(msgspec.json.encode(task))))
     assert child.main() == status == 3
-    said = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=ChildMessage)
-    assert said.error == told
+    answer = msgspec.json.decode(capsys.readouterr().out.splitlines()[-1], type=ChildMessage)
+    assert answer.error == expected
     assert not (tmp_path / "x.json").exists() and not (tmp_path / "x.npz").exists()
 
 
-def test_a_job_carries_the_place_of_its_error_and_the_ways_out(
+def test_a_job_has_the_position_of_its_error_and_possible_solutions(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         bench = bench_of(client.app)
         body = JobOptions(upload="u.conll", name="a: b.conll")
         for error in (
@@ -407,11 +422,11 @@ def test_a_job_carries_the_place_of_its_error_and_the_ways_out(
             "somewhere: the evaluation ended.",
             "",
         ):
-            made = bench.store.add_job(gold, "mine", body)
-            bench.store.set_job(made.id, "failed" if error else "done", error=error)
-        places = [{"file": "a: b.conll", "line": 3}, {"file": "gold.conll", "line": None}, None, None]
+            added = bench.store.add_job(gold, "mine", body)
+            bench.store.set_job(added.id, "failed" if error else "done", error=error)
+        positions = [{"file": "a: b.conll", "line": 3}, {"file": "gold.conll", "line": None}, None, None]
         jobs = [client.get(f"/api/v1/jobs/{number}").json() for number in (1, 2, 3, 4)]
-        assert [job["where"] for job in jobs] == places
+        assert [job["where"] for job in jobs] == positions
         ways = [[way["set"] for way in job["ways"]] for job in jobs]
         assert ways == [[], [{"align": name} for name in ("characters", "diff", "position")], [], []]
         assert client.get("/api/v1/jobs").json() == jobs[::-1]
@@ -420,17 +435,17 @@ def test_a_job_carries_the_place_of_its_error_and_the_ways_out(
         assert {"where", "ways", "state"} <= set(schema["properties"])
 
 
-def test_somebody_sends_one_file_at_a_time_and_old_leftovers_are_swept(
+def test_a_user_sends_one_file_at_a_time_and_old_leftovers_are_removed(
     folder: Path, gold: str, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    uploads = there / ".spanwise" / "uploads"
+    workspace = copied(folder, tmp_path / "runs")
+    uploads = workspace / ".spanwise" / "uploads"
     uploads.mkdir(parents=True)
     for name, age in (("half.conll.part", 0), ("old.conll", 2 * 86400), ("young.conll", 60)):
         (uploads / name).write_bytes(b"x")
         os.utime(uploads / name, (time.time() - age,) * 2)
-    with client_of(there) as client:
-        assert {one.name for one in uploads.iterdir()} == {"young.conll"}
+    with client_of(workspace) as client:
+        assert {file.name for file in uploads.iterdir()} == {"young.conll"}
         path = f"/api/v1/golds/{gold}/results?system=mine"
         with bench_of(client.app).uploading("script"):
             answer = client.put(path, content=b"x")
@@ -438,7 +453,7 @@ def test_somebody_sends_one_file_at_a_time_and_old_leftovers_are_swept(
         assert client.put(path, content=b"x").status_code == 202
 
 
-def test_browsers_and_scripts_look_at_slices_of_their_own(client: TestClient, gold: str) -> None:
+def test_browsers_and_scripts_have_separate_slice_counts(client: TestClient, gold: str) -> None:
     path = f"/api/v1/golds/{gold}/test?a=swapper&b=memoriser&label=PER"
     for number in range(3):
         client.get(f"/api/v1/golds/{gold}/slice?text=w{number}")
@@ -447,53 +462,53 @@ def test_browsers_and_scripts_look_at_slices_of_their_own(client: TestClient, go
     assert (browser, script >= 4) == (1, True)
 
 
-def test_results_are_ordered_as_they_came_whatever_their_names_and_clocks(
-    folder: Path, tmp_path: Path
-) -> None:
-    there = copied(folder, tmp_path / "runs")
-    shutil.copy(there / "all.json", there / "a-later.json")
-    os.utime(there / "all.json", (1_000_000, 1_000_000))
-    with client_of(there) as client:
+def test_results_are_ordered_by_arrival_whatever_their_names_and_times(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    shutil.copy(workspace / "all.json", workspace / "a-later.json")
+    os.utime(workspace / "all.json", (1_000_000, 1_000_000))
+    with client_of(workspace) as client:
         bench = bench_of(client.app)
         slug = bench.store.golds()[0].slug
-        text = (there / "all.json").read_bytes() + b" "
-        (there / "b-clock-back.json").write_bytes(text)
-        os.utime(there / "b-clock-back.json", (500_000, 500_000))
+        text = (workspace / "all.json").read_bytes() + b" "
+        (workspace / "b-clock-back.json").write_bytes(text)
+        os.utime(workspace / "b-clock-back.json", (500_000, 500_000))
         bench.watcher.scan()
-        paths = list(dict.fromkeys(one.path for one in bench.store.results(slug)))
+        paths = list(dict.fromkeys(result.path for result in bench.store.results(slug)))
         assert paths == ["all.json", "a-later.json", "b-clock-back.json"]
         assert bench.result("latest:swapper", bench.gold(slug)).path == "b-clock-back.json"
 
 
-def test_a_page_of_an_earlier_server_is_told_what_happened_since(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
+def test_a_page_of_an_earlier_server_receives_later_events(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
     first, second = BenchEvents(), BenchEvents()
     first.tell("job", None, "before")
     second.last = max(second.last, first.last)
     second.tell("job", None, "after")
     assert [event.text for event in second.after(first.last)] == ["after"]
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         bench = bench_of(client.app)
-        bench.events.closed = True  # answers end after what is known
-        for asked in ("?after=0", f"?after={bench.events.last + 10**9}"):
-            assert client.get(f"/api/v1/events{asked}").status_code == 200
+        bench.events.closed = True  # answers end after the known events
+        for query in ("?after=0", f"?after={bench.events.last + 10**9}"):
+            assert client.get(f"/api/v1/events{query}").status_code == 200
 
 
-def test_files_come_change_and_go(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+def test_added_changed_and_removed_files_are_noticed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         bench = bench_of(client.app)
         slug = bench.store.golds()[0].slug
-        shutil.copy(there / "all.json", there / "again.json")
+        shutil.copy(workspace / "all.json", workspace / "again.json")
         bench.watcher.scan()
         assert len(bench.store.results(slug)) == 4
         assert bench.events.after(0)[-1].kind == "result"
-        (there / "again.json").unlink()
+        (workspace / "again.json").unlink()
         bench.watcher.scan()
-        assert [one.gone for one in bench.store.results(slug)] == [False, False, True, True]
-        (there / "half.json").write_bytes((there / "all.json").read_bytes()[:5000])
+        assert [result.gone for result in bench.store.results(slug)] == [False, False, True, True]
+        (workspace / "half.json").write_bytes((workspace / "all.json").read_bytes()[:5000])
         bench.watcher.scan()
-        assert "half.json" not in bench.store.files()  # it may still grow
+        assert "half.json" not in bench.store.files()  # it may still be growing
         monkeypatch.setattr("spanwise.workbench.watch.PATIENCE", 0.0)
         bench.watcher.scan()
         assert bench.store.files()["half.json"].kind == "unreadable"
@@ -529,27 +544,30 @@ def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
 
 
 def start_of(number: int) -> str:
-    """The 22nd field of a process's line under /proc, counted from its name."""
+    """The start time of a process: field 22 of its line in /proc."""
     line = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
     return line[line.rindex(") ") + 2 :].split(" ")[22 - 3]
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="the system does not tell of processes")
-def test_a_second_server_is_refused_and_a_number_that_was_given_again_is_not(
+def test_a_second_server_is_refused_but_not_a_reused_process_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("uvicorn")
     file = tmp_path / ".spanwise" / "server"
-    parent, there = os.getppid(), "http://127.0.0.1:7000"
-    with socket.socket() as other:  # so that a server that is not refused ends at the next check
+    parent, address = os.getppid(), "http://127.0.0.1:7000"
+    with socket.socket() as other:  # so that a server that is not refused fails at the next check
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         file.parent.mkdir()
         for written, expected in (
-            (f"{parent} {there} {start_of(parent)}\n", f"already serves this folder at {there}.\n"),
-            (f"{parent} {there}\n", f"already serves this folder at {there}.\n"),  # of an older version
-            (f"{parent} {there} {int(start_of(parent)) + 1}\n", "cannot listen"),
+            (f"{parent} {address} {start_of(parent)}\n", f"already serves this folder at {address}.\n"),
+            (
+                f"{parent} {address}\n",
+                f"already serves this folder at {address}.\n",
+            ),  # written by an older version
+            (f"{parent} {address} {int(start_of(parent)) + 1}\n", "cannot listen"),
             ("", "cannot listen"),
         ):
             file.write_text(written, encoding="utf-8")
@@ -601,7 +619,7 @@ for number in range(10_000):
 """
 
 
-def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
+def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "workbench.sqlite"
     acknowledged: list[int] = []
     for _ in range(3):

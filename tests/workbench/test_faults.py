@@ -1,4 +1,4 @@
-"""What goes wrong around the workbench, and what it then does: nothing half, nothing told to others."""
+"""Faults around the workbench: nothing is left half-done, and nothing leaks to others."""
 
 from __future__ import annotations
 
@@ -40,44 +40,44 @@ from spanwise.workbench.store import MIGRATIONS, Store
 
 
 def uploads_in(folder: Path) -> list[str]:
-    return [one.name for one in (folder / ".spanwise" / "uploads").iterdir()]
+    return [path.name for path in (folder / ".spanwise" / "uploads").iterdir()]
 
 
 def test_an_upload_onto_a_full_disk_leaves_nothing_behind(
     folder: Path, gold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
 
         def full(_: int) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
         answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=b"x" * 5000)
-        assert answer.status_code == 507 and str(there) in answer.json()["detail"]
-        assert not uploads_in(there)
+        assert answer.status_code == 507 and str(workspace) in answer.json()["detail"]
+        assert not uploads_in(workspace)
 
 
 def test_an_upload_that_grows_beyond_the_limit_leaves_nothing_behind(
     folder: Path, gold: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
+    workspace = copied(folder, tmp_path / "runs")
     monkeypatch.setattr(benches, "MOST_UPLOAD", 10_000)
 
-    def pieces() -> Iterator[bytes]:  # sent without a length
+    def pieces() -> Iterator[bytes]:  # sent without a content length
         yield from [b"x" * 4000] * 5
 
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         answer = client.put(f"/api/v1/golds/{gold}/results?system=a", content=pieces())
-        assert answer.status_code == 413 and not uploads_in(there)
+        assert answer.status_code == 413 and not uploads_in(workspace)
 
 
-def test_an_upload_that_stands_still_is_given_up(
+def test_an_upload_that_stalls_is_abandoned(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
+    workspace = copied(folder, tmp_path / "runs")
     monkeypatch.setattr(benches, "IDLE", 0.05)
-    bench = Bench(there)
+    bench = Bench(workspace)
     bench.jobs.uploads.mkdir(parents=True)
 
     pieces = iter([b"x"])
@@ -91,7 +91,7 @@ def test_an_upload_that_stands_still_is_given_up(
     try:
         with pytest.raises(Refused, match="interrupted") as caught:
             asyncio.run(benches._receive(bench, Request({"type": "http"}, receive), "a.conll", "kept.conll"))
-        assert caught.value.status == 408 and not uploads_in(there)
+        assert caught.value.status == 408 and not uploads_in(workspace)
     finally:
         bench.store.close()
 
@@ -104,35 +104,35 @@ def test_a_database_that_stays_locked_is_opened_for_reading(
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA journal_mode=DELETE")
     other.execute("BEGIN EXCLUSIVE")
-    made: list[bool] = []
+    opened: list[bool] = []
     whole = Store.__init__
 
     def impatient(self: Store, path: Path, *, read_only: bool = False) -> None:
-        made.append(read_only)
+        opened.append(read_only)
         if read_only:
-            other.execute("ROLLBACK")  # the other program is done
+            other.execute("ROLLBACK")  # the other program has finished
         whole(self, path, read_only=read_only, patience=0.01)
 
     monkeypatch.setattr(Store, "__init__", impatient)
     store = Store.opened(path)
-    assert made == [False, True] and store.read_only
+    assert opened == [False, True] and store.read_only
     store.close()
     other.close()
 
 
-def test_what_two_documents_cut_differently_is_left_out_and_named(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
+def test_attributes_with_different_edges_are_left_out_and_named(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
     result = spanwise.evaluate(
-        there / "gold.conll", {"other": there / "memoriser.conll"}, train=there / "train.conll",
+        workspace / "gold.conll", {"other": workspace / "memoriser.conll"}, train=workspace / "train.conll",
         buckets={"entity_length": "balanced:2"}, resamples=0,
     )  # fmt: skip
-    result.to_json(there / "other.json")
-    mention_columns(result).save(there / "other.npz")
-    with client_of(there) as client:
+    result.to_json(workspace / "other.json")
+    mention_columns(result).save(workspace / "other.npz")
+    with client_of(workspace) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
-        found = client.get(f"/api/v1/golds/{slug}/comparison?a=latest:other&b=latest:swapper").json()
-        assert any("entity_length" in note for note in found["notes"])
-        assert not [row for row in found["scores"] if "entity_length" in str(row["path"])]
+        comparison = client.get(f"/api/v1/golds/{slug}/comparison?a=latest:other&b=latest:swapper").json()
+        assert any("entity_length" in note for note in comparison["notes"])
+        assert not [row for row in comparison["scores"] if "entity_length" in str(row["path"])]
         facets = client.get(f"/api/v1/golds/{slug}/slice").json()["facets"]
         assert "label" in facets and "entity_length" not in facets
         assert "entity_length" in client.get(f"/g/{slug}/slices").text
@@ -141,8 +141,8 @@ def test_what_two_documents_cut_differently_is_left_out_and_named(folder: Path, 
 def test_a_new_file_of_columns_is_added_to_those_that_were_read(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    bench = Bench(there)
+    workspace = copied(folder, tmp_path / "runs")
+    bench = Bench(workspace)
     read: list[str] = []
     load = MentionColumns.load
     try:
@@ -151,10 +151,13 @@ def test_a_new_file_of_columns_is_added_to_those_that_were_read(
         before = bench.shelf.indexed(gold)
         assert before is not None and bench.shelf.indexed(gold) is before
         result = spanwise.evaluate(
-            there / "gold.conll", {"later": there / "swapper.conll"}, train=there / "train.conll", resamples=0
+            workspace / "gold.conll",
+            {"later": workspace / "swapper.conll"},
+            train=workspace / "train.conll",
+            resamples=0,
         )
-        mention_columns(result).save(there / "later.npz")
-        os.utime(there / "later.npz", (time.time() + 60,) * 2)
+        mention_columns(result).save(workspace / "later.npz")
+        os.utime(workspace / "later.npz", (time.time() + 60,) * 2)
         bench.watcher.scan()
 
         def noticed(path: Path) -> MentionColumns:
@@ -172,11 +175,11 @@ def test_a_new_file_of_columns_is_added_to_those_that_were_read(
         bench.stop()
 
 
-def test_while_columns_are_put_together_others_get_those_that_there_were(
+def test_while_columns_are_merged_others_get_the_previous_ones(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    bench = Bench(there)
+    workspace = copied(folder, tmp_path / "runs")
+    bench = Bench(workspace)
     begun, go = threading.Event(), threading.Event()
     whole = indexes.combine_columns
 
@@ -189,23 +192,23 @@ def test_while_columns_are_put_together_others_get_those_that_there_were(
         bench.watcher.scan()
         [gold] = bench.store.golds()
         before = bench.shelf.indexed(gold)
-        os.utime(there / "all.npz", (time.time() + 60,) * 2)
+        os.utime(workspace / "all.npz", (time.time() + 60,) * 2)
         bench.watcher.scan()
         monkeypatch.setattr(indexes, "combine_columns", slowly)
-        found: list[object] = []
-        builder = threading.Thread(target=lambda: found.append(bench.shelf.indexed(gold)))
+        built: list[object] = []
+        builder = threading.Thread(target=lambda: built.append(bench.shelf.indexed(gold)))
         builder.start()
         assert begun.wait(60)
         assert bench.shelf.indexed(gold) is before
         go.set()
         builder.join()
-        assert found[0] is not before and bench.shelf.indexed(gold) is found[0]
+        assert built[0] is not before and bench.shelf.indexed(gold) is built[0]
     finally:
         go.set()
         bench.stop()
 
 
-def test_counts_of_an_earlier_version_stand_apart_from_their_results(tmp_path: Path) -> None:
+def test_counts_of_an_earlier_version_are_stored_apart_from_their_results(tmp_path: Path) -> None:
     path = tmp_path / "workbench.sqlite"
     old = sqlite3.connect(path, isolation_level=None)
     for step in MIGRATIONS[:4]:
@@ -231,7 +234,7 @@ def test_a_summary_is_the_document_without_its_sentences(folder: Path) -> None:
     assert summary.settings == whole.settings
 
 
-def test_an_answer_that_did_not_change_is_not_sent_again(client: TestClient, gold: str) -> None:
+def test_an_unchanged_answer_is_not_sent_again(client: TestClient, gold: str) -> None:
     for path in (
         f"/api/v1/golds/{gold}/slice?label=ORG",
         "/api/v1/results/1",
@@ -243,41 +246,41 @@ def test_an_answer_that_did_not_change_is_not_sent_again(client: TestClient, gol
         assert client.get(path, headers={"if-none-match": '"other"'}).content == first.content
 
 
-def test_at_most_two_hundred_sentences_are_answered(client: TestClient, gold: str) -> None:
-    found = client.get(f"/api/v1/golds/{gold}/mentions?limit=1000").json()
-    numbers = [one["number"] for one in found["sentences"]]
+def test_at_most_two_hundred_sentences_are_returned(client: TestClient, gold: str) -> None:
+    answer = client.get(f"/api/v1/golds/{gold}/mentions?limit=1000").json()
+    numbers = [sentence["number"] for sentence in answer["sentences"]]
     assert 0 < len(numbers) <= 200 and numbers == sorted(set(numbers))
 
 
 def test_sentences_follow_each_other_without_a_gap(client: TestClient, gold: str) -> None:
     path = f"/api/v1/golds/{gold}/mentions?label=ORG"
-    whole = [one["number"] for one in client.get(f"{path}&limit=200").json()["sentences"]]
+    whole = [sentence["number"] for sentence in client.get(f"{path}&limit=200").json()["sentences"]]
     seen: list[int] = []
     after: int | None = -1
     while after is not None:
         part = client.get(f"{path}&limit=3&after={after}").json()
-        seen += [one["number"] for one in part["sentences"]]
+        seen += [sentence["number"] for sentence in part["sentences"]]
         after = part["next"]
     assert seen == whole and len(whole) > 3
 
 
-def test_the_token_is_told_to_its_owner_alone(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
+def test_the_token_is_shown_only_to_its_owner(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     output = tmp_path / "output"
     with output.open("wb") as stream:
-        call = [sys.executable, "-m", "spanwise", "workbench", str(there), "--port", str(port)]
+        call = [sys.executable, "-m", "spanwise", "workbench", str(workspace), "--port", str(port)]
         server = subprocess.Popen(call, stdout=stream, stderr=stream)
     try:
-        secret = there / ".spanwise" / "token"
+        secret = workspace / ".spanwise" / "token"
         address = f"http://127.0.0.1:{port}/settings"
         for _ in range(600):
             try:
                 token = secret.read_text(encoding="utf-8").strip()
-                asked = urllib.request.Request(address, headers={"authorization": f"Bearer {token}"})
-                assert urllib.request.urlopen(asked, timeout=30).status == 200
+                request = urllib.request.Request(address, headers={"authorization": f"Bearer {token}"})
+                assert urllib.request.urlopen(request, timeout=30).status == 200
                 break
             except OSError:
                 time.sleep(0.1)
@@ -288,22 +291,22 @@ def test_the_token_is_told_to_its_owner_alone(folder: Path, tmp_path: Path) -> N
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(60)
-    said = output.read_text(encoding="utf-8")
-    assert token not in said and "guessed-secret" not in said and "GET" not in said
-    assert len(re.findall(r"token=", said)) <= 1  # of the link, good for one time
+    text = output.read_text(encoding="utf-8")
+    assert token not in text and "guessed-secret" not in text and "GET" not in text
+    assert len(re.findall(r"token=", text)) <= 1  # in the link, which works once
 
 
 def test_columns_of_another_gold_are_left_out(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    columns = MentionColumns.load(there / "all.npz")
+    workspace = copied(folder, tmp_path / "runs")
+    columns = MentionColumns.load(workspace / "all.npz")
     arrays = {**columns.arrays, "gold.label": np.zeros_like(columns.arrays["gold.label"])}
-    MentionColumns(replace(columns.head, systems=("third", "fourth")), arrays).save(there / "other.npz")
-    os.utime(there / "all.npz", (time.time() + 60,) * 2)
-    bench = Bench(there)
+    MentionColumns(replace(columns.head, systems=("third", "fourth")), arrays).save(workspace / "other.npz")
+    os.utime(workspace / "all.npz", (time.time() + 60,) * 2)
+    bench = Bench(workspace)
     try:
         bench.watcher.scan()
         [gold] = bench.store.golds()
-        found = bench.shelf.indexed(gold)
-        assert found is not None and set(found.index.systems) == {"memoriser", "swapper"}
+        indexed = bench.shelf.indexed(gold)
+        assert indexed is not None and set(indexed.index.systems) == {"memoriser", "swapper"}
     finally:
         bench.stop()

@@ -1,4 +1,4 @@
-"""Who may ask: the security table, on every route."""
+"""Access control: the security table, checked on every route."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ CLOSED = [route for route in ROUTES if not route[1].endswith("/health")]
 
 @pytest.fixture(scope="module")
 def stranger(folder: Path) -> Iterator[TestClient]:
-    with client_of(folder, known=False) as one:
-        yield one
+    with client_of(folder, known=False) as client:
+        yield client
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
@@ -70,7 +70,7 @@ def test_other_hosts_and_sites_are_refused_even_with_the_token(
         {"cookie": f"spanwise-1={TOKEN}"},
     ],
 )
-def test_without_the_token_nothing_is_answered(
+def test_without_the_token_every_request_is_refused(
     stranger: TestClient, method: str, path: str, headers: dict[str, str]
 ) -> None:
     assert stranger.request(method, path, headers=headers).status_code == 401
@@ -80,7 +80,7 @@ def test_without_the_token_nothing_is_answered(
     ("method", "path"),
     [route for route in ROUTES if not route[1].endswith("events") and not route[1].startswith("/r/")],
 )
-def test_every_answer_carries_the_headers_and_allows_no_other_origin(
+def test_every_answer_has_the_headers_and_allows_no_other_origin(
     client: TestClient, method: str, path: str
 ) -> None:
     answer = client.request(method, path)
@@ -98,7 +98,7 @@ def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(fold
         assert answer.status_code == 303 and answer.headers["location"] == "/?q=1"
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
-        assert client.get("/settings").status_code == 200  # the client kept the cookie
+        assert client.get("/settings").status_code == 200  # the client has kept the cookie
         client.cookies.clear()
         assert client.get(link.removeprefix(ORIGIN)).status_code == 401
 

@@ -1,4 +1,4 @@
-"""What people do in a browser, from end to end; no violation of the policy, and nothing axe objects to."""
+"""User journeys in a browser from end to end, without policy violations or accessibility problems."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(there: Path, port: int) -> Iterator[None]:
-    """A server over a folder, which ends behind the block."""
+def running(workspace: Path, port: int) -> Iterator[None]:
+    """Run a server for a folder until the end of the block."""
     from spanwise.workbench import application
     from spanwise.workbench.guard import Door
 
-    app = application(there, Door.at(port, TOKEN))
+    app = application(workspace, Door.at(port, TOKEN))
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=1)
     )
@@ -52,17 +52,17 @@ def running(there: Path, port: int) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A running server over a copy of the folder: its address, and the folder."""
-    there, port = copied(folder, tmp_path_factory.mktemp("served") / "runs"), free_port()
-    with running(there, port):
-        yield f"http://127.0.0.1:{port}", there
+    """The address of a running server for a copy of the folder, and the copy."""
+    workspace, port = copied(folder, tmp_path_factory.mktemp("served") / "runs"), free_port()
+    with running(workspace, port):
+        yield f"http://127.0.0.1:{port}", workspace
 
 
 @pytest.fixture
 def page(browser: Browser, served: tuple[str, Path]) -> Iterator[Page]:
-    """A page that knows the token; whatever the console says fails the test."""
-    with page_of(browser, served[0]) as one:
-        yield one
+    """A page with the token; errors on the console fail the test."""
+    with page_of(browser, served[0]) as opened:
+        yield opened
 
 
 @contextmanager
@@ -70,27 +70,27 @@ def page_of(browser: Browser, address: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
     context.set_default_timeout(60_000)
-    one = context.new_page()
-    said: list[str] = []
-    one.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    one.on("pageerror", lambda error: said.append(str(error)))
-    yield one
-    assert [text for text in said if "ERR_" not in text] == []
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    assert [text for text in errors if "ERR_" not in text] == []
     context.close()
 
 
 def follow(page: Page, link: str) -> None:
-    """Follow a link, and wait until the script of the page behind it listens."""
+    """Follow a link, and wait until the script of the new page is ready."""
     with page.expect_navigation():
         page.get_by_role("navigation").get_by_role("link", name=link).click()
 
 
-def test_a_result_that_comes_into_the_folder_appears(page: Page, served: tuple[str, Path]) -> None:
-    address, there = served
+def test_a_result_added_to_the_folder_appears(page: Page, served: tuple[str, Path]) -> None:
+    address, workspace = served
     page.goto(address)
-    text = (there / "all.json").read_text(encoding="utf-8").replace('"swapper"', '"newcomer"')
-    (there / ".half").write_text(text, encoding="utf-8")
-    (there / ".half").rename(there / "late.json")
+    text = (workspace / "all.json").read_text(encoding="utf-8").replace('"swapper"', '"newcomer"')
+    (workspace / ".half").write_text(text, encoding="utf-8")
+    (workspace / ".half").rename(workspace / "late.json")
     page.get_by_role("button", name="new result").click()
     page.get_by_role("row", name="newcomer").first.wait_for()
 
@@ -98,10 +98,10 @@ def test_a_result_that_comes_into_the_folder_appears(page: Page, served: tuple[s
 def test_a_page_says_that_the_server_stopped_stays_readable_and_resumes(
     browser: Browser, folder: Path, tmp_path: Path
 ) -> None:
-    there, port = copied(folder, tmp_path / "runs"), free_port()
+    workspace, port = copied(folder, tmp_path / "runs"), free_port()
     address = f"http://127.0.0.1:{port}"
     with page_of(browser, address) as page:
-        with running(there, port):
+        with running(workspace, port):
             page.goto(address)
             live = page.locator("[data-live-text]")
             page.locator("tbody tr").first.wait_for()
@@ -109,11 +109,11 @@ def test_a_page_says_that_the_server_stopped_stays_readable_and_resumes(
             shown = page.locator("main").inner_text()
         page.locator(".stopped [data-live-text]", has_text="stopped").wait_for()
         assert page.locator("main").inner_text() == shown and "memoriser" in shown
-        with running(there, port):
+        with running(workspace, port):
             page.locator(":not(.stopped) > [data-live-text]").wait_for()
             assert live.text_content() != "stopped"
-            shutil.copy(there / "all.json", there / "another.json")
-            page.get_by_role("button", name="new result").wait_for()  # events go on
+            shutil.copy(workspace / "all.json", workspace / "another.json")
+            page.get_by_role("button", name="new result").wait_for()  # events continue
 
 
 def test_two_systems_are_chosen_and_compared(page: Page, served: tuple[str, Path]) -> None:
@@ -131,7 +131,9 @@ def test_two_systems_are_chosen_and_compared(page: Page, served: tuple[str, Path
     page.get_by_role("heading", name="Where the difference comes from").wait_for()
 
 
-def test_the_keyboard_alone_compares_two_and_can_be_kept_out(page: Page, served: tuple[str, Path]) -> None:
+def test_the_keyboard_compares_two_systems_and_shortcuts_can_be_disabled(
+    page: Page, served: tuple[str, Path]
+) -> None:
     def tab_to(selector: str) -> None:
         for _ in range(60):
             page.keyboard.press("Tab")
@@ -171,7 +173,7 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Page, served: t
     page.go_back()
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
     playwright.expect(page.get_by_role("checkbox", name="UNSEEN-ANY")).not_to_be_checked()
-    page.get_by_text("corrected for the").wait_for()  # the test comes behind the scores
+    page.get_by_text("corrected for the").wait_for()  # the test is loaded after the scores
     page.reload()
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
     playwright.expect(page.get_by_role("checkbox", name="ORG")).to_be_checked()
@@ -224,7 +226,7 @@ def test_a_mention_is_flagged_by_the_keyboard_and_exported(page: Page, served: t
     assert "ends too early" in Path(download.value.path()).read_text(encoding="utf-8")
 
 
-def test_two_tabs_on_one_note_lose_nothing(page: Page, served: tuple[str, Path]) -> None:
+def test_editing_a_note_in_two_tabs_loses_nothing(page: Page, served: tuple[str, Path]) -> None:
     def change(tab: Page, text: str) -> None:
         tab.locator(".said input[name=text]:visible").fill(text)
         tab.locator(".said button:visible").click()
@@ -255,11 +257,11 @@ def test_two_tabs_on_one_note_lose_nothing(page: Page, served: tuple[str, Path])
     other.get_by_text("both have a point").first.wait_for()
 
 
-def test_a_bad_file_is_answered_and_a_way_out_taken(
+def test_a_bad_file_is_answered_with_a_solution_that_works(
     page: Page, served: tuple[str, Path], tmp_path: Path
 ) -> None:
-    address, there = served
-    lines = (there / "swapper.conll").read_text(encoding="utf-8").split("\n")
+    address, workspace = served
+    lines = (workspace / "swapper.conll").read_text(encoding="utf-8").split("\n")
     words = [n for n, line in enumerate(lines) if line.strip() and "DOCSTART" not in line]
     at = next(n for n in words if len(lines[n].split()[0]) > 4 and lines[n].endswith("O"))
     word, tag = lines[at].split()
@@ -275,8 +277,8 @@ def test_a_bad_file_is_answered_and_a_way_out_taken(
     page.get_by_text("as cut · done").wait_for()
 
 
-# Every word of a page is asked for its contrast, which takes its time: the last sentences alone, and of rows
-# that are alike the first five.
+# Checking the contrast of every word is slow, so keep only the last sentences and the first five of similar
+# rows.
 FEWER = """for (const one of document.querySelectorAll("tbody tr:nth-child(n+6), .facet:nth-of-type(n+6)"))
 one.remove();"""
 WIDE = """[...document.querySelectorAll(".sentence .scroll")].filter(
@@ -288,26 +290,26 @@ PLACES = (
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_axe_objects_to_no_page_in_no_theme_and_nothing_scrolls_sideways(
+def test_pages_are_accessible_in_every_theme_and_do_not_scroll_sideways(
     browser: Browser, served: tuple[str, Path], width: int
 ) -> None:
     address = served[0]
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
     context.add_cookies([{"name": f"spanwise-{address.rpartition(':')[2]}", "value": TOKEN, "url": address}])
-    one = context.new_page()
+    page = context.new_page()
     by_axe = THOROUGH or width == 1440
-    one.goto(address)
-    base = one.url
-    for path in (*(base + place for place in PLACES), f"{address}/?all", f"{address}/settings"):
-        while (answer := one.goto(path)) is not None and answer.status == 503:
-            pass  # as the page itself asks again, which would take it away while axe reads it
-        one.get_by_role("heading", level=1).wait_for()
-        assert one.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
-        assert one.evaluate(WIDE) == [], path
-        one.evaluate(FEWER)
-        assert axe_violations(one, contrast=by_axe) == [], path
-        one.emulate_media(color_scheme="dark")
-        assert faint_texts(one) == [], path
-        assert not by_axe or axe_violations(one, only=("color-contrast",)) == [], path
-        one.emulate_media(color_scheme="light")
+    page.goto(address)
+    base = page.url
+    for path in (*(base + view for view in PLACES), f"{address}/?all", f"{address}/settings"):
+        while (answer := page.goto(path)) is not None and answer.status == 503:
+            pass  # retry here; the page would reload itself while axe reads it
+        page.get_by_role("heading", level=1).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+        assert page.evaluate(WIDE) == [], path
+        page.evaluate(FEWER)
+        assert axe_violations(page, contrast=by_axe) == [], path
+        page.emulate_media(color_scheme="dark")
+        assert faint_texts(page) == [], path
+        assert not by_axe or axe_violations(page, only=("color-contrast",)) == [], path
+        page.emulate_media(color_scheme="light")
     context.close()

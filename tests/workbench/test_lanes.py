@@ -1,4 +1,4 @@
-"""Quick questions never wait behind costly ones, and what is kept stays within its budget."""
+"""Quick requests never wait for costly ones, and the cache stays within its budget."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from spanwise.workbench.lanes import NEWER, STILL, AnswerCache, Lanes
 T = TypeVar("T")
 
 
-def test_what_nobody_asked_for_longest_is_dropped_first() -> None:
-    made: list[int] = []
+def test_the_least_recently_used_value_is_dropped_first() -> None:
+    computed: list[int] = []
     kept = AnswerCache(100)
 
     def make(number: int) -> int:
-        made.append(number)
+        computed.append(number)
         return number
 
     for number in (60, 30, 50, 30, 60):
         kept.get("number", number, partial(make, number), int)
-    assert made == [60, 30, 50, 60] and kept.size == 90
+    assert computed == [60, 30, 50, 60] and kept.size == 90
 
 
-def test_the_latest_of_every_kind_stays_whatever_it_takes() -> None:
+def test_the_latest_of_every_kind_stays_whatever_its_size() -> None:
     kept = AnswerCache(100)
     kept.put("index", "a", "large", 500)
     for number in range(20):
@@ -45,18 +45,18 @@ def test_the_latest_of_every_kind_stays_whatever_it_takes() -> None:
     assert kept.look("answer", 18) is None and kept.size == 510
 
 
-def test_what_is_put_again_is_counted_once() -> None:
+def test_a_replaced_value_is_counted_once() -> None:
     kept = AnswerCache(100)
     for size in (40, 60, 20):
         kept.put("index", "a", size, size)
     assert kept.size == 20 and kept.look("index", "a") == 20
 
 
-def test_what_many_ask_for_at_once_is_made_once() -> None:
-    kept, made, together = AnswerCache(100), [], threading.Barrier(8)
+def test_a_value_requested_many_times_at_once_is_computed_once() -> None:
+    kept, computed, together = AnswerCache(100), [], threading.Barrier(8)
 
     def make() -> str:
-        made.append(1)
+        computed.append(1)
         return "answer"
 
     def ask(_: int) -> str:
@@ -65,7 +65,7 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(ask, range(8))) == {"answer"}
-    assert made == [1]
+    assert computed == [1]
 
 
 def test_an_answer_that_failed_is_tried_again() -> None:
@@ -80,7 +80,7 @@ def test_an_answer_that_failed_is_tried_again() -> None:
 
 
 class Line:
-    """Lanes in which a costly question waits until it is let go."""
+    """Lanes in which a costly request waits until it is released."""
 
     def __init__(self, clock: float = 60.0) -> None:
         self.lanes, self.go, self.begun = Lanes(clock), threading.Event(), threading.Event()
@@ -101,14 +101,14 @@ class Line:
             return await work
 
         try:
-            with ThreadPoolExecutor(1) as pool:  # a browser of other tests has a loop in this thread
+            with ThreadPoolExecutor(1) as pool:  # the browser of other tests runs a loop in this thread
                 return pool.submit(asyncio.run, whole()).result()
         finally:
             self.go.set()
             self.lanes.stop()
 
 
-def test_quick_questions_do_not_wait_behind_costly_ones() -> None:
+def test_quick_requests_do_not_wait_for_costly_ones() -> None:
     line = Line()
 
     async def ask() -> None:
@@ -121,7 +121,7 @@ def test_quick_questions_do_not_wait_behind_costly_ones() -> None:
     line.run(ask())
 
 
-def test_after_the_clock_the_work_goes_on_and_is_there_for_who_asks_again() -> None:
+def test_after_a_timeout_the_work_continues_and_its_result_can_be_fetched() -> None:
     line = Line(clock=0.05)
 
     async def ask() -> None:
@@ -131,12 +131,12 @@ def test_after_the_clock_the_work_goes_on_and_is_there_for_who_asks_again() -> N
         line.go.set()
         line.lanes.clock = 60.0
         assert await line.costly("costly") == "costly"
-        assert line.done == ["costly"]  # made once
+        assert line.done == ["costly"]  # computed once
 
     line.run(ask())
 
 
-def test_of_the_questions_of_one_topic_that_wait_the_newest_is_answered() -> None:
+def test_of_waiting_requests_on_one_topic_only_the_newest_is_answered() -> None:
     line = Line()
 
     async def ask() -> None:
@@ -158,7 +158,7 @@ def test_of_the_questions_of_one_topic_that_wait_the_newest_is_answered() -> Non
     line.run(ask())
 
 
-def test_a_costly_answer_comes_with_when_to_ask_again(folder: Path, gold: str, tmp_path: Path) -> None:
+def test_a_costly_answer_says_when_to_try_again(folder: Path, gold: str, tmp_path: Path) -> None:
     with client_of(copied(folder, tmp_path / "runs")) as client:
         lanes = bench_of(client.app).lanes
         lanes.clock = 0.0
@@ -173,7 +173,7 @@ def test_a_costly_answer_comes_with_when_to_ask_again(folder: Path, gold: str, t
         assert client.get(f"/api/v1/golds/{gold}/weak").json()["system"]
 
 
-def test_a_child_that_fails_says_why_and_one_that_is_killed_as_well(tmp_path: Path) -> None:
+def test_a_failed_or_killed_child_is_reported_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         Child(0).ask(ReportTask(path=str(tmp_path / "none.json")))
     stopped = Child(0)
@@ -182,7 +182,7 @@ def test_a_child_that_fails_says_why_and_one_that_is_killed_as_well(tmp_path: Pa
         stopped.ask(ReportTask(path=str(tmp_path / "none.json")))
 
 
-def test_a_report_of_the_child_is_that_of_the_document(client: TestClient, folder: Path) -> None:
+def test_a_report_of_the_child_equals_that_of_the_document(client: TestClient, folder: Path) -> None:
     from spanwise import load
 
     assert (
@@ -194,19 +194,19 @@ def test_a_report_of_the_child_is_that_of_the_document(client: TestClient, folde
 def test_a_search_for_words_among_many_mentions_is_costly(
     client: TestClient, gold: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
+    requested: list[object] = []
     lanes = bench_of(client.app).lanes
     costly = lanes.costly
 
     def noticed(key: Hashable, work: Callable[[], T], *, topic: Hashable = None) -> Awaitable[T]:
-        asked.append(key)
+        requested.append(key)
         return costly(key, work, topic=topic)
 
     monkeypatch.setattr(lanes, "costly", noticed)
     views = ("slice?text=of", "slice?where=sentence%3Dof", "mentions?sentence=of", "slice?label=ORG")
     before = [client.get(f"/api/v1/golds/{gold}/{view}").json() for view in views]
-    assert asked == []
+    assert requested == []
     monkeypatch.setattr("spanwise.workbench.api.SEARCHED", 0)
     assert [client.get(f"/api/v1/golds/{gold}/{view}").json() for view in views] == before
-    assert len(asked) == 3
+    assert len(requested) == 3
     assert client.get(f"/api/v1/golds/{gold}/slice?where=text").status_code == 400

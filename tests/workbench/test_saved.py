@@ -1,4 +1,4 @@
-"""What is saved and searched for: bundles, weak slices, histories of slices, worksheets, answers of pages."""
+"""Saving and searching: bundles, weak slices, histories of slices, worksheets, JSON of pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from spanwise.workbench.store import JobOptions
 
 @pytest.fixture(scope="module")
 def larger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with enough sentences that something can be told from chance."""
+    """A folder with enough sentences for significant differences."""
     return make_folder(tmp_path_factory.mktemp("larger") / "runs", sentences=400)
 
 
@@ -45,8 +45,8 @@ def numbers(text: str) -> list[str]:
 def test_a_bundle_shows_the_numbers_of_the_server_and_links_within_itself(
     larger: Path, tmp_path: Path
 ) -> None:
-    there = copied(larger, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(larger, tmp_path / "runs")
+    with client_of(workspace) as client:
         gold = client.get("/api/v1/golds").json()[0]["slug"]
         body = {"name": "orgs", "where": "label=ORG"}
         assert client.post(f"/api/v1/golds/{gold}/slices", json=body).status_code == 201
@@ -54,10 +54,10 @@ def test_a_bundle_shows_the_numbers_of_the_server_and_links_within_itself(
             "index.html": client.get(f"/g/{gold}").text,
             "slice-orgs.html": client.get(f"/g/{gold}/slices/orgs").text,
         }
-        pair = [one["id"] for one in client.get(f"/api/v1/golds/{gold}/results").json()]
+        pair = [row["id"] for row in client.get(f"/api/v1/golds/{gold}/results").json()]
         served["compare.html"] = client.get(f"/g/{gold}/compare", follow_redirects=True).text
     out = tmp_path / "pages"
-    assert main(["workbench", str(there), "--bundle", str(out)]) == 0
+    assert main(["workbench", str(workspace), "--bundle", str(out)]) == 0
     for name, text in served.items():
         saved = (out / "g" / gold / name).read_text(encoding="utf-8")
         assert numbers(saved)[:12] == numbers(text)[:12], name
@@ -68,38 +68,38 @@ def test_a_bundle_shows_the_numbers_of_the_server_and_links_within_itself(
     assert "<script" not in (out / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_bundle_is_there_whole_or_not_at_all(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
+def test_a_bundle_is_written_completely_or_not_at_all(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
     with pytest.raises(spanwise.SpanwiseError, match="no system is called 'nobody'"):
-        bundle(there, tmp_path / "out", systems=["nobody"])
+        bundle(workspace, tmp_path / "out", systems=["nobody"])
     (tmp_path / "empty").mkdir()
     with pytest.raises(spanwise.SpanwiseError, match="contains no results"):
         bundle(tmp_path / "empty", tmp_path / "out")
     with pytest.raises(spanwise.SpanwiseError, match="already exists"):
-        bundle(there, tmp_path / "empty")
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["empty", "runs"]
+        bundle(workspace, tmp_path / "empty")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "runs"]
 
 
-def test_weak_slices_of_columns_are_those_of_the_files(larger: Path) -> None:
+def test_weak_slices_of_columns_equal_those_of_the_files(larger: Path) -> None:
     index = SliceIndex.of(MentionColumns.load(larger / "all.npz"))
     systems = {name: str(larger / f"{name}.conll") for name in index.systems}
     whole = spanwise.find_slices(
         str(larger / "gold.conll"), systems, train=str(larger / "train.conll"), flips=500
     )
     for name, expected in whole.systems.items():
-        found = weak_slices(index, name, flips=500)
-        assert [(one.where, one.mentions, one.p) for one in found.slices] == [
-            (one.where, one.units, one.p) for one in expected.slices
+        listed = weak_slices(index, name, flips=500)
+        assert [(row.where, row.mentions, row.p) for row in listed.slices] == [
+            (row.where, row.units, row.p) for row in expected.slices
         ]
-        assert found.tested == expected.tested
+        assert listed.tested == expected.tested
     first, second = whole.comparison[0].systems
-    found = weak_slices(index, first, second, flips=500)
-    assert [(one.where, one.p) for one in found.slices] == [
-        (one.where, one.p) for one in whole.comparison[0].slices
+    listed = weak_slices(index, first, second, flips=500)
+    assert [(row.where, row.p) for row in listed.slices] == [
+        (row.where, row.p) for row in whole.comparison[0].slices
     ]
 
 
-def test_weak_slices_are_one_button_away(larger: Path) -> None:
+def test_weak_slices_can_be_searched_with_one_button(larger: Path) -> None:
     with client_of(larger) as client:
         gold = client.get("/api/v1/golds").json()[0]["slug"]
         assert f"/g/{gold}/weak" in client.get(f"/g/{gold}/slices").text
@@ -124,19 +124,19 @@ def test_a_comparison_is_limited_to_a_slice(larger: Path) -> None:
 
 
 def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: Path, tmp_path: Path) -> None:
-    there = copied(larger, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(larger, tmp_path / "runs")
+    with client_of(workspace) as client:
         gold = client.get("/api/v1/golds").json()[0]["slug"]
         body = {"name": "unseen", "where": "toughness=UNSEEN-ANY"}
         assert client.post(f"/api/v1/golds/{gold}/slices", json=body).status_code == 201
         path = f"/api/v1/golds/{gold}/slices/unseen/history"
-        before = {one["system"]: one for one in client.get(path).json()}
+        before = {row["system"]: row for row in client.get(path).json()}
         assert before["memoriser"]["weak"] and not before["memoriser"]["confirmed"]
-        (there / "later.npz").write_bytes((there / "all.npz").read_bytes())
-        os.utime(there / "later.npz", (time.time() + 60,) * 2)
+        (workspace / "later.npz").write_bytes((workspace / "all.npz").read_bytes())
+        os.utime(workspace / "later.npz", (time.time() + 60,) * 2)
         bench_of(client.app).watcher.scan()
-        later = [one for one in client.get(path).json() if one["path"] == "later.npz"]
-        assert {one["system"]: one["confirmed"] for one in later}["memoriser"]
+        later = [row for row in client.get(path).json() if row["path"] == "later.npz"]
+        assert {row["system"]: row["confirmed"] for row in later}["memoriser"]
         assert "confirmed" in client.get(f"/g/{gold}/slices/unseen").text
         assert client.get(f"/g/{gold}/slices/unseen.json").json() == client.get(path).json()
 
@@ -154,12 +154,12 @@ def test_a_saved_slice_has_a_history_and_is_confirmed_by_later_results(larger: P
         ("/r/1.json", "/results/1"),
     ],
 )
-def test_json_behind_the_address_of_a_page_gives_its_answer(
+def test_the_json_address_of_a_page_returns_its_answer(
     client: TestClient, gold: str, page: str, answer: str
 ) -> None:
-    found = client.get(page.format(gold=gold))
-    assert found.status_code == 200
-    assert found.content == client.get("/api/v1" + answer.format(gold=gold)).content
+    response = client.get(page.format(gold=gold))
+    assert response.status_code == 200
+    assert response.content == client.get("/api/v1" + answer.format(gold=gold)).content
 
 
 @pytest.mark.parametrize(
@@ -171,19 +171,19 @@ def test_json_behind_the_address_of_a_page_gives_its_answer(
         ("/g/{gold}/slices?label=ORG&text=of", "/g/{gold}/slices.json?label=ORG&text=of"),
         ("/g/{gold}/sentences/0", "/g/{gold}/sentences/0.json"),
         ("/g/{gold}/slices?label=", "/g/{gold}/slices.json?label="),
-        ("/g/{gold}/slices?colour=red", None),  # an error has nothing to export
+        ("/g/{gold}/slices?colour=red", None),  # an error page has nothing to export
     ],
 )
-def test_the_export_button_leads_to_what_the_page_shows(
+def test_the_export_button_links_to_what_the_page_shows(
     client: TestClient, gold: str, page: str, answer: str | None
 ) -> None:
     text = client.get(page.format(gold=gold)).text
     assert '<button type="button" data-theme-button>Theme: auto</button>' in text
-    links = [html.unescape(one) for one in re.findall(r'href="([^"]*)" download data-export', text)]
+    links = [html.unescape(address) for address in re.findall(r'href="([^"]*)" download data-export', text)]
     assert links == ([] if answer is None else [answer.format(gold=gold)])
     for link in links:
-        found = client.get(link)
-        assert found.status_code == 200 and found.headers["content-type"] == "application/json"
+        response = client.get(link)
+        assert response.status_code == 200 and response.headers["content-type"] == "application/json"
 
 
 def test_the_list_of_gold_files_is_exported_too(tmp_path: Path) -> None:
@@ -192,13 +192,13 @@ def test_the_list_of_gold_files_is_exported_too(tmp_path: Path) -> None:
         assert client.get("/index.json").json() == []
 
 
-def test_a_worksheet_comes_in_three_formats(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+def test_a_worksheet_is_available_in_three_formats(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         gold = client.get("/api/v1/golds").json()[0]["slug"]
         mark = client.get(f"/api/v1/golds/{gold}/mentions?limit=1").json()["sentences"][0]
-        place = {name: mark["gold"][0][name] for name in ("start", "end", "label")}
-        body = {"sentence": mark["number"], "tag": "=1+1", "text": "a <b> & \x0b", **place}
+        span = {name: mark["gold"][0][name] for name in ("start", "end", "label")}
+        body = {"sentence": mark["number"], "tag": "=1+1", "text": "a <b> & \x0b", **span}
         assert client.post(f"/api/v1/golds/{gold}/notes", json=body).status_code == 201
         path = f"/api/v1/golds/{gold}/worksheet"
         line = client.get(f"{path}?format=jsonl").json()
@@ -214,36 +214,36 @@ def test_a_worksheet_comes_in_three_formats(folder: Path, tmp_path: Path) -> Non
 
 
 def test_runs_of_one_system_are_pooled_on_the_board_and_in_the_history(folder: Path, tmp_path: Path) -> None:
-    there = tmp_path / "runs"
-    there.mkdir()
-    shutil.copy(folder / "gold.conll", there)
-    found = {}
+    workspace = tmp_path / "runs"
+    workspace.mkdir()
+    shutil.copy(folder / "gold.conll", workspace)
+    scores = {}
     for name, system, tags in (
         ("a.json", "memoriser", {"seed": "1", "commit": "x"}),
         ("b.json", "swapper", {"seed": "2", "commit": "x"}),
         ("c.json", "swapper", {"commit": "y"}),
     ):
         result = spanwise.evaluate(
-            there / "gold.conll", {"net": folder / f"{system}.conll"}, resamples=100, tags=tags
+            workspace / "gold.conll", {"net": folder / f"{system}.conll"}, resamples=100, tags=tags
         )
-        found[name] = present(result["net"].exact.overall.f1)
-        result.to_json(there / name)
-    mean = 100 * (found["a.json"] + found["b.json"]) / 2
-    with client_of(there) as client:
+        scores[name] = present(result["net"].exact.overall.f1)
+        result.to_json(workspace / name)
+    mean = 100 * (scores["a.json"] + scores["b.json"]) / 2
+    with client_of(workspace) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         board = client.get(f"/g/{slug}?tag=commit:y").text
-        assert "mean of" not in board and f"{100 * found['c.json']:.1f}" in board
+        assert "mean of" not in board and f"{100 * scores['c.json']:.1f}" in board
         history = client.get(f"/g/{slug}/history?systems=net").text
         assert f"{mean:.1f} <small>mean of 2 runs</small>" in history
         assert "mean of" not in client.get(f"/g/{slug}?runs=each").text
-        (there / "c.json").unlink()
+        (workspace / "c.json").unlink()
         bench_of(client.app).watcher.scan()
         pooled = client.get(f"/g/{slug}").text
         assert f"{mean:.1f}<small>mean of 2 runs, sd " in pooled
 
 
 def ranked(text: str) -> list[str]:
-    """The systems of a leaderboard, the first one first."""
+    """The systems of a leaderboard, in order."""
     return re.findall(r'aria-label="choose ([^"]+)"', text)
 
 
@@ -251,14 +251,14 @@ def ranked(text: str) -> list[str]:
 def test_the_board_ranks_and_tests_by_the_primary_score_of_the_results(
     folder: Path, tmp_path: Path, score: str
 ) -> None:
-    there = tmp_path / "runs"
-    there.mkdir()
+    workspace = tmp_path / "runs"
+    workspace.mkdir()
     systems = {name: folder / f"{name}.conll" for name in ("memoriser", "swapper")}
     result = spanwise.evaluate(folder / "gold.conll", systems, resamples=50, primary=score)
-    result.to_json(there / "all.json")
-    values = {name: one.primary(score) or 0 for name, one in result.systems.items()}
+    result.to_json(workspace / "all.json")
+    values = {name: item.primary(score) or 0 for name, item in result.systems.items()}
     best = sorted(values, key=lambda name: -values[name])
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         page = client.get(f"/g/{slug}").text
         assert ranked(page) == best and f"leads with {100 * values[best[0]]:.1f}" in page
@@ -268,8 +268,8 @@ def test_the_board_ranks_and_tests_by_the_primary_score_of_the_results(
         low, high = row["intervals"][score]
         assert low <= row["scores"][score] <= high
         answer = client.get(f"/api/v1/golds/{slug}/comparison?a=1&b=2").json()
-        primary = [one for one in answer["scores"] if one["role"] == "primary"]
-        assert [tuple(one["path"]) for one in primary] == [PRIMARY[score]]
+        primary = [item for item in answer["scores"] if item["role"] == "primary"]
+        assert [tuple(item["path"]) for item in primary] == [PRIMARY[score]]
         assert f"{100 * values[best[0]]:.1f}" in client.get(f"/g/{slug}/history").text
         by_f1 = sorted(result.systems, key=lambda name: -(result.systems[name].primary("f1") or 0))
         assert ranked(client.get(f"/g/{slug}?score=f1").text) == by_f1
@@ -280,107 +280,107 @@ def test_columns_of_the_board_are_chosen_in_its_address(client: TestClient, gold
     page = client.get(f"/g/{gold}?columns=recall,tough/SEEN&sort=-tough/SEEN").text
     assert "seen in training R" in page and "fair F1</th>" not in page
     document = loaded(folder / "all.json", Evaluation)
-    seen = {name: present(one.tough["SEEN"].overall.recall) for name, one in document.systems.items()}
+    seen = {name: present(system.tough["SEEN"].overall.recall) for name, system in document.systems.items()}
     assert ranked(page) == sorted(seen, key=lambda name: -seen[name])
 
 
-def test_a_changed_gold_file_is_named_and_its_results_stand_apart(folder: Path, tmp_path: Path) -> None:
-    there = tmp_path / "runs"
-    there.mkdir()
+def test_a_changed_gold_file_is_reported_and_its_results_are_separate(folder: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "runs"
+    workspace.mkdir()
     for name in ("gold", "swapper"):
-        shutil.copy(folder / f"{name}.conll", there)
+        shutil.copy(folder / f"{name}.conll", workspace)
 
     def evaluated(name: str) -> None:
-        gold, systems = there / "gold.conll", {"swapper": there / "swapper.conll"}
-        spanwise.evaluate(gold, systems, resamples=0).to_json(there / name)
+        gold, systems = workspace / "gold.conll", {"swapper": workspace / "swapper.conll"}
+        spanwise.evaluate(gold, systems, resamples=0).to_json(workspace / name)
 
     evaluated("old.json")
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         old = client.get("/api/v1/golds").json()[0]["slug"]
         assert "has changed" not in client.get(f"/g/{old}").text
-        lines = (there / "gold.conll").read_text(encoding="utf-8").replace("B-ORG", "B-LOC", 1)
-        (there / "gold.conll").write_text(lines, encoding="utf-8")
+        lines = (workspace / "gold.conll").read_text(encoding="utf-8").replace("B-ORG", "B-LOC", 1)
+        (workspace / "gold.conll").write_text(lines, encoding="utf-8")
         evaluated("new.json")
         bench_of(client.app).watcher.scan()
         page = client.get(f"/g/{old}").text
         assert "The gold file has changed" in page and "no test mixes the two" in page
-        new = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != old)
+        new = next(row["slug"] for row in client.get("/api/v1/golds").json() if row["slug"] != old)
         assert "has changed" not in client.get(f"/g/{new}").text
         ids = [client.get(f"/api/v1/golds/{slug}/results").json()[0]["id"] for slug in (old, new)]
         mixed = client.get(f"/api/v1/golds/{old}/comparison?a={ids[0]}&b={ids[1]}")
         assert mixed.status_code == 404
 
 
-def test_a_note_survives_a_gold_file_that_was_cut_again(folder: Path, tmp_path: Path) -> None:
-    there = tmp_path / "runs"
-    there.mkdir()
+def test_a_note_survives_a_change_of_sentence_boundaries_in_gold(folder: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "runs"
+    workspace.mkdir()
     text = (folder / "gold.conll").read_text(encoding="utf-8")
 
     def evaluated(name: str, text: str) -> str:
-        gold = there / "gold.conll"
+        gold = workspace / "gold.conll"
         gold.write_text(text, encoding="utf-8")
         result = spanwise.evaluate(gold, {"same": gold}, resamples=0)
-        mention_columns(result).save(there / f"{name}.npz")
-        result.to_json(there / f"{name}.json")
+        mention_columns(result).save(workspace / f"{name}.npz")
+        result.to_json(workspace / f"{name}.json")
         return str(result.inputs[0].sha256)
 
     old = evaluated("old", text)
-    with client_of(there) as client:
+    with client_of(workspace) as client:
         first = client.get("/api/v1/golds").json()[0]["slug"]
         bodies = [{"sentence": number, "tag": "gold is wrong", "text": f"at {number}"} for number in (0, 5)]
         notes = [client.post(f"/api/v1/golds/{first}/notes", json=body).json() for body in bodies]
         sentences = re.split(r"\n\s*\n", text)
         assert old != evaluated("new", "\n\n".join(["Quite O\nnew O", *sentences[3:]]))
         bench_of(client.app).watcher.scan()
-        second = next(one["slug"] for one in client.get("/api/v1/golds").json() if one["slug"] != first)
-        found = {one["text"]: one for one in client.get(f"/api/v1/golds/{second}/notes").json()}
-        words = client.get(f"/api/v1/golds/{second}/sentences/{found['at 5']['sentence']}").json()
-        assert [one["text"] for one in words["notes"]] == ["at 5"]
+        second = next(row["slug"] for row in client.get("/api/v1/golds").json() if row["slug"] != first)
+        by_text = {row["text"]: row for row in client.get(f"/api/v1/golds/{second}/notes").json()}
+        words = client.get(f"/api/v1/golds/{second}/sentences/{by_text['at 5']['sentence']}").json()
+        assert [row["text"] for row in words["notes"]] == ["at 5"]
         assert words["sha"] == notes[1]["sentence_sha"]
-        assert "Loose notes" in client.get(f"/g/{second}/worksheet").text  # its sentence is gone
+        assert "Loose notes" in client.get(f"/g/{second}/worksheet").text  # whose sentence is gone
         path = f"/api/v1/golds/{second}/notes/{notes[1]['id']}"
         answer = client.put(path, json={"tag": "fine"}, headers={"if-match": "1"})
         assert answer.status_code == 200
         assert client.get(f"/api/v1/golds/{first}/notes").json()[1]["tag"] == "fine"
 
 
-def test_slices_that_were_edited_in_their_file_win(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+def test_slices_edited_in_their_file_take_precedence(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         bench = bench_of(client.app)
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         path = f"/api/v1/golds/{slug}/slices"
         for name in ("orgs", "people"):
             where = f"label={'ORG' if name == 'orgs' else 'PER'}"
             client.post(path, json={"name": name, "where": where, "score": "f1", "least": 50})
-        file = there / "slices.toml"
+        file = workspace / "slices.toml"
         file.write_text(file.read_text(encoding="utf-8").replace("= 50", "= 60", 1), encoding="utf-8")
         with file.open("a", encoding="utf-8") as stream:
             stream.write('[slices."by hand"]\nwhere = "label=LOC"\n')
         bench.watcher.scan()
-        found = {one["slug"]: one for one in client.get(path).json()}
-        assert {slug: (one["least"], one["version"]) for slug, one in found.items()} == {
+        by_slug = {row["slug"]: row for row in client.get(path).json()}
+        assert {slug: (row["least"], row["version"]) for slug, row in by_slug.items()} == {
             "by-hand": (None, 1), "orgs": (60, 2), "people": (50, 1),
         }  # fmt: skip
-        ids = [one["id"] for one in client.get(f"/api/v1/golds/{slug}/results").json()]
+        ids = [row["id"] for row in client.get(f"/api/v1/golds/{slug}/results").json()]
         pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
         by_name, by_hand = client.get(f"{pair}&slice=orgs").json(), client.get(f"{pair}&label=ORG").json()
         assert by_name["slice"]["difference"] == by_hand["slice"]["difference"]
         assert client.get(f"{pair}&slice=org").status_code == 404
         file.write_text("[slices.orgs]\n", encoding="utf-8")
         bench.watcher.scan()
-        assert "slices.toml" in client.get(f"/g/{slug}").text  # named among what cannot be read
+        assert "slices.toml" in client.get(f"/g/{slug}").text  # listed among unreadable files
         assert len(client.get(path).json()) == 3
 
 
-def test_a_board_of_many_results_comes_in_pages(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    document = json.loads((there / "all.json").read_text(encoding="utf-8"))
-    one = document["systems"]["swapper"]
-    document["systems"] = {f"s{number:03}": one for number in range(230)}
+def test_a_board_of_many_results_has_several_pages(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    document = json.loads((workspace / "all.json").read_text(encoding="utf-8"))
+    scores = document["systems"]["swapper"]
+    document["systems"] = {f"s{number:03}": scores for number in range(230)}
     document["units"]["systems"] = {}
-    (there / "many.json").write_text(json.dumps(document), encoding="utf-8")
-    with client_of(there) as client:
+    (workspace / "many.json").write_text(json.dumps(document), encoding="utf-8")
+    with client_of(workspace) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
         address, listed = f"/g/{slug}?sort=system", []
         while address:
@@ -397,42 +397,40 @@ def test_a_board_of_many_results_comes_in_pages(folder: Path, tmp_path: Path) ->
 def test_jobs_of_an_earlier_server_are_interrupted_and_their_uploads_kept(
     folder: Path, tmp_path: Path
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    bench = Bench(there)
+    workspace = copied(folder, tmp_path / "runs")
+    bench = Bench(workspace)
     slug = "gold-x"
     bench.store.add_job(slug, "mine", JobOptions(upload="u.conll", name="mine.conll"))
     bench.store.close()
-    again = Bench(there)
+    again = Bench(workspace)
     again.jobs.start()
-    assert [one.state for one in again.store.jobs()] == ["interrupted"]
+    assert [job.state for job in again.store.jobs()] == ["interrupted"]
     again.jobs.stop()
     again.store.close()
 
 
-def test_a_server_that_ends_leaves_a_job_for_the_next_one_to_call_interrupted(
-    folder: Path, tmp_path: Path
-) -> None:
-    there = copied(folder, tmp_path / "runs")
-    bench = Bench(there)
+def test_a_job_of_a_stopped_server_is_marked_as_interrupted_by_the_next(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    bench = Bench(workspace)
     bench.watcher.scan()
     [gold] = bench.store.golds()
     bench.jobs.start()
-    (bench.jobs.uploads / "u.conll").write_bytes((there / "gold.conll").read_bytes())
+    (bench.jobs.uploads / "u.conll").write_bytes((workspace / "gold.conll").read_bytes())
     bench.jobs.add(gold, "mine", JobOptions(upload="u.conll", name="mine.conll"))
     bench.jobs.stop()
-    assert [one.state for one in bench.store.jobs()] in (["waiting"], ["running"])
+    assert [job.state for job in bench.store.jobs()] in (["waiting"], ["running"])
     bench.store.close()
-    again = Bench(there)
+    again = Bench(workspace)
     again.jobs.start()
-    assert [one.state for one in again.store.jobs()] == ["interrupted"]
+    assert [job.state for job in again.store.jobs()] == ["interrupted"]
     again.stop()
 
 
-def test_a_full_disk_is_answered_as_such(
+def test_a_full_disk_is_reported_as_such(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = copied(folder, tmp_path / "runs")
-    with client_of(there) as client:
+    workspace = copied(folder, tmp_path / "runs")
+    with client_of(workspace) as client:
         slug = client.get("/api/v1/golds").json()[0]["slug"]
 
         def full(*_: object) -> None:
@@ -443,7 +441,7 @@ def test_a_full_disk_is_answered_as_such(
         assert answer.status_code == 507
 
 
-def test_a_workbook_is_read_by_others() -> None:
+def test_a_workbook_can_be_read_by_other_programs() -> None:
     openpyxl = pytest.importorskip("openpyxl")
     rows = [("label", "n", "x"), ("=SUM(A1)", 3, None), ("\ud800\x00é", -0.5, "a\nb")]
     sheet = openpyxl.load_workbook(io.BytesIO(to_xlsx(rows))).active
@@ -455,22 +453,22 @@ def test_a_workbook_is_read_by_others() -> None:
     assert to_xlsx(rows) == to_xlsx(rows)
 
 
-def test_an_upload_that_needs_too_much_memory_fails_with_a_sentence(folder: Path, tmp_path: Path) -> None:
-    there = copied(folder, tmp_path / "runs")
-    bench = Bench(there, memory=30_000_000)
+def test_an_upload_that_needs_too_much_memory_fails_with_a_message(folder: Path, tmp_path: Path) -> None:
+    workspace = copied(folder, tmp_path / "runs")
+    bench = Bench(workspace, memory=30_000_000)
     try:
         bench.watcher.scan()
         bench.jobs.start()
         gold = bench.store.golds()[0]
-        (bench.jobs.uploads / "x.conll").write_bytes((there / "swapper.conll").read_bytes())
+        (bench.jobs.uploads / "x.conll").write_bytes((workspace / "swapper.conll").read_bytes())
         job = bench.jobs.add(gold, "swapper", JobOptions(upload="x.conll", name="swapper.conll"))
         for _ in range(1200):
-            found = bench.store.job(job.id)
-            if found is not None and found.state == "failed":
+            state = bench.store.job(job.id)
+            if state is not None and state.state == "failed":
                 break
             time.sleep(0.1)
-        assert found is not None and found.state == "failed" and found.error
-        assert not list(there.glob("swapper-*.json"))
+        assert state is not None and state.state == "failed" and state.error
+        assert not list(workspace.glob("swapper-*.json"))
     finally:
         bench.stop()
     assert Task.__struct_fields__[-1] == "memory"

@@ -1,4 +1,4 @@
-"""A slice counted by bitmaps is an evaluation of its mentions; addresses, conditions and TOML are one."""
+"""Counting a slice by bitmaps equals evaluating its mentions; addresses, conditions and TOML agree."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def case(folder: Path) -> Case:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(
-    case: Case, data: st.DataObject
-) -> None:
+def test_the_counts_of_a_slice_equal_an_evaluation_of_its_mentions(case: Case, data: st.DataObject) -> None:
     index, inputs, sides = case
     clauses = []
     for attribute in data.draw(st.sets(st.sampled_from(ATTRIBUTES), min_size=1, max_size=3)):
@@ -55,16 +53,16 @@ def test_the_counts_of_a_slice_are_those_of_an_evaluation_of_its_mentions(
     condition = Condition.of(clauses)
     gold = replace(inputs.gold, mentions=inputs.gold.mentions.take(sides.gold.mask(condition)))
     for name, cell in index.counted(condition).items():
-        there = inputs.systems[name].take(sides.predicted[name].mask(condition))
-        found = spanwise.evaluate(
-            gold, {name: replace(inputs.gold, mentions=there)}, resamples=0, attributes="none"
+        mentions = inputs.systems[name].take(sides.predicted[name].mask(condition))
+        overall = spanwise.evaluate(
+            gold, {name: replace(inputs.gold, mentions=mentions)}, resamples=0, attributes="none"
         )[name].exact.overall
-        assert (cell.gold, cell.predicted, cell.correct) == (found.gold, found.predicted, found.correct)
+        assert (cell.gold, cell.predicted, cell.correct) == (overall.gold, overall.predicted, overall.correct)
         totals = index.measure(name, condition).counts.total
         assert totals.tolist() == [[cell.gold, cell.predicted, cell.correct]]
 
 
-def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case: Case) -> None:
+def test_buckets_and_tough_subsets_equal_those_of_the_document(folder: Path, case: Case) -> None:
     index, document = case[0], loaded(folder / "all.json", Evaluation)
     for name, system in document.systems.items():
         for attribute, table in system.attributes.items():
@@ -86,17 +84,17 @@ def test_buckets_and_tough_subsets_are_those_of_the_document(folder: Path, case:
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 90)), max_size=30), st.randoms(use_true_random=False)
 )
-def test_bits_are_counted_along_runs_as_one_by_one(
+def test_counting_bits_along_runs_equals_counting_one_by_one(
     runs: list[tuple[int, int]], chance: random.Random
 ) -> None:
     column = np.repeat(np.array([of for of, _ in runs], int), [size for _, size in runs])
     bits = np.array([chance.random() < 0.3 for _ in column], bool)
-    found = MentionRuns.along(column)
+    counted_runs = MentionRuns.along(column)
     expected = np.bincount(column[bits], minlength=4)
-    assert found.totals(packed(bits), 4).tolist() == expected.tolist()
-    inside = [bits[a:b].sum() for a, b in itertools.pairwise(found.at.tolist())]
-    assert found.counts(packed(bits)).tolist() == inside
-    assert found.reached(packed(bits)) == sum(number > 0 for number in inside)
+    assert counted_runs.totals(packed(bits), 4).tolist() == expected.tolist()
+    inside = [bits[a:b].sum() for a, b in itertools.pairwise(counted_runs.at.tolist())]
+    assert counted_runs.counts(packed(bits)).tolist() == inside
+    assert counted_runs.reached(packed(bits)) == sum(number > 0 for number in inside)
 
 
 def test_facet_counts_add_up_to_the_slice(case: Case) -> None:
@@ -109,7 +107,7 @@ def test_facet_counts_add_up_to_the_slice(case: Case) -> None:
     assert sum(index.facets(condition)["label"].values()) == index.gold.number
 
 
-def test_words_phrases_and_prefixes_choose_mentions(case: Case) -> None:
+def test_words_phrases_and_prefixes_select_mentions(case: Case) -> None:
     index = case[0]
     whole = index.counted(None)["swapper"].gold
     of, prefix = (index.counted(parse(f"text={text}"))["swapper"].gold for text in ("of", "o*"))
@@ -151,7 +149,7 @@ def conditions(draw: st.DrawFn) -> Condition:
 
 
 def merged(condition: Condition) -> bool:
-    """Whether two clauses ask the same attribute for equality, which a form means as or."""
+    """Whether two clauses test the same attribute for equality, which a form would read as or."""
     alone = [
         clause[0].attribute for clause in condition.clauses if len(clause) == 1 and clause[0].operator == "="
     ]
@@ -159,7 +157,7 @@ def merged(condition: Condition) -> bool:
 
 
 @given(conditions())
-def test_an_address_is_read_back_as_the_same_conditions(condition: Condition) -> None:
+def test_an_address_is_parsed_back_to_the_same_conditions(condition: Condition) -> None:
     if merged(condition):
         return
     view = View(condition, (Shown("outcome", "a&b:wrong"),))
@@ -192,7 +190,7 @@ def test_more_than_sixteen_conditions_are_refused() -> None:
         view_of([(f"a{number}", "x") for number in range(17)])
 
 
-def test_columns_are_the_same_bytes_and_hold_no_pickle(folder: Path, tmp_path: Path) -> None:
+def test_columns_are_reproducible_and_contain_no_pickle(folder: Path, tmp_path: Path) -> None:
     columns = MentionColumns.load(folder / "all.npz")
     columns.save(tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == (folder / "all.npz").read_bytes()
@@ -207,7 +205,7 @@ def test_another_file_is_refused_as_columns(tmp_path: Path, content: bytes) -> N
         MentionColumns.load(tmp_path / "other.npz")
 
 
-def test_redacted_columns_hold_no_text() -> None:
+def test_redacted_columns_contain_no_text() -> None:
     gold = spanwise.read([["B-PER", "O"]], tokens=[["Secret", "left"]])
     columns = mention_columns(spanwise.evaluate(gold, {"one": gold}, redact=True))
     assert columns.words(0) == [] and "tokens" not in columns.arrays
