@@ -23,6 +23,9 @@ from spanwise.settings import default_value
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 ONLY = "the only document"  # name of an added column that keeps all rows in one block
 
 

@@ -121,9 +121,10 @@ def _paths(given: Any, what: str) -> dict[str, str] | None:
         if not all(isinstance(source, str | os.PathLike) for source in listed):
             return None
         sources = named_annotators(listed, what)
-    if not all(isinstance(source, str | os.PathLike) for source in sources.values()):
+    named = [(name, path) for name, path in sources.items() if isinstance(path, str | os.PathLike)]
+    if len(named) < len(sources):
         return None
-    paths = {str(name): os.fspath(path) for name, path in sources.items()}
+    paths = {str(name): os.fspath(path) for name, path in named}
     combined = any(WHO in path or _of_several(path) for path in paths.values())
     return None if combined else paths
 

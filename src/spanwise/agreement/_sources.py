@@ -149,7 +149,7 @@ def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotatio
     return Annotation(corpus, whole, replace(parts[0].reading, sha256=None))
 
 
-def named_annotators(sources: Sequence[Any], what: str) -> dict[str, Any]:
+def named_annotators(sources: Sequence[object], what: str) -> dict[str, object]:
     """Name each source: by `NAME=FILE`, else by its stem, or by its folder if stems are not unique."""
     pairs: list[tuple[str | None, Any]] = []
     for number, source in enumerate(sources, start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from msgspec import Struct
 
@@ -63,6 +63,9 @@ from spanwise.registry import resolve
 from spanwise.settings import CAP
 from spanwise.streams import pipes_read_once
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 MOST_ANSWERS = 500  # the maximum number of answers of each kind that a result lists
 
 __all__ = [
@@ -81,16 +84,16 @@ __all__ = [
     "compared_runs",
     "evaluate",
     "evaluate_blocks",
-    "read_inputs",
     "has_runs",
+    "ignore_progress",
     "named_sources",
     "packed_beside",
     "parse_memory",
     "parts_of",
+    "read_inputs",
     "read_whole",
     "same_cells",
     "sentences_with_errors",
-    "ignore_progress",
     "unpacked",
     "unpacked_codes",
     "with_lead_intervals",
@@ -119,18 +122,18 @@ def _or_runs(function: Callable[P, Result]) -> Callable[P, Result]:
 @pipes_read_once()
 @_or_runs
 def evaluate(
-    source: Any = None,
-    systems: Any = None,
+    source: object = None,
+    systems: object = None,
     *,
     gold: Any = None,
-    train: Any = None,
+    train: object = None,
     name: str | None = None,
     matcher: str | Matcher = "fair",
     focus: str = "gold",
     weights: str | Credit | Sequence[str | Credit] = (),
     attributes: str | Sequence[str | Attribute] | None = None,
     buckets: Mapping[str, str | Strategy] | None = None,
-    edges: Mapping[str, Any] | None = None,
+    edges: Mapping[str, Mapping[str, object]] | None = None,
     cross: Sequence[tuple[str, str]] = (),
     vocabulary: Sequence[str] | None = None,
     lowercase: bool = False,
@@ -147,11 +150,11 @@ def evaluate(
     redact: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     progress: Progress | None = None,
     preset: str | None = None,
     switched_off: Sequence[str] = (),
-    answers: str | Mapping[str, Any] | None = None,
+    answers: str | Mapping[str, object] | None = None,
     command: str | None = None,
     tags: Mapping[str, str] | None = None,
     **reading: Any,
@@ -311,13 +314,13 @@ def evaluate_blocks(
     source: object,
     systems: object,
     *,
-    engine: object,
+    engine: Engine | SparkSession | None,
     gold: object = None,
     train: object = None,
     name: str | None = None,
     attributes: str | Sequence[str | Attribute] | None = None,
     buckets: Mapping[str, str | Strategy] | None = None,
-    edges: Mapping[str, object] | None = None,
+    edges: Mapping[str, Mapping[str, object]] | None = None,
     align: How = "strict",
     **reading: object,
 ) -> tuple[Result, BlockContext, Engine]:
@@ -389,7 +392,7 @@ def _with_answer_reports(result: Result, placed: Mapping[str, PlacementDocument]
     )
 
 
-def compare(source: Any = None, systems: Any = None, **options: Any) -> Result:
+def compare(source: object = None, systems: object = None, **options: Any) -> Result:
     """Test which of several systems is better, and where; like `evaluate`, but for at least two systems.
 
     Raises:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from math import lcm
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -451,53 +450,59 @@ def _comparison(
             if question.measure != key:
                 continue
             means = [_mean([float(run[question.score][question.cell]) for run in side]) for side in values]
-            row = _untested(question, means[0], means[1], primary) | {"mentions": mentions[question.cell]}
+            row = _untested(question, means[0], means[1], mentions[question.cell], primary)
             tested = by_score.get(question.score)
             if tested is not None:
-                row["units"] = int(tested.units[rows[pair_index], question.cell])
-            if answers is not None and row["difference"] is None:
-                row["why"] = UNDEFINED
+                row = replace(row, units=int(tested.units[rows[pair_index], question.cell]))
+            if answers is not None and row.difference is None:
+                row = replace(row, why=UNDEFINED)
             elif answers is not None:
                 bounds = intervals[question.score][question.cell]
                 low, high = (plain(bound) for bound in (-bounds[::-1] if swapped else bounds))
-                row["interval"] = None if low is None or high is None else (low, high)
-                row |= _verdict(answers, pair_index, index, same=numbers[0] == numbers[1])
+                interval = None if low is None or high is None else (low, high)
+                verdict = _verdict(answers, pair_index, index, same=numbers[0] == numbers[1])
+                row = replace(row, interval=interval, **verdict)
                 if question.path == primary and answers.undecided.any():
                     # An undecided question is not rejected, and Holm's method then rejects nothing after it.
                     open_p = float(answers.p[answers.undecided, index].min())
-                    row["significant"] &= row["p"] is not None and row["p"] < open_p
+                    row = replace(row, significant=row.significant and row.p is not None and row.p < open_p)
                 if question.path == primary and tested is not None:
                     error = float(tested.error[rows[pair_index], question.cell])
                     detectable = plain(_detectable(error, answers.family))
-            scores.append(ScoreTest(**row))
-    comparison: dict[str, Any] = {"systems": pair, "correction": correction, "scores": tuple(scores)}
-    comparison["detectable"] = detectable
-    comparison["shuffles"] = int(answers.shuffles[pair_index]) if answers is not None else 0
-    if answers is not None:
-        comparison |= {
-            "test": answers.test[pair_index],
-            "pairs": answers.family,
-            "tests": answers.secondary,
-            "undecided": bool(answers.undecided[pair_index]),
-            "identical": numbers[0] == numbers[1],
-        }
-    return Comparison(**comparison)
+            scores.append(row)
+    comparison = Comparison(
+        systems=pair, correction=correction, scores=tuple(scores), detectable=detectable, shuffles=0
+    )
+    if answers is None:
+        return comparison
+    return replace(
+        comparison,
+        shuffles=int(answers.shuffles[pair_index]),
+        test=answers.test[pair_index],
+        pairs=answers.family,
+        tests=answers.secondary,
+        undecided=bool(answers.undecided[pair_index]),
+        identical=numbers[0] == numbers[1],
+    )
 
 
-def _untested(question: Question, first: float, second: float, primary: Path) -> dict[str, Any]:
+def _untested(
+    question: Question, first: float, second: float, mentions: int | None, primary: Path
+) -> ScoreTest:
     """One question and the scores of both systems, before it is tested."""
-    return {
-        "path": question.path,
-        "family": question.family,
-        "role": "primary" if question.path == primary else "secondary",
-        "a": plain(first),
-        "b": plain(second),
-        "difference": plain(first - second),
-        "interval": None,
-        "p": None,
-        "p_corrected": None,
-        "significant": False,
-    }
+    return ScoreTest(
+        path=question.path,
+        family=question.family,
+        role="primary" if question.path == primary else "secondary",
+        a=plain(first),
+        b=plain(second),
+        difference=plain(first - second),
+        interval=None,
+        p=None,
+        p_corrected=None,
+        significant=False,
+        mentions=mentions,
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

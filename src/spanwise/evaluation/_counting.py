@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -28,7 +28,7 @@ from spanwise.document.evaluation import (
 )
 from spanwise.document.scores import Outcome, Subset
 from spanwise.engines import MOST_THREADS, Engine, Joining, together
-from spanwise.evaluation._blocks import BlockSums, Progress
+from spanwise.evaluation._blocks import BlockSums, Progress, Reference
 from spanwise.evaluation._choices import Block, Choices, Inputs, ResampledUnits
 from spanwise.evaluation._codes import (
     MOST_MENTIONS,
@@ -102,32 +102,33 @@ class _Writer:
         gold = self._gold(wanted)
         predicted = {name: self._predicted(system, wanted) for name, system in self._systems.items()}
         return [
-            Sentence(
-                **self._text(corpus, number),
+            replace(
+                self._text(corpus, number),
                 gold=gold.get(number, []),
                 systems={name: rows.get(number, []) for name, rows in predicted.items()},
             )
             for number in chosen
         ]
 
-    def _text(self, corpus: Corpus, number: int) -> dict[str, Any]:
+    def _text(self, corpus: Corpus, number: int) -> Sentence:
+        """A sentence without its mentions."""
         documents = corpus.document_of_sentence
         document = None
         if documents is not None:
             document_number = int(documents[number])
             document = self.named(corpus.document_ids, document_number)
-        row: dict[str, object] = {
-            "id": self.named(corpus.ids, number),
-            "source": corpus.place(number),
-            "document": document,
-        }
+        sentence = Sentence(
+            id=self.named(corpus.ids, number),
+            source=corpus.place(number),
+            document=document,
+            gold=(),
+            systems={},
+        )
         if self._redact or corpus.without_text:
-            row["length"] = int(corpus.lengths[number]) or None
-        elif corpus.unit == "character" and corpus.texts is not None:
-            row["text"] = corpus.texts[number]
-        else:
-            row["tokens"] = corpus.words(number)
-        return row
+            return replace(sentence, length=int(corpus.lengths[number]) or None)
+        if corpus.unit == "character" and corpus.texts is not None:
+            return replace(sentence, text=corpus.texts[number])
+        return replace(sentence, tokens=corpus.words(number))
 
     def named(self, names: Sequence[str] | None, number: int) -> str:
         """The name of a sentence or document; names from the data, which come as a tuple, may be redacted."""
@@ -235,7 +236,7 @@ LONG = 500_000  # tokens from which threads pay off: NumPy then works longer tha
 class CountTask(Struct, frozen=True, eq=False):
     """One block to count, and how many of its sentences (by policy) and mentions may still be kept."""
 
-    reference: Any
+    reference: Reference
     room: Mapping[str, int]
     mentions: int
 
@@ -457,7 +458,7 @@ class Adding:
         policies = {"errors": ["errors"], "all": ["errors", "correct"], "none": []}[choices.examples]
         self._chosen: dict[str, Sentences] = {policy: [] for policy in policies}
 
-    def tasks(self, references: Iterable[Any]) -> Iterator[CountTask]:
+    def tasks(self, references: Iterable[object]) -> Iterator[CountTask]:
         """Yield a task per block; each is made when it is needed, and says how much room is left by then."""
         for reference in references:
             yield CountTask(reference, self._room(), MOST_MENTIONS - self._mentions)

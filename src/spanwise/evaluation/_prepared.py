@@ -46,7 +46,7 @@ class ReadGold(Struct, frozen=True, eq=False):
     reading: ReadKeywords
 
     @classmethod
-    def of(cls, name: str, gold: Any, train: object, *, align: How, reading: ReadKeywords) -> ReadGold:
+    def of(cls, name: str, gold: object, train: object, *, align: How, reading: ReadKeywords) -> ReadGold:
         """Read the gold and training sources once each, with one vocabulary for the words of both."""
         reader = Reader(**reading)
         training = training_of(train, reader)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType
@@ -64,7 +64,7 @@ from spanwise.evaluation._measures import (
     tough_measures,
     tough_outcomes,
 )
-from spanwise.evaluation._uncertain import ScoredSystem
+from spanwise.evaluation._uncertain import Cell, ScoredSystem
 from spanwise.matching import CATEGORIES, OUTCOMES, Matching, fair_and_overlap, match, relaxed_counts
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 
@@ -248,13 +248,13 @@ def _sides(row: Ints) -> BoundarySides:
     return BoundarySides(**dict(zip(SIDES, row.tolist(), strict=True)))
 
 
-def _outcomes(row: Any) -> dict[str, Any]:
+def _outcomes(row: Iterable[float]) -> Cell:
     counts = {name: _whole(value) for name, value in zip(OUTCOMES, row, strict=True)}
     counts["BE"] = _whole(sum(counts[name] for name in ("BEs", "BEl", "BEo")))
     return {name: counts[name] for name in ("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE")}
 
 
-def _whole(value: Any) -> int | float:
+def _whole(value: float) -> int | float:
     """A count as an int; as a float only if events were split between two labels."""
     return int(value) if float(value).is_integer() else float(value)
 
@@ -284,22 +284,24 @@ def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
 def _relaxed(counts: Counts, scored: ScoredSystem) -> dict[str, RelaxedScores]:
     result = {}
     for scheme, row in relaxed_counts(counts.total[0]).items():
-        categories: dict[str, Any] = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
+        categories: Cell = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
         paired = categories["correct"] + categories["incorrect"] + categories["partial"]
-        sizes: dict[str, Any] = {
-            "possible": paired + categories["missed"],
-            "actual": paired + categories["spurious"],
-        }
-        result[scheme] = RelaxedScores(**categories, **sizes, **scored.cells["relaxed", scheme])
+        result[scheme] = RelaxedScores(
+            **categories,
+            possible=paired + categories["missed"],
+            actual=paired + categories["spurious"],
+            **scored.cells["relaxed", scheme],
+        )
     return result
 
 
 def _tough(counted: Counted, counts: Counts, scored: ScoredSystem) -> dict[Subset, SubsetScores]:
-    total: list[list[list[Any]]] = counts.total.reshape(len(SUBSETS), len(counted.labels) + 1, 2).tolist()
+    total = counts.total.reshape(len(SUBSETS), len(counted.labels) + 1, 2).tolist()
     result: dict[Subset, SubsetScores] = {}
     outcomes = _named_outcomes(counted.tables[MeasureKey("tough")], SUBSETS, "FP")
     for index, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
-        overall, *labels = (dict(zip(RECALL, row, strict=True)) for row in total[index])
+        cells: list[Cell] = [dict(zip(RECALL, row, strict=True)) for row in total[index]]
+        overall, *labels = cells
         result[subset] = SubsetScores(
             overall=SubsetRecall(**overall, **scored.cells["tough", subset, "overall"]),
             labels={

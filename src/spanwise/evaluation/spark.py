@@ -44,8 +44,8 @@ from spanwise.evaluation._lake import (
 from spanwise.formats import listed_sources
 
 if TYPE_CHECKING:
-    from pyspark import RDD, SparkContext
-    from pyspark.sql import DataFrame
+    from pyspark import RDD, Broadcast, SparkContext
+    from pyspark.sql import DataFrame, Row
 
 __all__ = ["any_in_lake", "resolve_frame", "open_with_spark"]
 
@@ -164,7 +164,7 @@ class LakeTraining(Struct, frozen=True, eq=False):
 
     lakes: tuple[Lake, ...]
 
-    def references(self) -> Iterator[Any]:
+    def references(self) -> Iterator[tuple[int, str, bytes]]:
         """Yield nothing: the executors hold the files."""
         return iter(())
 
@@ -231,10 +231,10 @@ class LakeFileEngine(Struct, frozen=True, eq=False):
 
 
 def _joined_results(
-    function: Callable[..., object], number: int, sent: Any, rows: Iterable[Any]
+    function: Callable[..., object], number: int, sent: Broadcast, rows: Iterable[Row]
 ) -> Iterator[bytes]:
     """Join the results of all files in a partition; if one fails, yield its error instead."""
-    joining: Joining[Any] | None = None
+    joining: Joining[object] | None = None
     for row in rows:
         reference = (number, shown_path(row["path"]), bytes(row["content"]))
         packed_answer = answer(function, reference, sent.value)
