@@ -1,1 +1,1 @@
-"""What spanwise costs, measured beside its peers on the same work in the same run: `python -m benchmarks`."""
+"""Benchmarks of spanwise and its peers on the same work in the same run: `python -m benchmarks`."""

@@ -1,9 +1,9 @@
-"""Measure what spanwise costs beside its peers and write the tables.
+"""Measure the cost of spanwise and its peers, and write the tables.
 
     python -m benchmarks --data PATH
 
 makes the corpora (kept in --folder), runs everything and writes results.json, results.md and growth.svg to
---out. --quick measures tiny corpora once, to see that everything runs.
+--out. --quick measures tiny corpora once, to check that everything runs.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ PACKAGES = ("spanwise", "numpy", "seqeval", "evaluate", "nervaluate", "seqscore"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the sections that were asked for and write what was measured."""
-    given = sys.argv[1:] if arguments is None else arguments
-    args = parser().parse_args(given)
+    """Run the selected sections and write the results."""
+    words = sys.argv[1:] if arguments is None else arguments
+    args = parser().parse_args(words)
     if args.fair is not None and not Path(args.fair, "FairEval.py").is_file():
         parser().error(f"--fair: there is no FairEval.py in {args.fair}")
     folder = Path(args.folder or Path(tempfile.gettempdir()) / "spanwise-benchmarks")
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         _say(f"{name}: {time.perf_counter() - start:.0f} s")
         sections.append(section.to_dict())
     results = {
-        "command": " ".join(["python -m benchmarks", *("PATH" if "/" in one else one for one in given)]),
+        "command": " ".join(["python -m benchmarks", *("PATH" if "/" in word else word for word in words)]),
         "quick": args.quick,
         "seconds": round(time.perf_counter() - began),
         "load": round(os.getloadavg()[0], 1),
@@ -79,35 +79,37 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    found = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    found.add_argument("--quick", action="store_true", help="tiny corpora, each job once")
-    found.add_argument("--data", metavar="FOLDER", help="real data: a folder with masakhaner/ and others")
+    result.add_argument("--quick", action="store_true", help="tiny corpora, each job once")
+    result.add_argument("--data", metavar="FOLDER", help="real data: a folder with masakhaner/ and others")
     results = Path(__file__).resolve().parent / "results"
-    found.add_argument("--out", metavar="FOLDER", default=results, help="where the tables go")
-    found.add_argument("--folder", metavar="FOLDER", help="where corpora are made and kept")
-    found.add_argument(
+    result.add_argument("--out", metavar="FOLDER", default=results, help="where the tables go")
+    result.add_argument("--folder", metavar="FOLDER", help="where corpora are made and kept")
+    result.add_argument(
         "--sizes",
         default="50k,1M,10M,50M",
         help="test tokens at which growth is measured (default: %(default)s)",
     )
-    found.add_argument("--rounds", type=int, default=3, help="how often each job runs (default: %(default)s)")
-    found.add_argument(
+    result.add_argument(
+        "--rounds", type=int, default=3, help="how often each job runs (default: %(default)s)"
+    )
+    result.add_argument(
         "--program", metavar="NAME=PATH", action="append", default=[],
         help="another program, called as PATH GOLD PREDICTED; may be repeated",
     )  # fmt: skip
-    found.add_argument(
+    result.add_argument(
         "--fair", metavar="FOLDER", help="the folder with FairEval.py, the program of Ortmann (2022)"
     )
-    found.add_argument(
+    result.add_argument(
         "--only", metavar="SECTION", action="append", choices=SECTIONS, help="one section; may be repeated"
     )
-    return found
+    return result
 
 
 def plan_of(args: argparse.Namespace, folder: Path) -> Plan:
-    """What the options ask for."""
+    """The plan that the options describe."""
     programs = dict(text.split("=", 1) for text in args.program)
     data = None if args.data is None else Path(args.data).resolve()
     fair = None if args.fair is None else Path(args.fair).resolve()
@@ -121,7 +123,7 @@ def plan_of(args: argparse.Namespace, folder: Path) -> Plan:
 
 
 def machine() -> dict[str, Any]:
-    """What the measurements ran on."""
+    """The machine on which the measurements ran."""
     model = platform.processor()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -138,13 +140,13 @@ def machine() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """The versions of spanwise and of the peers that are installed."""
-    found = {}
+    result = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            result[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            result[package] = "not installed"
+    return result
 
 
 def _say(text: str) -> None:

@@ -1,8 +1,8 @@
-"""What rules for answers without offsets do on real data: `python -m benchmarks.answer_rules DATA`.
+"""Compare rules for placing answers without offsets on real data: `python -m benchmarks.answer_rules DATA`.
 
-Prints Markdown tables: ceilings of every policy, what becomes of damaged answers, how far real predictions
-spread once their offsets are removed, and how often spaCy-LLM and LangExtract place strings where our
-presets do. Those of the released data are kept in answers.md beside this file.
+Prints Markdown tables: the ceiling of every policy, where damaged answers are placed, how much the scores of
+real predictions vary once their offsets are removed, and how often spaCy-LLM and LangExtract place strings
+where our presets do. The tables for the released data are kept in answers.md next to this file.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.placement import PromptUnit, checked, placement, without_offsets
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-BLOCK = 10  # sentences that stand for a document
+BLOCK = 10  # sentences per document
 POLICIES = ("first", "all", "next", "ordered")
 Row = tuple[int, int, int, str]
 
 
 def corpora(data: Path) -> Iterator[tuple[str, Annotation]]:
-    """Test sets, in blocks of ten sentences where documents are asked for."""
+    """The test sets, with documents of ten sentences."""
     files = {f"masakhaner {name}": f"masakhaner/{name}/test.txt" for name in ("ewe", "kin", "pcm")}
     files |= {"wnut17": "wnut17/test.conll", "conll2002-es": "conll2002-es/test.txt"}
     for name, path in files.items():
@@ -34,30 +34,33 @@ def corpora(data: Path) -> Iterator[tuple[str, Annotation]]:
 
 
 def in_blocks(gold: Annotation) -> Annotation:
-    """The same sentences in documents of ten."""
+    """The annotation with every ten sentences as a document."""
     starts = ints([*range(0, len(gold.corpus), BLOCK), len(gold.corpus)])
     return replace(gold, corpus=replace(gold.corpus, documents=starts))
 
 
 def ceilings(data: Path) -> None:
-    """F1 of every policy with gold as answers."""
+    """Print the F1 of every policy with gold as answers."""
     print("\n| data | unit | " + " | ".join(POLICIES) + " | clear mentions | ordered there |")
     print("|---|---|" + "---|" * 6)
     units: tuple[PromptUnit, ...] = ("sentence", "document")
     for name, gold in corpora(data):
         for unit in units:
-            found = spanwise.place(gold, without_offsets(gold, unit), prompt_unit=unit, level="exact")
-            cells = [f"{100 * (getattr(found.ceilings, policy) or 0):.2f}" for policy in POLICIES]
-            told = ("", "")
+            placed = spanwise.place(gold, without_offsets(gold, unit), prompt_unit=unit, level="exact")
+            cells = [f"{100 * (getattr(placed.ceilings, policy) or 0):.2f}" for policy in POLICIES]
+            clear_cells = ("", "")
             if unit == "sentence":
                 part = clear(gold)
-                there = spanwise.place(part, without_offsets(part, unit), level="exact").ceilings.ordered
-                told = (f"{100 * len(part.mentions) / len(gold.mentions):.1f} %", f"{100 * (there or 0):.2f}")
-            print(f"| {name} | {unit} | {' | '.join([*cells, *told])} |", flush=True)
+                ordered = spanwise.place(part, without_offsets(part, unit), level="exact").ceilings.ordered
+                clear_cells = (
+                    f"{100 * len(part.mentions) / len(gold.mentions):.1f} %",
+                    f"{100 * (ordered or 0):.2f}",
+                )
+            print(f"| {name} | {unit} | {' | '.join([*cells, *clear_cells])} |", flush=True)
 
 
 def clear(gold: Annotation) -> Annotation:
-    """The mentions of sentences in which every occurrence of a gold string is a mention with that label."""
+    """The mentions in sentences where every occurrence of a gold string is a mention with that label."""
     rows: dict[int, list[tuple[int, int, str]]] = {}
     for sentence, start, end, label in gold.mentions.rows():
         rows.setdefault(sentence, []).append((start, end, label))
@@ -68,16 +71,19 @@ def clear(gold: Annotation) -> Annotation:
 def _is_clear(words: list[str], mentions: list[tuple[int, int, str]]) -> bool:
     for start, end, label in mentions:
         text = words[start:end]
-        for place in range(len(words) - len(text) + 1):
-            if words[place : place + len(text)] == text and (place, place + len(text), label) not in mentions:
+        for position in range(len(words) - len(text) + 1):
+            if (
+                words[position : position + len(text)] == text
+                and (position, position + len(text), label) not in mentions
+            ):
                 return False
     return True
 
 
 def _letter(text: str, rng: random.Random) -> str:
-    place = rng.choice([at for at, char in enumerate(text) if char.isalpha()])
-    other = rng.choice([letter for letter in LETTERS if letter != text[place].casefold()])
-    return text[:place] + other + text[place + 1 :]
+    position = rng.choice([at for at, char in enumerate(text) if char.isalpha()])
+    other = rng.choice([letter for letter in LETTERS if letter != text[position].casefold()])
+    return text[:position] + other + text[position + 1 :]
 
 
 DAMAGE: dict[str, Callable[[str, random.Random], str]] = {
@@ -90,7 +96,7 @@ DAMAGE: dict[str, Callable[[str, random.Random], str]] = {
 
 
 def damage(data: Path) -> None:
-    """Where 1,000 answers of each kind of damage are placed by `first`, one answer per sentence."""
+    """Print where `first` places 1,000 answers with each kind of damage, one answer per sentence."""
     print("\n| data | damage | placed correctly | placed elsewhere | not placed |\n|---|---|---|---|---|")
     for name, gold in corpora(data):
         rng = random.Random(7)
@@ -99,9 +105,9 @@ def damage(data: Path) -> None:
             chosen = [rng.choice(usable) for _ in range(1000)]
             corpus = Corpus.of([gold.corpus.words(sentence) for sentence, *_ in chosen])
             alone = Mentions.of([(unit, *row[1:]) for unit, row in enumerate(chosen)])
-            said = [[[spoil(_text(gold, row), rng), row[3]]] for row in chosen]
-            found = spanwise.place(Annotation(corpus, alone), said, policy="first")
-            right, placed = found.policies.first.correct, found.answers.placed
+            answers = [[[spoil(_text(gold, row), rng), row[3]]] for row in chosen]
+            document = spanwise.place(Annotation(corpus, alone), answers, policy="first")
+            right, placed = document.policies.first.correct, document.answers.placed
             shares = " | ".join(f"{number / 10:.1f} %" for number in (right, placed - right, 1000 - placed))
             print(f"| {name} | {kind} | {shares} |", flush=True)
 
@@ -111,7 +117,7 @@ def _text(gold: Annotation, row: Row) -> str:
 
 
 def spread(data: Path) -> None:
-    """F1 of real predictions by every rule, once their offsets are removed."""
+    """Print the F1 of real predictions under every rule once their offsets are removed."""
     print("\n| predictions | unit | F1 with offsets | " + " | ".join(POLICIES) + " | lowest | highest |")
     print("|---|---|---|" + "---|" * 6)
     pairs = {
@@ -123,15 +129,15 @@ def spread(data: Path) -> None:
         gold, predicted = in_blocks(spanwise.read(data / test)), spanwise.read(data / predictions)
         true = spanwise.evaluate(gold, {"a": predicted}, resamples=0)["a"].exact.overall.f1
         for unit in units:
-            said = without_offsets(replace(predicted, corpus=gold.corpus), unit)
-            found = spanwise.place(gold, said, prompt_unit=unit)
-            scores = [getattr(found.policies, policy).f1 for policy in POLICIES]
-            cells = [100 * (score or 0.0) for score in (true, *scores, *found.spread)]
+            answers = without_offsets(replace(predicted, corpus=gold.corpus), unit)
+            document = spanwise.place(gold, answers, prompt_unit=unit)
+            scores = [getattr(document.policies, policy).f1 for policy in POLICIES]
+            cells = [100 * (score or 0.0) for score in (true, *scores, *document.spread)]
             print(f"| {name} | {unit} | {' | '.join(f'{cell:.2f}' for cell in cells)} |", flush=True)
 
 
 def peers(data: Path) -> None:
-    """Places of gold strings by other programs and by our presets."""
+    """Compare where other programs and our presets place gold strings."""
     print("\n| data | program | strings | placed by the program | placed by our preset | equal |")
     print("|---|---|---|---|---|---|")
     for name, gold in corpora(data):
@@ -148,55 +154,58 @@ def peers(data: Path) -> None:
             ]
             ours = set(placement(gold, records, checked(policy=program)).annotation.mentions.rows())
             try:
-                theirs = {one for number, own in rows.items() for one in rule(gold, number, own)}
+                theirs = {mention for number, own in rows.items() for mention in rule(gold, number, own)}
             except ImportError:
                 continue
-            same, said = len(ours & theirs), sum(map(len, rows.values()))
+            same, strings = len(ours & theirs), sum(map(len, rows.values()))
             print(
-                f"| {name} | {program} | {said:,} | {len(theirs):,} | {len(ours):,} | {same:,} |", flush=True
+                f"| {name} | {program} | {strings:,} | {len(theirs):,} | {len(ours):,} | {same:,} |",
+                flush=True,
             )
 
 
 def _borders(words: list[str]) -> tuple[dict[int, int], dict[int, int]]:
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
-    place = 0
+    position = 0
     for token, word in enumerate(words):
-        begins[place], ends[place + len(word)] = token, token + 1
-        place += len(word) + 1
+        begins[position], ends[position + len(word)] = token, token + 1
+        position += len(word) + 1
     return begins, ends
 
 
 def _by_spacy_llm(gold: Annotation, number: int, rows: list[Row]) -> set[Row]:
-    """Every occurrence of every string of a label, case-sensitive; those inside words are no spans."""
+    """Every occurrence of every string of a label, case-sensitive; occurrences inside words are not spans."""
     from spacy_llm.tasks.util.parsing import find_substrings
 
     words = gold.corpus.words(number)
     begins, ends = _borders(words)
-    found: set[Row] = set()
+    spans: set[Row] = set()
     for label in {row[3] for row in rows}:
         texts = [_text(gold, row) for row in rows if row[3] == label]
         for start, end in find_substrings(" ".join(words), texts, case_sensitive=True):
             if start in begins and end in ends:
-                found.add((number, begins[start], ends[end], label))
-    return found
+                spans.add((number, begins[start], ends[end], label))
+    return spans
 
 
 def _by_langextract(gold: Annotation, number: int, rows: list[Row]) -> set[Row]:
-    """Where its aligner puts the strings, in their order, without its fuzzy search."""
+    """Where LangExtract's aligner places the strings, in order, without fuzzy search."""
     from langextract.core.data import Extraction
     from langextract.resolver import WordAligner
 
     words = gold.corpus.words(number)
     begins, ends = _borders(words)
-    said = [Extraction(extraction_class=row[3], extraction_text=_text(gold, row)) for row in rows]
-    groups = WordAligner().align_extractions([said], " ".join(words), enable_fuzzy_alignment=False)
-    found: set[Row] = set()
-    for one in (one for group in groups for one in group):
-        place = one.char_interval
-        if place is not None and place.start_pos in begins and place.end_pos in ends:
-            found.add((number, begins[place.start_pos], ends[place.end_pos], one.extraction_class))
-    return found
+    extractions = [Extraction(extraction_class=row[3], extraction_text=_text(gold, row)) for row in rows]
+    groups = WordAligner().align_extractions([extractions], " ".join(words), enable_fuzzy_alignment=False)
+    spans: set[Row] = set()
+    for extraction in (extraction for group in groups for extraction in group):
+        interval = extraction.char_interval
+        if interval is not None and interval.start_pos in begins and interval.end_pos in ends:
+            spans.add(
+                (number, begins[interval.start_pos], ends[interval.end_pos], extraction.extraction_class)
+            )
+    return spans
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What placing answers costs: many short units, or one long document, with some answers damaged.
+"""The cost of placing answers: many short units or one long document, with some answers damaged.
 
 Run with `python -m benchmarks.answers sentences` (100,000 sentences, 300,000 answers) or
 `python -m benchmarks.answers document` (200,000 tokens, 20,000 answers).
@@ -21,7 +21,7 @@ DAMAGED = 0.3
 
 
 def corpus(sentences: int, rng: random.Random) -> tuple[list[list[str]], list[tuple[int, int, int, str]]]:
-    """Sentences of about 22 made-up words with three names each, whose frequencies fall like Zipf's."""
+    """Sentences of about 22 made-up words with three names each, whose frequencies follow Zipf's law."""
 
     def word() -> str:
         return "".join(rng.choice("bcdfglmnprstv") + rng.choice("aeiou") for _ in range(rng.randint(1, 4)))
@@ -44,16 +44,21 @@ def corpus(sentences: int, rng: random.Random) -> tuple[list[list[str]], list[tu
 
 
 def damaged(text: str, rng: random.Random) -> str:
-    """The text, or one with a wrong letter, re-cased, with an article, or invented."""
+    """The text, sometimes with a wrong letter, in upper case, with an article, or replaced."""
     if rng.random() >= DAMAGED:
         return text
-    place = rng.randrange(len(text))
-    choices = (text[:place] + "x" + text[place + 1 :], text.upper(), f"the {text}", f"Quex{place} Zaw")
+    position = rng.randrange(len(text))
+    choices = (
+        text[:position] + "x" + text[position + 1 :],
+        text.upper(),
+        f"the {text}",
+        f"Quex{position} Zaw",
+    )
     return rng.choice(choices)
 
 
 def main(what: str) -> None:
-    """Make the data, place the answers, print seconds, memory and what became of the answers."""
+    """Make the data, place the answers, and print seconds, memory and the outcome."""
     rng = random.Random(1)
     sentences = 100_000 if what == "sentences" else 10_000
     text, gold = corpus(sentences, rng)
@@ -63,17 +68,17 @@ def main(what: str) -> None:
     )
     answers: list[list[list[str]]] = [[] for _ in range(1 if one_document else sentences)]
     for number, start, end, label in gold:
-        said = [damaged(" ".join(text[number][start:end]), rng), label]
-        answers[0 if one_document else number].append(said)
+        answer = [damaged(" ".join(text[number][start:end]), rng), label]
+        answers[0 if one_document else number].append(answer)
     if one_document:
         answers = [[answers[0][row] for row in sorted(rng.sample(range(len(answers[0])), 20_000))]]
     began, cpu = time.perf_counter(), time.process_time()
-    found = place(annotation, answers, prompt_unit="document" if one_document else "sentence")
+    document = place(annotation, answers, prompt_unit="document" if one_document else "sentence")
     seconds, busy = time.perf_counter() - began, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-    print(f"{len(annotation.corpus.tokens):,} tokens, {found.answers.given:,} answers")
+    print(f"{len(annotation.corpus.tokens):,} tokens, {document.answers.given:,} answers")
     print(f"{seconds:.1f} s ({busy:.1f} s of one core), {peak:,} MB at most, the data included")
-    print(found.answers)
+    print(document.answers)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What spanwise and its peers cost on the same work, in turns."""
+"""The cost of spanwise and its peers on the same work, measured alternately."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks.measuring import Failed, Job, Measured
 from benchmarks.planning import Plan, shown
 from benchmarks.tables import Row, Section
 
-# Peer, its work, and the same work in spanwise: names of benchmarks.peers.WORK.
+# Peer, its work, and the equivalent work in spanwise; the names are keys of benchmarks.peers.WORK.
 PAIRS = {
     "seqeval": ("seqeval", "ours seqeval"),
     "seqeval, strict": ("seqeval strict", "ours strict"),
@@ -18,17 +18,17 @@ PAIRS = {
     "conlleval (Python)": ("conlleval", "ours conlleval"),
     "spaCy's scorer": ("spacy", "ours spacy"),
 }
-# From here on the fixed part of a call no longer shows in the cost of a token.
+# From this size on, the fixed cost of a call no longer affects the cost per token.
 _LONG = 128_000
 
 
 def matching(plan: Plan) -> Section:
-    """Fair matching beside a plain transcription of the same algorithm."""
+    """Fair matching compared with a plain transcription of the same algorithm."""
     gold, first, second, _ = plan.files(plan.peers_at)
     rows: list[Row] = []
     for system, path in (("shortsighted", first), ("memoriser", second)):
-        found = plan.bench.best({name: Job.work(name, gold, path) for name in ("match", "plain match")})
-        fast, plain = found["match"], found["plain match"]
+        measured = plan.bench.best({name: Job.work(name, gold, path) for name in ("match", "plain match")})
+        fast, plain = measured["match"], measured["plain match"]
         if fast.answer["events"] != plain.answer["events"]:
             raise AssertionError("the fast matching and the plain one found different events")
         rows.append(
@@ -51,11 +51,11 @@ def matching(plan: Plan) -> Section:
 
 
 def fair(plan: Plan) -> Section | None:
-    """Fair evaluation beside the program of the paper, where it is given: matching, and files to tables."""
+    """Fair evaluation compared with the program of the paper, if given: matching, and files to tables."""
     if plan.fair is None:
         return None
-    made = {name: plan.corpus(name)["files"] for name in plan.spans}
-    pairs = {name: (files["gold"], files["predicted"]) for name, files in made.items()} | _span_files(plan)
+    corpora = {name: plan.corpus(name)["files"] for name in plan.spans}
+    pairs = {name: (files["gold"], files["predicted"]) for name, files in corpora.items()} | _span_files(plan)
     rows: list[Row] = []
     for name, files in pairs.items():
         check = plan.bench.run(Job.work("fair differences", plan.fair, *files)).answer
@@ -68,19 +68,19 @@ def fair(plan: Plan) -> Section | None:
             "our tables": Job.work("fair tables", *files, "spans"),
             "recognised": Job.work("fair tables", *files),
         }
-        found = plan.bench.best(jobs)
-        counted = {str(one.answer["outcomes"]) for one in found.values()}
+        measured = plan.bench.best(jobs)
+        counted = {str(run.answer["outcomes"]) for run in measured.values()}
         if len(counted) > 1 and not check["different"]:
             raise AssertionError(f"{name}: the outcomes differ: {counted}")
-        times = {key: one.answer.get("seconds", {}).get("match", one.cpu) for key, one in found.items()}
-        for work, one, other in (
+        times = {key: run.answer.get("seconds", {}).get("match", run.cpu) for key, run in measured.items()}
+        for work, theirs, ours in (
             ("matching", "theirs", "ours"),
             ("span files to tables", "their tables", "our tables"),
             ("… the format recognised", "their tables", "recognised"),
         ):
-            ratio = times[one] / times[other]
+            ratio = times[theirs] / times[ours]
             about = {"file": name, "work": work, "mentions": check["mentions"]}
-            rows.append({**about, "CPU": times[one], "ours": times[other], "times ours": ratio})
+            rows.append({**about, "CPU": times[theirs], "ours": times[ours], "times ours": ratio})
     facts = {
         "fair match ratio": min(row["times ours"] for row in rows if row["work"] == "matching"),
         "fair files ratio": min(row["times ours"] for row in rows if row["work"] != "matching"),
@@ -96,13 +96,13 @@ def fair(plan: Plan) -> Section | None:
 
 
 def _span_files(plan: Plan) -> dict[str, tuple[str, str]]:
-    """The pairs of span files among the data that were given."""
-    found = {}
+    """The pairs of span files among the given data."""
+    pairs = {}
     for gold in sorted(plan.data.rglob("gold.spans")) if plan.data is not None else []:
         predicted = gold.with_name("predicted.spans")
         if predicted.exists():
-            found[gold.parent.name] = str(gold), str(predicted)
-    return found
+            pairs[gold.parent.name] = str(gold), str(predicted)
+    return pairs
 
 
 def _beside(peer: str, theirs: Measured, ours: Measured) -> dict[str, Any]:
@@ -110,20 +110,20 @@ def _beside(peer: str, theirs: Measured, ours: Measured) -> dict[str, Any]:
 
 
 def lists(plan: Plan) -> Section:
-    """Scores from lists of tags, in the form that each peer gives."""
+    """Scores from lists of tags, in the format of each peer."""
     gold, _, predicted, _ = plan.files(plan.peers_at)
     names = dict.fromkeys(name for pair in PAIRS.values() for name in pair)
     jobs = {name: Job.work(name, gold, predicted) for name in names}
-    found, left_out = plan.tried(jobs, rounds=min(2, plan.bench.rounds))
+    results, left_out = plan.tried(jobs, rounds=min(2, plan.bench.rounds))
     rows: list[Row] = []
     facts: dict[str, float] = {}
     for peer, (theirs, ours) in PAIRS.items():
-        if theirs not in found or ours not in found:
+        if theirs not in results or ours not in results:
             rows.append({"peer": peer, "left out": left_out.get(theirs) or left_out.get(ours)})
             continue
-        facts[f"lists {peer}"] = found[theirs].cpu / found[ours].cpu
-        answers = {"F1": found[theirs].answer["answer"], "our F1": found[ours].answer["answer"]}
-        rows.append({**_beside(peer, found[theirs], found[ours]), **answers})
+        facts[f"lists {peer}"] = results[theirs].cpu / results[ours].cpu
+        answers = {"F1": results[theirs].answer["answer"], "our F1": results[ours].answer["answer"]}
+        rows.append({**_beside(peer, results[theirs], results[ours]), **answers})
     note = (
         f"{plan.corpus(plan.peers_at)['tokens']:,} tokens in lists of tags (lines for conlleval, documents"
         " for spaCy), which are created before the measurement starts. `ours` is our compatibility layer with"
@@ -135,35 +135,35 @@ def lists(plan: Plan) -> Section:
 
 
 def report(plan: Plan) -> Section:
-    """The report of seqeval and of our layer for it at the size of CoNLL-2003."""
+    """The report of seqeval and of our layer for it, at the size of CoNLL-2003."""
     gold, _, predicted, _ = plan.files("conll2003")
     rows: list[Row] = []
     facts: dict[str, float] = {}
     for peer in ("seqeval", "seqeval, strict"):
         theirs, ours = PAIRS[peer]
-        found = plan.bench.best({name: Job.work(name, gold, predicted) for name in (theirs, ours)})
-        facts[f"report {peer}"] = found[theirs].cpu / found[ours].cpu
-        rows.append(_beside(peer, found[theirs], found[ours]))
+        measured = plan.bench.best({name: Job.work(name, gold, predicted) for name in (theirs, ours)})
+        facts[f"report {peer}"] = measured[theirs].cpu / measured[ours].cpu
+        rows.append(_beside(peer, measured[theirs], measured[ours]))
     title = "`classification_report` of the layer for seqeval"
     columns = ("peer", "CPU", "ours", "times ours")
     return Section("report", title, "46 k tokens in lists of tags.", columns, rows, facts)
 
 
 def files(plan: Plan) -> Section:
-    """From files to scores, as whole processes."""
+    """From files to scores, measured as whole processes."""
     gold, _, predicted, _ = plan.files(plan.peers_at)
     call = ("evaluate", gold, predicted, "--resamples", 0, "--attributes", "none")
     jobs = {"spanwise": Job.spanwise(*call)}
     jobs |= {peer: Job.whole(theirs, gold, predicted) for peer, (theirs, _) in PAIRS.items()}
     jobs |= {name: Job((path, gold, predicted)) for name, path in plan.programs.items()}
-    found, left_out = plan.tried(jobs, rounds=min(2, plan.bench.rounds))
-    ours = found["spanwise"].cpu
+    results, left_out = plan.tried(jobs, rounds=min(2, plan.bench.rounds))
+    ours = results["spanwise"].cpu
     rows: list[Row] = [
         {"peer": name, **shown(measured), "times ours": measured.cpu / ours}
-        for name, measured in found.items()
+        for name, measured in results.items()
     ]
     rows += [{"peer": name, "left out": why} for name, why in left_out.items()]
-    facts = {f"files {name}": measured.cpu / ours for name, measured in found.items() if name != "spanwise"}
+    facts = {f"files {name}": measured.cpu / ours for name, measured in results.items() if name != "spanwise"}
     note = (
         f"{plan.corpus(plan.peers_at)['tokens']:,} tokens. Peers read the tags with a minimal reader in"
         " Python; spaCy's process also creates its documents. `spanwise evaluate` shows exact, fair and"
@@ -175,7 +175,7 @@ def files(plan: Plan) -> Section:
 
 
 def one_document(plan: Plan) -> Section:
-    """The cost of one sentence that grows longer, which is where peers become quadratic."""
+    """The cost of one ever longer sentence, for which peers become quadratic."""
     gold, _, predicted, _ = plan.files(plan.peers_at)
     works = {
         "spanwise": "ours everything",

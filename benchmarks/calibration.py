@@ -1,12 +1,12 @@
-"""Do intervals cover what they say, and do tests reject what they should? Simulated corpora, many of them.
+"""Check on many simulated corpora that intervals have their coverage and tests their level.
 
     python benchmarks/calibration.py [FACTOR] [--workers N] [--only GROUP,…] [--out FILE] [--from FILE …]
 
-Runs the experiments of experiments.py and writes calibration.md beside this file. FACTOR multiplies the
-number of trials; 1 takes about 40 minutes of processor time. Every trial has a seed of its own, so that the
-number of workers changes nothing. Results are added to --out (JSON) as experiments end, and those that it
-already holds with as many trials are not run again; --from only makes the table from such files. Needs
-NumPy, SciPy and msgspec.
+Runs the experiments of experiments.py and writes calibration.md next to this file. FACTOR multiplies the
+number of trials; 1 takes about 40 minutes of CPU time. Every trial has its own seed, so the number of workers
+does not affect the results. Results are added to --out (JSON) as experiments finish; experiments that it
+already contains with the same number of trials are not run again. --from only makes the table from such
+files. Needs NumPy, SciPy and msgspec.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from calibrated import Shares, repeated
 
 from benchmarks.experiments import Experiment, experiments
 
-CHUNK = 5  # trials that a worker runs at a time
+CHUNK = 5  # trials per task of a worker
 TABLE = Path(__file__).with_name("calibration.md")
 CELLS = ("F1", "P", "R", "macro", "fair", "gains", "labels", "rarest label", "buckets", "subsets", "points")
 HEAD = """# Calibration
@@ -82,65 +82,67 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, Any]:
-    """The results of all experiments, or of the groups asked for, by key."""
+    """The results of all experiments, or of the selected groups, by key."""
     groups = set(only.split(",")) if only else set(TITLES)
     if groups - set(TITLES):
         sys.exit(f"no such group: {', '.join(sorted(groups - set(TITLES)))}")
     kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else {}
-    wanted = {}
-    for one in experiments():
-        trials = max(CHUNK, round(one.trials * factor))
-        if one.group in groups and kept.get(one.key, {}).get("trials") != trials:
-            wanted[one.key] = trials
+    planned = {}
+    for experiment in experiments():
+        trials = max(CHUNK, round(experiment.trials * factor))
+        if experiment.group in groups and kept.get(experiment.key, {}).get("trials") != trials:
+            planned[experiment.key] = trials
     parts: dict[str, dict[int, tuple[list[tuple[str, int, int, int]], float]]] = defaultdict(dict)
     began, ended = time.perf_counter(), 0
     with ProcessPoolExecutor(workers) as pool:
         pending: dict[Future[Any], tuple[str, int]] = {}
-        for key, trials in wanted.items():
+        for key, trials in planned.items():
             for first in range(0, trials, CHUNK):
                 number = min(CHUNK, trials - first)
                 pending[pool.submit(chunk, key, first, number)] = key, first
         for done in as_completed(pending):
             key, first = pending.pop(done)
             parts[key][first] = done.result()
-            trials = wanted[key]
+            trials = planned[key]
             if len(parts[key]) < -(-trials // CHUNK):
                 continue
             seed = crc32(key.encode())
             kept[key] = {"factor": factor, "trials": trials, "seed": seed, **joined(parts.pop(key))}
             ended += 1
-            told = ", ".join(
+            summary = ", ".join(
                 f"{what} {100 * times / of:.1f}" for what, (times, of, _) in kept[key]["shares"].items()
             )
             at = time.perf_counter() - began
             print(
-                f"{ended}/{len(wanted)} {at:.0f} s | {key} | {kept[key]['seconds']:.0f} CPU-s | {told}",
+                f"{ended}/{len(planned)} {at:.0f} s | {key} | {kept[key]['seconds']:.0f} CPU-s | {summary}",
                 flush=True,
             )
             if out:
-                beside = out.with_suffix(".part")
-                beside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-                beside.replace(out)
+                partial = out.with_suffix(".part")
+                partial.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+                partial.replace(out)
     return kept
 
 
 def chunk(key: str, first: int, number: int) -> tuple[list[tuple[str, int, int, int]], float]:
-    """Some trials of one experiment, seeded by its name, and the processor time they took."""
-    one = next(one for one in experiments() if one.key == key)
+    """The events of some trials of one experiment, seeded by its name, and their CPU time."""
+    experiment = next(experiment for experiment in experiments() if experiment.key == key)
     began = time.process_time()
-    found = repeated(one.trial, trials=number, seed=crc32(key.encode()), first=first, **one.options)
-    return list(found), time.process_time() - began
+    shares = repeated(
+        experiment.trial, trials=number, seed=crc32(key.encode()), first=first, **experiment.options
+    )
+    return list(shares), time.process_time() - began
 
 
 def joined(parts: Mapping[int, tuple[list[tuple[str, int, int, int]], float]]) -> dict[str, Any]:
-    """What the parts of an experiment counted, in the order of trials."""
-    found = Shares()
+    """The counts of all parts of an experiment, merged in the order of trials."""
+    shares = Shares()
     for first in sorted(parts):
         for row in parts[first][0]:
-            found.add(*row)
+            shares.add(*row)
     return {
         "seconds": round(sum(seconds for _, seconds in parts.values()), 2),
-        "shares": {what: [times, of, held] for what, times, of, held in found},
+        "shares": {what: [times, of, held] for what, times, of, held in shares},
     }
 
 
@@ -148,39 +150,40 @@ def joined(parts: Mapping[int, tuple[list[tuple[str, int, int, int]], float]]) -
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """The Markdown page of all results that there are."""
-    ran = [one for one in experiments() if one.key in results]
-    factor = " and ".join(f"{one:g}" for one in sorted({results[one.key]["factor"] for one in ran}))
-    other = sum(results[one.key].get("seed") != crc32(one.key.encode()) for one in ran)
+    """The Markdown page of all available results."""
+    ran = [experiment for experiment in experiments() if experiment.key in results]
+    factors = sorted({results[experiment.key]["factor"] for experiment in ran})
+    factor = " and ".join(f"{value:g}" for value in factors)
+    other = sum(results[experiment.key].get("seed") != crc32(experiment.key.encode()) for experiment in ran)
     seeds = "fixed seeds"
     if other:
         seeds += f" ({other} of {len(ran)} experiments with seeds that the command no longer uses)"
-    minutes = sum(results[one.key]["seconds"] for one in ran) / 60
+    minutes = sum(results[experiment.key]["seconds"] for experiment in ran) / 60
     missed, above, rows = [], [], 0
     body = ""
     for group, title in TITLES.items():
-        here = [one for one in ran if one.group == group]
-        if not here:
+        own = [experiment for experiment in ran if experiment.group == group]
+        if not own:
             continue
-        table, bad, high, number = (matrix if group == "intervals" else listing)(here, results)
+        table, bad, high, number = (matrix if group == "intervals" else listing)(own, results)
         missed += bad
         above += high
         rows += number
         body += f"## {title}\n\n{table}\n"
     head = HEAD.format(factor=factor, minutes=minutes, seeds=seeds)
     head += f"{len(missed)} of {rows} figures miss their target{':' if missed else '.'}\n\n"
-    head += "".join(f"- {one}\n" for one in missed) + ("\n" if missed else "")
-    near = [text for one in ran for text in nearly(one, results[one.key]["shares"])]
+    head += "".join(f"- {text}\n" for text in missed) + ("\n" if missed else "")
+    near = [text for experiment in ran for text in nearly(experiment, results[experiment.key]["shares"])]
     if near:
         head += (
             f"{len(near)} more are on the wrong side of the target, but within two standard errors; "
             "only more trials could decide:\n\n"
         )
-        head += "".join(f"- {one}\n" for one in near) + "\n"
+        head += "".join(f"- {text}\n" for text in near) + "\n"
     if above:
         head += f"{len(above)} coverages are above 97 % in well-filled cells:\n\n"
-        head += "".join(f"- {one}\n" for one in above) + "\n"
-    left = [one.key for one in experiments() if one.key not in results]
+        head += "".join(f"- {text}\n" for text in above) + "\n"
+    left = [experiment.key for experiment in experiments() if experiment.key not in results]
     head += "Not run yet:\n\n" + "".join(f"- {key}\n" for key in left) + "\n" if left else ""
     return head + NOTES + body
 
@@ -205,25 +208,28 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
         "| world | size | trials | " + " | ".join(CELLS) + " | before |",
         "|---" * (len(CELLS) + 4) + "|",
     ]
-    for one in here:
-        found, row = results[one.key], []
+    for experiment in here:
+        result, row = results[experiment.key], []
         for name in CELLS:
-            if name not in found["shares"]:
+            if name not in result["shares"]:
                 row.append("")
                 continue
-            times, of, held = found["shares"][name]
-            verdict = judged(one.asked(name), times, of, held)
-            number += one.asked(name) != "reported"
+            times, of, held = result["shares"][name]
+            verdict = judged(experiment.asked(name), times, of, held)
+            number += experiment.asked(name) != "reported"
             shown = f"{100 * times / of:.1f}"
-            place = f"{one.what}, {one.where}, {name}: {described(times, of)}"
+            description = f"{experiment.what}, {experiment.where}, {name}: {described(times, of)}"
             if verdict == "missed":
-                missed.append(place)
+                missed.append(description)
                 shown = f"**{shown}**"
             elif verdict == "above":
-                above.append(place)
+                above.append(description)
                 shown += " †"
             row.append(shown)
-        lines.append(f"| {one.what} | {one.where} | {found['trials']:,} | {' | '.join(row)} | {one.before} |")
+        lines.append(
+            f"| {experiment.what} | {experiment.where} | {result['trials']:,} | {' | '.join(row)} "
+            f"| {experiment.before} |"
+        )
     note = (
         "One standard error of a figure of 95 % is 0.7 for 1,000 intervals; gains, labels, buckets and "
         "subsets pool several cells per trial, which are not independent, so their errors are larger than "
@@ -233,43 +239,46 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
 
 
 def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str, list[str], list[str], int]:
-    """One row for each thing that was counted."""
+    """One row per counted event."""
     missed: list[str] = []
     number = 0
     lines = ["| what | where | counted | measured | target | before |", "|---|---|---|---|---|---|"]
     words = {"coverage": "≥ 93", "size": "≤ 6", "never": "0", "reported": ""}
-    for one in here:
-        for name, (times, of, held) in results[one.key]["shares"].items():
-            asked = one.asked(name)
-            verdict = judged(asked, times, of, held)
-            number += asked != "reported"
+    for experiment in here:
+        for name, (times, of, held) in results[experiment.key]["shares"].items():
+            target = experiment.asked(name)
+            verdict = judged(target, times, of, held)
+            number += target != "reported"
             shown = described(times, of)
             if verdict == "missed":
-                missed.append(f"{one.what}, {one.where}, {name}: {shown}")
+                missed.append(f"{experiment.what}, {experiment.where}, {name}: {shown}")
                 shown = f"**{shown}**"
-            lines.append(f"| {one.what} | {one.where} | {name} | {shown} | {words[asked]} | {one.before} |")
+            lines.append(
+                f"| {experiment.what} | {experiment.where} | {name} | {shown} | {words[target]} "
+                f"| {experiment.before} |"
+            )
     return "\n".join(lines) + "\n", missed, [], number
 
 
-def nearly(one: Experiment, shares: Mapping[str, Sequence[int]]) -> list[str]:
-    """The shares below 93 % or above 6 % that so few trials do not tell from what is asked."""
-    found = []
+def nearly(experiment: Experiment, shares: Mapping[str, Sequence[int]]) -> list[str]:
+    """The shares below 93 % or above 6 % whose distance to the target may be chance."""
+    texts = []
     for name, (times, of, held) in shares.items():
-        asked = one.asked(name)
-        wrong = (asked == "coverage" and times / of < 0.93) or (asked == "size" and times / of > 0.06)
-        if wrong and judged(asked, times, of, held) != "missed":
-            found.append(f"{one.what}, {one.where}, {name}: {described(times, of)}")
-    return found
+        target = experiment.asked(name)
+        wrong = (target == "coverage" and times / of < 0.93) or (target == "size" and times / of > 0.06)
+        if wrong and judged(target, times, of, held) != "missed":
+            texts.append(f"{experiment.what}, {experiment.where}, {name}: {described(times, of)}")
+    return texts
 
 
 def described(times: int, of: int) -> str:
-    """A share in percent, its standard error, and of how many."""
+    """A share in percent, with its standard error and the number of events."""
     share = times / of
     return f"{100 * share:.1f} ± {100 * (share * (1 - share) / of) ** 0.5:.1f} (of {of:,})"
 
 
 def judged(asked: str, times: int, of: int, held: int) -> str:
-    """Whether a share misses what is asked, or lies above 97 % where most cells are well filled."""
+    """Whether a share misses its target, or is above 97 % although most cells are well filled."""
     share = times / of
     error = 2 * (max(share * (1 - share), 0.25 / of) / of) ** 0.5
     if asked == "never":

@@ -1,4 +1,4 @@
-"""How fast the layers are beside the packages they stand in for: `python benchmarks/compat.py`."""
+"""Compare the speed of the compatibility layers with that of the originals: `python benchmarks/compat.py`."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ LABELS = ("PER", "LOC", "ORG", "MISC")
 
 
 def tags(draw: random.Random, size: int) -> list[str]:
-    """A sentence of IOB2 tags, about one token in five in a mention."""
-    made: list[str] = []
-    while len(made) < size:
+    """A sentence of IOB2 tags in which about one token in five belongs to a mention."""
+    result: list[str] = []
+    while len(result) < size:
         if draw.random() < 0.88:
-            made.append("O")
+            result.append("O")
         else:
             label = draw.choice(LABELS)
-            made += [f"B-{label}", *[f"I-{label}"] * draw.choice([0, 0, 0, 1, 1, 2])]
-    return made[:size]
+            result += [f"B-{label}", *[f"I-{label}"] * draw.choice([0, 0, 0, 1, 1, 2])]
+    return result[:size]
 
 
 def corpus(seed: int, sizes: list[int]) -> tuple[list[list[str]], list[list[str]]]:
-    """Gold tags, and predictions of which one sentence or stretch in five differs."""
+    """Gold tags, and predictions in which one in five stretches of tokens differs."""
     draw = random.Random(seed)
     gold = [tags(draw, size) for size in sizes]
-    said = []
+    predicted = []
     for sentence in gold:
-        parts = [sentence[place : place + 13] for place in range(0, len(sentence), 13)]
+        parts = [sentence[start : start + 13] for start in range(0, len(sentence), 13)]
         kept = [part if draw.random() < 0.8 else tags(draw, len(part)) for part in parts]
-        said.append([tag for part in kept for tag in part])
-    return gold, said
+        predicted.append([tag for part in kept for tag in part])
+    return gold, predicted
 
 
 def seconds(repeats: int, call: Callable[..., Any], *arguments: Any, **options: Any) -> float:
-    """The least of several times."""
+    """The shortest of several times."""
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -60,7 +60,7 @@ def row(what: str, ours: float, theirs: float | None) -> None:
 
 
 def reports() -> None:
-    """A test set of the size of CoNLL-2003's: 3,453 sentences, 46,410 tokens."""
+    """Compare reports on a test set of the size of CoNLL-2003: 3,453 sentences, 46,410 tokens."""
     tags = corpus(0, [13] * 1932 + [14] * 1521)
     for mode in (None, "strict"):
         ours = seconds(7, metrics.classification_report, *tags, mode=mode, scheme=scheme.IOB2)
@@ -70,7 +70,7 @@ def reports() -> None:
 
 
 def long_documents() -> None:
-    """One document of growing length."""
+    """Compare the packages on one document of growing length."""
     for size in (10_000, 40_000, 160_000, 640_000):
         tags = corpus(1, [size])
         ours = seconds(3, metrics.classification_report, *tags, mode="strict", scheme=scheme.IOB2)
@@ -87,7 +87,7 @@ def long_documents() -> None:
 
 
 def by_nervaluate(*sides: Mentions) -> Any:
-    """What nervaluate makes of gold and predicted mentions."""
+    """The results of nervaluate for gold and predicted mentions."""
     lists = [
         [[{"label": label, "start": start, "end": end - 1} for _, start, end, label in side.rows()]]
         for side in sides

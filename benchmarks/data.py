@@ -1,16 +1,16 @@
-"""The corpora that everything is measured on, made by the generator of `spanwise demo` at any size.
+"""The corpora for all measurements, made by the generator of `spanwise demo` at any size.
 
     python -m benchmarks.data FOLDER NAME
 
-makes one of them, unless it is there already, and prints where its files are and how large they are.
+makes one of them unless it already exists, and prints where its files are and how large they are.
 Names are a number of test tokens (50k, 1M, 10M, 50M), `conll2003` (46 k test and 204 k training tokens)
-and `large` (9 M and 10 M). With `-even` behind it a corpus is made of pieces of a million test tokens, each
-with 1.3 million training tokens, which are written one after the other. With `-natural` every word outside
-gold mentions is drawn from a million words whose frequencies fall as in natural text, as the generator has
-few words of its own; with `-columns` a part of speech and a chunk stand between token and tag, as in
+and `large` (9 M and 10 M). A corpus with the suffix `-even` is made in pieces of a million test tokens, each
+with 1.3 million training tokens, which are written one after the other. With `-natural`, every word outside
+gold mentions is drawn from a million words with frequencies as in natural text, because the generator has
+only few words; with `-columns`, part-of-speech and chunk columns are added between token and tag, as in
 CoNLL-2003.
-`chunks-101k` and `fields-64k` are span files of about so many gold mentions: flat chunks, and fields that
-lie in each other, as in the data of Ortmann (2022).
+`chunks-101k` and `fields-64k` are span files with about that many gold mentions: flat chunks and nested
+fields, as in the data of Ortmann (2022).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ import numpy as np
 
 from spanwise.demo import generate
 
-PER_SENTENCE = 12.82  # tokens of a sentence of the generator, on average
+PER_SENTENCE = 12.82  # tokens per sentence of the generator, on average
 NAMED = {"conll2003": (46_000, 204_000), "large": (9_000_000, 10_000_000)}
 SYSTEMS = ("shortsighted", "memoriser")
 _UNITS = {"k": 1_000, "M": 1_000_000}
 _SYLLABLES = [first + second for first in "bdfgklmnrs" for second in "ae"]
-_KINDS = 1_000_000  # distinct words that natural text is drawn from
+_KINDS = 1_000_000  # distinct words from which natural text is drawn
 
-Span = tuple[str, int, int]  # a label, the first and the last token, from 1
+Span = tuple[str, int, int]  # a label, the first and the last token, counted from 1
 _CHUNKS = ["NX", "PX", "VX", "ADVX", "AX", "FX", "sNX", "sPX", "DM"]
 _FIELDS = ["VF", "LK", "MF", "VC", "NF", "C", "KOORD", "LV", "FKOORD", "FKONJ"]
-# How often a system reads a mention rightly, or in another way.
+# The percentages of mentions that a system gets right, or wrong in various ways.
 _PERCENT = {
     "right": 92, "missed": 1.5, "label": 1.5, "begin": 1, "end": 1, "both": 0.5, "shifted": 0.5, "split": 1,
     "new": 1,
@@ -45,7 +45,7 @@ _PERCENT = {
 
 
 class Described(TypedDict):
-    """Where the files of a corpus are, and how large it is; span files have sentences and mentions alone."""
+    """The files of a corpus, and its size; for span files, only the numbers of sentences and mentions."""
 
     files: dict[str, str]
     sentences: int
@@ -58,7 +58,7 @@ class Described(TypedDict):
 
 
 def size_of(name: str) -> tuple[int, int | None]:
-    """The test and the training tokens of a corpus by its name; None: as many as the generator gives."""
+    """The numbers of test and training tokens of a corpus by name; None for the generator's default."""
     name = name.split("-")[0]
     if name in NAMED:
         return NAMED[name]
@@ -70,13 +70,13 @@ def _number(text: str) -> int:
 
 
 def make(folder: Path, name: str) -> Described:
-    """Make a corpus unless it is there, and describe it."""
+    """Make a corpus unless it exists, and describe it."""
     described = folder / name / "corpus.json"
     kind, _, number = name.partition("-")
     if kind in SPANS and not described.exists():
         described.parent.mkdir(parents=True, exist_ok=True)
-        made = _make_spans(described.parent, kind, _number(number))
-        described.write_text(json.dumps(made), encoding="utf-8")
+        facts = _make_spans(described.parent, kind, _number(number))
+        described.write_text(json.dumps(facts), encoding="utf-8")
     if number == "even" and not described.exists():
         described.write_text(json.dumps(_make_even(described.parent, _number(kind))), encoding="utf-8")
     if not described.exists():
@@ -86,23 +86,27 @@ def make(folder: Path, name: str) -> Described:
         demo = generate(where, sentences=sentences)
         if training is not None:
             _retrain(demo.train, training)
-        files = {"gold": demo.gold, "train": demo.train, **{one: demo.systems[one] for one in SYSTEMS}}
+        files = {
+            "gold": demo.gold,
+            "train": demo.train,
+            **{system: demo.systems[system] for system in SYSTEMS},
+        }
         for other in demo.systems.values():
             if other not in files.values():
                 other.unlink()
         if "-natural" in name:
-            _naturalise([demo.gold, *(files[one] for one in SYSTEMS)], seed=1)
+            _naturalise([demo.gold, *(files[system] for system in SYSTEMS)], seed=1)
             _naturalise([demo.train], seed=2)
         if "-columns" in name:
             for path in files.values():
                 _widen(path)
         described.write_text(json.dumps(_described(files)), encoding="utf-8")
-    found: Described = json.loads(described.read_text(encoding="utf-8"))
-    return found
+    description: Described = json.loads(described.read_text(encoding="utf-8"))
+    return description
 
 
 def _make_even(folder: Path, tokens: int) -> Described:
-    """A corpus in pieces of a million test tokens, each of its own seed; one at a time is in memory."""
+    """A corpus in pieces of a million test tokens, each with its own seed and made one at a time."""
     names = ("gold", "train", *SYSTEMS)
     files = {name: folder / f"{name}.conll" for name in names}
     sums: dict[str, int] = {}
@@ -130,19 +134,19 @@ def _make_even(folder: Path, tokens: int) -> Described:
 
 
 def _sizes(files: Mapping[str, Path]) -> dict[str, int]:
-    """Sentences and tokens of CoNLL files of the generator: an empty line ends a sentence or a mark."""
-    found = []
+    """The numbers of sentences and tokens; an empty line follows every sentence and document marker."""
+    counts = []
     for name in ("gold", "train"):
         data = files[name].read_bytes()
         marks, empty = data.count(b"-DOCSTART-"), data.count(b"\n\n")
-        found.append((data.count(b"\n") - empty - marks, empty - marks))
-    (tokens, sentences), (training, _) = found
+        counts.append((data.count(b"\n") - empty - marks, empty - marks))
+    (tokens, sentences), (training, _) = counts
     return {"tokens": tokens, "sentences": sentences, "training_tokens": training}
 
 
 def _retrain(path: Path, tokens: int) -> None:
-    """Training data of another size: of more sentences, and where the generator has no more, repeated."""
-    # The training sentences of a larger corpus of the same seed use the same known names.
+    """Replace training data by data of another size, repeated if the generator cannot make enough."""
+    # The training sentences of a larger corpus with the same seed use the same known names.
     sentences = round(tokens / PER_SENTENCE / 2)
     beside = path.with_name("longer")
     source = generate(beside, sentences=min(sentences, 50_000)).train
@@ -154,7 +158,7 @@ def _retrain(path: Path, tokens: int) -> None:
 
 
 def _naturalise(paths: list[Path], *, seed: int) -> None:
-    """Other words where the first file has the tag O; all files get the same ones."""
+    """Replace the words that are tagged O in the first file, by the same words in all files."""
     lines = paths[0].read_bytes().split(b"\n")
     changed = [
         number
@@ -171,7 +175,7 @@ def _naturalise(paths: list[Path], *, seed: int) -> None:
 
 
 def _widen(path: Path) -> None:
-    """Two more columns; what they hold follows from the length of the word."""
+    """Add two columns whose values depend on the length of the word."""
     kinds = (b"NN I-NP", b"IN I-PP", b"NNP I-NP", b"VBD I-VP", b"DT I-NP", b"CD I-NP", b". O")
     lines = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines):
@@ -182,13 +186,13 @@ def _widen(path: Path) -> None:
 
 
 def _words(number: int, seed: int) -> Iterator[bytes]:
-    """Words by the law of Zipf and Mandelbrot; frequent ones are short."""
+    """Words drawn by the Zipf–Mandelbrot law; frequent words are short."""
     weight = 1 / (np.arange(_KINDS) + 2.7) ** 1.2
     until = np.cumsum(weight)
     rank = np.searchsorted(until, np.random.default_rng(seed).random(number) * until[-1])
-    kinds, place = np.unique(rank, return_inverse=True)
+    kinds, index = np.unique(rank, return_inverse=True)
     spelled = [_spelled(kind) for kind in kinds.tolist()]
-    return map(spelled.__getitem__, place.tolist())
+    return map(spelled.__getitem__, index.tolist())
 
 
 def _spelled(rank: int) -> bytes:
@@ -201,7 +205,7 @@ def _spelled(rank: int) -> bytes:
 
 
 def _make_spans(folder: Path, kind: str, mentions: int) -> Described:
-    """Two span files: about so many gold mentions, and what a system with a few errors makes of them."""
+    """Write span files with about so many gold mentions, and with predictions that have a few errors."""
     make, labels = SPANS[kind]
     chance = random.Random(f"{kind} {mentions}")
     gold: list[list[Span]] = []
@@ -223,7 +227,7 @@ def _make_spans(folder: Path, kind: str, mentions: int) -> Described:
 
 
 def _chunks(chance: random.Random, first: int, last: int) -> list[Span]:
-    """Chunks side by side, nine tenths of them labeled."""
+    """Adjacent chunks, nine tenths of them labelled."""
     spans = []
     while first <= last:
         end = min(first + chance.choice((0, 0, 0, 1, 1, 2, 3, 5)), last)
@@ -234,7 +238,7 @@ def _chunks(chance: random.Random, first: int, last: int) -> list[Span]:
 
 
 def _fields(chance: random.Random, first: int, last: int, depth: int = 0) -> list[Span]:
-    """Fields side by side, and more fields in most of the long ones."""
+    """Adjacent fields, with nested fields in most of the long ones."""
     spans = []
     while first <= last:
         end = min(first + chance.choice((0, 0, 1, 2, 4, 7, 11)), last)
@@ -247,8 +251,8 @@ def _fields(chance: random.Random, first: int, last: int, depth: int = 0) -> lis
 
 
 def _mistaken(chance: random.Random, spans: list[Span], length: int, labels: list[str]) -> list[Span]:
-    """The same mentions, some of them missed, mislabeled, moved at one end or split, and a few new ones."""
-    found: list[Span] = []
+    """The mentions with some missed, mislabelled, moved at one end or split, and a few new ones."""
+    result: list[Span] = []
     for label, first, last in spans:
         other = chance.choice(labels)
         begin = min(max(1, first + chance.choice((-2, -1, 1, 2))), last)
@@ -265,12 +269,12 @@ def _mistaken(chance: random.Random, spans: list[Span], length: int, labels: lis
             "split": [(label, first, middle), (label, min(middle + 1, last), last)],
             "new": [(label, first, last), (other, begin, last)],
         }
-        found += readings[chance.choices(list(_PERCENT), list(_PERCENT.values()))[0]]
-    return list(dict.fromkeys(found))
+        result += readings[chance.choices(list(_PERCENT), list(_PERCENT.values()))[0]]
+    return list(dict.fromkeys(result))
 
 
 def _span_rows(spans: list[Span]) -> str:
-    """The rows of a sentence, and a blank line."""
+    """The rows of a sentence, followed by a blank line."""
     rows = [
         f"{label}\t{first}\t{last}\t{', '.join(map(str, range(first, last + 1)))}\n"
         for label, first, last in spans

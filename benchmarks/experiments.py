@@ -1,4 +1,4 @@
-"""The experiments of the calibration: which worlds, how large, how often, and what is asked of the result."""
+"""The experiments of the calibration: worlds, sizes, numbers of trials, and targets."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from calibrated import (
 )
 from simulated import World
 
-# Worlds other than those that methods were tried on: many rare labels and very unequal documents; one
-# document in ten five times as hard as the mean; long documents harder than short ones.
+# Worlds that were not used to develop the methods: many rare labels and very unequal documents; one document
+# in ten five times as hard as the mean; long documents harder than short ones.
 SKEWED = World(
     labels=tuple("ABCDEFGH"),
     shares=(0.5, 0.2, 0.12, 0.08, 0.05, 0.03, 0.015, 0.005),
@@ -43,7 +43,7 @@ Asked = Callable[[str], str]
 
 
 class Experiment(NamedTuple):
-    """One question in one world: `asked` says of each event what its share is held against."""
+    """One question in one world; `asked` maps each event to the target of its share."""
 
     group: str
     what: str
@@ -56,22 +56,22 @@ class Experiment(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its name in a file of results."""
+        """The name of the experiment in a file of results."""
         return f"{self.group} | {self.what} | {self.where}"
 
 
 def reported(_: str) -> str:
-    """Nothing is asked."""
+    """No target: the share is only reported."""
     return "reported"
 
 
 def size_of(_: str) -> str:
-    """A null is true: at most 6 %."""
+    """The target if the null hypothesis is true: at most 6 %."""
     return "size"
 
 
 def experiments() -> Iterator[Experiment]:
-    """All of them, in the order of the table."""
+    """All experiments, in the order of the table."""
     yield from _intervals()
     yield from _two_systems()
     yield from _runs()
@@ -131,7 +131,7 @@ def _two_systems() -> Iterator[Experiment]:
             return "size"
         return "coverage" if what.startswith("interval") else "reported"
 
-    # The same F1 from other errors: one system misses mentions, the other gets their labels wrong.
+    # The same F1 from different errors: one system misses mentions, the other gets their labels wrong.
     missing, mislabeling = World(kinds=(1.0, 0.0, 0.0)), World(kinds=(0.0, 1.0, 0.0))
     times = worse(mislabeling, mislabeling.truth()[F1] - missing.truth()[F1])
     even = replace(mislabeling, errors=mislabeling.errors * times, spurious=mislabeling.spurious * times)
@@ -147,8 +147,8 @@ def _two_systems() -> Iterator[Experiment]:
     ):
         before = "anything on the screen 15 to 20" if what == "two equal systems" else ""
         options = {"world": world, "size": size, "other": other}
-        wanted = asked if other is None else (lambda of: "reported" if of == "any other score" else asked(of))
-        yield Experiment("sizes", what, _where(size), differences, options, trials, wanted, before)
+        target = asked if other is None else (lambda of: "reported" if of == "any other score" else asked(of))
+        yield Experiment("sizes", what, _where(size), differences, options, trials, target, before)
     size = {"documents": 60, "marked": False}
     for unit in (None, "block:40"):
         what = "the same, documents not marked" + (f", --unit {unit}" if unit else "")
@@ -165,8 +165,8 @@ def _two_systems() -> Iterator[Experiment]:
         )
     for better, what in ((0.9, "a tenth"), (0.8, "a fifth"), (0.7, "three tenths")):
         options = {"world": World(), "size": {"documents": 60}, "better": better}
-        found = f"{what} fewer errors"
-        yield Experiment("power", found, "60 documents", differences, options, 300, _covered_only)
+        description = f"{what} fewer errors"
+        yield Experiment("power", description, "60 documents", differences, options, 300, _covered_only)
 
 
 def _covered_only(what: str) -> str:
@@ -215,7 +215,7 @@ def _buckets() -> Iterator[Experiment]:
     def asked(what: str) -> str:
         return "reported" if "fu20" in what else "size"
 
-    alike = replace(NULL, together=0.8)  # runs of one system mostly err on the same mentions
+    alike = replace(NULL, together=0.8)  # runs of one system mostly get the same mentions wrong
     for number, datasets, trials in ((1, 1, 400), (3, 1, 300), (8, 1, 200), (1, 3, 200), (1, 8, 120)):
         documents = 60 if datasets == 1 else 40
         options = {"world": alike, "size": {"documents": documents}, "number": number, "datasets": datasets}
@@ -243,7 +243,7 @@ def _findings() -> Iterator[Experiment]:
         (NULL, {"documents": 60}, 500),
         (independent, {"sentences": 300}, 500),
         (independent, {"sentences": 1000}, 300),
-        (independent, {"sentences": 20_000}, 300),  # whose signs are flipped in groups
+        (independent, {"sentences": 20_000}, 300),  # so many that signs are flipped in groups
         (replace(FEW_HARD, kinds=NULL.kinds), {"documents": 60}, 300),
     ):
         what = "nothing planted" + (", other world: a few hard documents" if world.hardness == "few" else "")
@@ -270,7 +270,7 @@ def _findings() -> Iterator[Experiment]:
 
 
 def _gates() -> Iterator[Experiment]:
-    # The ends of a two-sided 95 % interval: a drop of exactly D is called larger, and excluded, in 2.5 %.
+    # With a two-sided 95 % interval, a drop of exactly D is called larger in 2.5 %, and excluded in 2.5 %.
     null_at = {0: "--fail-drop 0 fails", 1: "--fail-drop 1 fails", 2: "--not-worse-than 2 passes"}
     for drop in (0, 1, 2, 4):
         options = {"world": World(), "size": {"documents": 107}, "drop": drop}

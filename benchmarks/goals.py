@@ -1,4 +1,4 @@
-"""What is aimed at, and whether the measurements of a run reach it."""
+"""The performance goals, and whether the measurements of a run reach them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from benchmarks.tables import written
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure that shall not be above its limit (or, with `least`, below it), written as in `column`."""
+    """A figure that must not exceed its limit (or, with `least`, fall below it), formatted like `column`."""
 
     work: str
     fact: str
     limit: float
     column: str
     least: bool = False
-    reason: str = ""  # why it is missed, where it is
+    reason: str = ""  # why the goal is missed, if it is
 
     def row(self, facts: Mapping[str, float]) -> dict[str, str]:
-        """The goal beside what was measured, and the distance where it was not reached."""
+        """The goal, the measured value, and the distance if the goal was missed."""
         sign = "≥" if self.least else "≤"
         row = {"work": self.work, "goal": f"{sign} {written(self.column, self.limit)}"}
         if self.fact not in facts:
@@ -35,7 +35,7 @@ class Goal:
         return {**row, "measured": written(self.column, value), "verdict": verdict}
 
 
-# Why goals are missed, where they are.
+# Why some goals are missed.
 _START = "half of it is the start of Python and NumPy and the loading of modules, before anything is read"
 _SERIAL = "reading, the training text and resampling leave the second core idle for half of the time"
 _WORDS = "a quarter is learning 65 k distinct words, a tenth hashing the bytes"
@@ -112,5 +112,5 @@ GOALS = (
 
 
 def judged(facts: Mapping[str, float]) -> list[dict[str, Any]]:
-    """A row for every goal."""
+    """One row per goal."""
     return [dict(goal.row(facts)) for goal in GOALS]

@@ -1,11 +1,11 @@
-"""The figures of the house on the design page, counted from the files as they are.
+"""The figures about the package on the design page, counted from the source files.
 
     python -m benchmarks.house            print the rows
-    python -m benchmarks.house --write    put them into docs/design.md
+    python -m benchmarks.house --write    insert them into docs/design.md
 
-Lines are those of the files, blank ones included. `Any` is counted wherever it is named outside imports.
-Which files are wings and which lie around the core is read from the contracts of the linter of imports, which
-hold what they say: the core is what is left, and imports nothing of either.
+Lines include blank ones. `Any` is counted wherever it occurs outside imports. Which files are wings and which
+lie around the core is read from the contracts of import-linter, which enforces them: the core is what is
+left, and imports nothing from either.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<before>[^|]+) \| (?P<now>[^|]+) \|
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The Python files below a folder."""
+    """The Python files in a folder and its subfolders."""
     return sorted(folder.rglob("*.py"))
 
 
 def lines_of(files: Iterable[Path]) -> int:
-    """How many lines files have."""
+    """The total number of lines of the files."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
 
 
 def count(files: Iterable[Path], pattern: str) -> int:
-    """How often a pattern occurs in lines that are not imports."""
+    """The number of occurrences of a pattern in lines that are not imports."""
     lines = (line for path in files for line in path.read_text(encoding="utf-8").splitlines())
     return sum(len(re.findall(pattern, line)) for line in lines if not re.match(r"\s*(from|import)\s", line))
 
 
 def shared_names(files: Iterable[Path]) -> int:
-    """How many names two types or more have."""
+    """The number of names that two or more types share."""
     names = Counter(
         node.name
         for path in files
@@ -52,39 +52,42 @@ def shared_names(files: Iterable[Path]) -> int:
 
 
 def module_of(path: Path) -> str:
-    """The name under which a file is imported."""
+    """The name by which a file is imported."""
     return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
 def contract(name: str) -> dict[str, list[str]]:
-    """A contract of the linter of imports."""
+    """A contract of import-linter."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
-    return next(one for one in settings["contracts"] if one["name"] == name)
+    return next(row for row in settings["contracts"] if row["name"] == name)
 
 
 def parts(files: Iterable[Path]) -> dict[str, list[Path]]:
-    """The files of the core, those around it, and those of the wings."""
+    """The files of the core, the files around it, and the files of the wings."""
     wings = contract("wings")["protected_modules"]
     around = contract("core")["forbidden_modules"]
-    found: dict[str, list[Path]] = {"core": [], "around": [], "wings": []}
+    by_part: dict[str, list[Path]] = {"core": [], "around": [], "wings": []}
     for path in files:
         name = module_of(path)
         if any(name == wing or name.startswith(f"{wing}.") for wing in wings):
-            found["wings"].append(path)
-        elif any(name == one or (one.endswith("**") and name.startswith(one[:-2])) for one in around):
-            found["around"].append(path)
+            by_part["wings"].append(path)
+        elif any(
+            name == pattern or (pattern.endswith("**") and name.startswith(pattern[:-2]))
+            for pattern in around
+        ):
+            by_part["around"].append(path)
         else:
-            found["core"].append(path)
-    return found
+            by_part["core"].append(path)
+    return by_part
 
 
 def sized(files: Sequence[Path]) -> str:
-    """How many files there are, and their lines."""
+    """The number of files and of their lines, as text."""
     return f"{len(files)}, {lines_of(files):,}"
 
 
 def figures() -> dict[str, str]:
-    """The figures by the beginnings of their rows."""
+    """The figures, by the beginning of their row."""
     every = files_of(SOURCE)
     house = parts(every)
     lines = lines_of(every)
@@ -104,20 +107,20 @@ def figures() -> dict[str, str]:
 
 
 def main() -> int:
-    """Print the rows, or put them into the design page."""
+    """Print the rows, and insert them into the design page on request."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", action="store_true", help="put the figures into docs/design.md")
     args = parser.parse_args()
-    known = figures()
+    values = figures()
 
     def row(match: re.Match[str]) -> str:
-        now = next((value for name, value in known.items() if match["what"].startswith(name)), match["now"])
+        now = next((value for name, value in values.items() if match["what"].startswith(name)), match["now"])
         return f"| {match['what']} | {match['before']} | {now} |"
 
     page = ROOT / "docs" / "design.md"
     if args.write:
         page.write_text(ROW.sub(row, page.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in known.items()))
+    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in values.items()))
     return 0
 
 

@@ -1,10 +1,10 @@
-"""How many planted errors `spanwise suspects` finds: `python -m benchmarks.injection DATA [-o FILE.md]`.
+"""Count planted errors that `spanwise suspects` finds: `python -m benchmarks.injection DATA [-o FILE.md]`.
 
-3 % of the mentions of a real test set are changed: another label, another boundary, left out, or added where
-nothing is. The systems that come with the data vote. Precision among the first 100 and recall among the
-first 300 are means over all orders of ties and over several draws; the data's own errors count as misses,
-so that precision is a lower bound. Beside it: picking places at random, and the token rule of cleanlab on
-shares of votes, where it is installed.
+3 % of the mentions of a real test set are changed: relabelled, moved at one boundary, removed, or added in
+free text. The systems that come with the data vote. Precision among the first 100 and recall among the first
+300 are means over all orders of ties and over several draws; existing errors in the data count as misses, so
+precision is a lower bound. For comparison: choosing at random, and the token rule of cleanlab on shares of
+votes, if it is installed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FIRST, DEPTH = 100, 300
 DRAWS = 10
 
 Row = tuple[int, int, int, str]
-Place = tuple[int, int, int]  # sentence, start, end: where a look is proposed
+Place = tuple[int, int, int]  # sentence, start, end of a span to check
 
 
 class Planted(Struct, frozen=True):
-    """One planted error: its kind, the place to look at, and whether gold has a mention there now."""
+    """A planted error: its kind, its span, and whether gold now has a mention there."""
 
     kind: str
     place: Place
@@ -42,7 +42,7 @@ class Planted(Struct, frozen=True):
 
 
 class Dataset(Struct, frozen=True, eq=False):
-    """A test set with voters, aligned, and training data."""
+    """A test set with aligned voters and training data."""
 
     name: str
     gold: Annotation
@@ -51,7 +51,7 @@ class Dataset(Struct, frozen=True, eq=False):
 
 
 def datasets(data: Path) -> Iterator[Dataset]:
-    """MasakhaNER with four systems of three runs each, WNUT-17 with seven submissions."""
+    """MasakhaNER with four systems of three runs each, and WNUT-17 with seven submissions."""
     for language in ("ewe", "kin", "pcm"):
         folder = data / "masakhaner" / language
         voters: dict[str, list[Path]] = defaultdict(list)
@@ -79,7 +79,7 @@ def _on(gold: Annotation, predicted: Annotation) -> Annotation:
 
 
 def plant(gold: Annotation, seed: int) -> tuple[Annotation, list[Planted]]:
-    """The gold data with planted errors, as many of each kind."""
+    """The gold data with planted errors, equally many of each kind."""
     draw = random.Random(seed)
     rows = gold.mentions.rows()
     labels = sorted({row[3] for row in rows})
@@ -120,7 +120,7 @@ def _renamed(row: Row, labels: Sequence[str], draw: random.Random) -> Row:
 
 
 def _moved(row: Row, gold: Annotation, covered: set[tuple[int, int]], draw: random.Random) -> Row | None:
-    """One boundary moved by one token, into free text or into the mention; None where there is no room."""
+    """The mention with one boundary moved by a token, outwards or inwards; None if there is no room."""
     sentence, start, end, label = row
     size = int(gold.corpus.lengths[sentence])
     options = []
@@ -134,7 +134,7 @@ def _moved(row: Row, gold: Annotation, covered: set[tuple[int, int]], draw: rand
 
 
 def _free(gold: Annotation, draw: random.Random, covered: set[tuple[int, int]]) -> Place:
-    """One or two tokens that no mention touches."""
+    """A span of one or two tokens outside all mentions."""
     while True:
         sentence = draw.randrange(len(gold.corpus))
         size = int(gold.corpus.lengths[sentence])
@@ -144,21 +144,21 @@ def _free(gold: Annotation, draw: random.Random, covered: set[tuple[int, int]]) 
             return sentence, start, end
 
 
-def hit(place: Place, marked: bool, planted: Sequence[Planted]) -> int | None:
-    """The planted error that a place points at: the same mention, or any overlap where gold has none."""
-    for number, one in enumerate(planted):
-        same = place == one.place if one.marked else _overlap(place, one.place)
-        if same and marked == one.marked:
+def hit(span: Place, marked: bool, planted: Sequence[Planted]) -> int | None:
+    """The index of the planted error at a span: the same mention, or any overlap if gold has none there."""
+    for number, error in enumerate(planted):
+        same = span == error.place if error.marked else _overlap(span, error.place)
+        if same and marked == error.marked:
             return number
     return None
 
 
-def _overlap(one: Place, other: Place) -> bool:
-    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]
+def _overlap(first: Place, second: Place) -> bool:
+    return first[0] == second[0] and first[1] < second[2] and second[1] < first[2]
 
 
 def expected(scores: Sequence[float], hits: Sequence[int | None], first: int) -> dict[int, float]:
-    """By planted error the chance to be among the first, over all orders of ties."""
+    """The probability of each planted error to be among the first, over all orders of ties."""
     result: dict[int, float] = defaultdict(float)
     at = 0
     while at < len(scores) and at < first:
@@ -174,37 +174,37 @@ def expected(scores: Sequence[float], hits: Sequence[int | None], first: int) ->
 
 
 def by_sentence(planted: Sequence[Planted]) -> dict[int, list[tuple[int, Planted]]]:
-    """The planted errors of each sentence with their numbers."""
-    found: dict[int, list[tuple[int, Planted]]] = defaultdict(list)
-    for number, one in enumerate(planted):
-        found[one.place[0]].append((number, one))
-    return found
+    """The planted errors of each sentence, with their indices."""
+    grouped: dict[int, list[tuple[int, Planted]]] = defaultdict(list)
+    for number, error in enumerate(planted):
+        grouped[error.place[0]].append((number, error))
+    return grouped
 
 
 def look(places: Sequence[tuple[Place, bool]], planted: Sequence[Planted]) -> list[int | None]:
-    """For each place the planted error that it points at."""
+    """For each span, the index of the planted error it points to."""
     grouped = by_sentence(planted)
     result: list[int | None] = []
-    for place, marked in places:
-        own = grouped.get(place[0], [])
-        at = hit(place, marked, [one for _, one in own])
+    for span, marked in places:
+        own = grouped.get(span[0], [])
+        at = hit(span, marked, [error for _, error in own])
         result.append(None if at is None else own[at][0])
     return result
 
 
 def ours(case: Dataset, gold: Annotation) -> tuple[list[tuple[Place, bool]], list[float]]:
-    """The places that `suspects` lists, with their scores."""
+    """The spans that `suspects` lists, with their scores."""
     document = spanwise.suspects(gold, case.voters, train=case.train, top=None)
     places = []
-    for one in document.suspects:
-        mention = one.gold or one.proposal
+    for suspect in document.suspects:
+        mention = suspect.gold or suspect.proposal
         assert mention is not None
-        places.append(((one.sentence, mention.start, mention.end), one.gold is not None))
-    return places, [round(one.score, 12) for one in document.suspects]
+        places.append(((suspect.sentence, mention.start, mention.end), suspect.gold is not None))
+    return places, [round(suspect.score, 12) for suspect in document.suspects]
 
 
 def cleanlab(case: Dataset, gold: Annotation) -> tuple[list[tuple[Place, bool]], list[float]] | None:
-    """The places of cleanlab's token rule: lowest probability of the given tag, here its share of votes."""
+    """The spans of cleanlab's token rule: lowest probability of the given tag, here its share of votes."""
     try:
         from cleanlab.token_classification.rank import get_label_quality_scores
     except ImportError:
@@ -227,24 +227,24 @@ def cleanlab(case: Dataset, gold: Annotation) -> tuple[list[tuple[Place, bool]],
         shares[np.arange(len(shares)), tags(run)] += 1
     shares = (shares + 1e-3) / (len(runs) + 1e-3 * shares.shape[1])
     borders = gold.corpus.sentences[1:-1]
-    given = [part.tolist() for part in np.split(tags(gold), borders)]
-    _, scores = get_label_quality_scores(given, np.split(shares, borders))
+    given_tags = [part.tolist() for part in np.split(tags(gold), borders)]
+    _, scores = get_label_quality_scores(given_tags, np.split(shares, borders))
     flat = np.concatenate([np.asarray(part, dtype=float) for part in scores])
     owner: dict[tuple[int, int], Place] = {}
     for sentence, start, end, _ in gold.mentions.rows():
         owner |= {(sentence, at): (sentence, start, end) for at in range(start, end)}
     best: dict[tuple[Place, bool], float] = {}
-    for place in np.argsort(flat, kind="stable")[:20_000].tolist():
-        sentence = int(np.searchsorted(gold.corpus.sentences, place, "right")) - 1
-        at = place - int(gold.corpus.sentences[sentence])
+    for token in np.argsort(flat, kind="stable")[:20_000].tolist():
+        sentence = int(np.searchsorted(gold.corpus.sentences, token, "right")) - 1
+        at = token - int(gold.corpus.sentences[sentence])
         mention = owner.get((sentence, at))
         key = (mention, True) if mention else ((sentence, at, at + 1), False)
-        best.setdefault(key, round(float(flat[place]), 9))
+        best.setdefault(key, round(float(flat[token]), 9))
     return list(best), list(best.values())
 
 
 class Line(Struct, frozen=True):
-    """One line of the table: precision among the first, recall by kind."""
+    """One row of the table: precision among the first, and recall by kind."""
 
     method: str
     precision: float
@@ -253,17 +253,17 @@ class Line(Struct, frozen=True):
 
 
 def measure(case: Dataset) -> tuple[int, int, list[Line]]:
-    """Gold mentions, planted errors, and the means over draws of each method."""
+    """The numbers of gold mentions and planted errors, and the mean over draws of each method."""
     sums: dict[str, list[Line]] = defaultdict(list)
     number = 0
     for seed in range(DRAWS):
         gold, planted = plant(case.gold, seed)
         number = len(planted)
-        found = {
+        by_method = {
             "suspects": ours(case, gold),
             "cleanlab, token rule on shares of votes": cleanlab(case, gold),
         }
-        for method, listed in found.items():
+        for method, listed in by_method.items():
             if listed is None:
                 continue
             places, scores = listed
@@ -277,16 +277,16 @@ def measure(case: Dataset) -> tuple[int, int, list[Line]]:
                     {kind: _of_kind(kind, planted, deep) for kind in KINDS},
                 )
             )
-        # By chance: a place drawn from all gold mentions, and from those that were left out.
-        whole = len(gold.mentions) + sum(one.kind == "missing" for one in planted)
+        # By chance: draw from all gold mentions, including those that were removed.
+        whole = len(gold.mentions) + sum(error.kind == "missing" for error in planted)
         recall = min(1.0, DEPTH / whole)
         sums["chance"].append(Line("chance", number / whole, recall, dict.fromkeys(KINDS, recall)))
     return len(case.gold.mentions), number, [_mean(lines) for lines in sums.values()]
 
 
-def _of_kind(kind: str, planted: Sequence[Planted], found: dict[int, float]) -> float:
-    own = [number for number, one in enumerate(planted) if one.kind == kind]
-    return sum(found.get(number, 0.0) for number in own) / len(own)
+def _of_kind(kind: str, planted: Sequence[Planted], chances: dict[int, float]) -> float:
+    own = [number for number, error in enumerate(planted) if error.kind == kind]
+    return sum(chances.get(number, 0.0) for number in own) / len(own)
 
 
 def _mean(lines: Sequence[Line]) -> Line:

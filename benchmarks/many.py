@@ -1,4 +1,4 @@
-"""Many systems at once: 12 and 40 of them on 1,000 sentences with training data, all pairs tested."""
+"""Many systems at once: 12 and 40 systems on 1,000 sentences with training data, all pairs tested."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ NUMBERS = (2, 6, 12, 40)
 
 
 def systems(plan: Plan) -> Section:
-    """Wall, CPU and peak memory of `spanwise compare` with more and more systems."""
+    """Wall time, CPU time and peak memory of `spanwise compare` with increasing numbers of systems."""
     files = plan.corpus(CORPUS)["files"]
-    numbers = NUMBERS if plan.large else NUMBERS[:1]  # a quick run only sees that it works
-    made = [_predicted(Path(files["gold"]), number) for number in range(max(numbers))]
+    numbers = NUMBERS if plan.large else NUMBERS[:1]  # a quick run only checks that it works
+    paths = [_predicted(Path(files["gold"]), number) for number in range(max(numbers))]
     jobs = {}
     for number in numbers:
-        call = ("compare", files["gold"], *made[:number], "--train", files["train"], "--quiet")
+        call = ("compare", files["gold"], *paths[:number], "--train", files["train"], "--quiet")
         jobs[f"{number} systems"] = Job.spanwise(*call)
     jobs[f"{numbers[-1]} systems, --memory 200MB"] = Job.spanwise(*call, "--memory", "200MB")
-    found = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
+    results = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
     facts = {}
     for number in numbers[2:]:
-        facts[f"systems {number} wall"] = found[f"{number} systems"].wall
-        facts[f"systems {number} peak"] = found[f"{number} systems"].peak
-    rows = [{"work": name, **shown(measured)} for name, measured in found.items()]
+        facts[f"systems {number} wall"] = results[f"{number} systems"].wall
+        facts[f"systems {number} peak"] = results[f"{number} systems"].peak
+    rows = [{"work": name, **shown(measured)} for name, measured in results.items()]
     note = "1,000 sentences with training data, all attributes, intervals, every pair and score tested."
     return Section("systems", "Many systems", note, ("work", "wall", "CPU", "peak"), rows, facts)
 
 
 def _predicted(gold: Path, number: int) -> Path:
-    """The gold file with some mentions dropped or given another label, more of them for later systems."""
+    """The gold file with some mentions dropped or relabelled, more of them for later systems."""
     path = gold.with_name(f"system{number:02d}.conll")
     if path.exists():
         return path

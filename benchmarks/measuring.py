@@ -1,7 +1,7 @@
-"""Processes run one at a time and measured from outside: wall clock, CPU seconds and peak memory.
+"""Run processes one at a time and measure them from outside: wall time, CPU time and peak memory.
 
-The measuring process keeps to the standard library and stays small, because the system counts its memory
-as the first memory of every process it starts.
+The measuring process uses only the standard library and stays small, because the operating system counts its
+memory as the initial memory of every process it starts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PEAK_UNIT = 1 if sys.platform == "darwin" else 1024
 
 @dataclass(frozen=True)
 class Job:
-    """A process to be measured: as a whole, or, with `inside`, by what it prints of a part of itself."""
+    """A process to be measured as a whole or, with `inside`, by the times it prints itself."""
 
     command: tuple[str, ...]
     inside: bool = False
@@ -34,7 +34,7 @@ class Job:
 
     @classmethod
     def whole(cls, name: str, *arguments: object) -> Job:
-        """The same from the start of its process to its end, done once."""
+        """One piece of work of `benchmarks.work`, measured as a whole process and done once."""
         return cls((sys.executable, "-m", "benchmarks.work", "--once", name, *map(str, arguments)))
 
     @classmethod
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of wall clock and CPU, bytes of peak memory, and what the process answered."""
+    """Wall and CPU seconds, peak memory in bytes, and the answer of the process."""
 
     wall: float
     cpu: float
@@ -64,25 +64,25 @@ class Measured:
         )
 
 
-def _faster(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers of two runs; those under "seconds" are times, of which the shorter ones count."""
-    joined = {**one, **other}
-    if "seconds" in one and "seconds" in other:
+def _faster(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """The merged answers of two runs; of the times under "seconds", the shorter ones are kept."""
+    joined = {**first, **second}
+    if "seconds" in first and "seconds" in second:
         joined["seconds"] = {
-            name: min(one["seconds"][name], seconds) for name, seconds in other["seconds"].items()
+            name: min(first["seconds"][name], seconds) for name, seconds in second["seconds"].items()
         }
     return joined
 
 
 class Failed(Exception):
-    """A job that did not end well, with what it said."""
+    """A job that failed, with its error output."""
 
 
 class Bench:
-    """Runs jobs with an environment that is the same for all of them.
+    """Runs jobs in the same environment.
 
-    Compiled modules are kept in `folder`, as an installed package keeps them, whatever the variables of
-    the calling shell say; linear algebra has one thread everywhere, so that CPU seconds compare.
+    Compiled modules are kept in `folder`, as for an installed package, whatever the environment variables of
+    the calling shell; linear algebra uses one thread, so that CPU seconds are comparable.
     """
 
     def __init__(self, folder: Path, *, rounds: int = 5) -> None:
@@ -115,25 +115,25 @@ class Bench:
             wall = time.perf_counter() - began
             out.seek(0)
             error.seek(0)
-            said = out.read().decode("utf-8", "replace")
+            output = out.read().decode("utf-8", "replace")
             if status:
                 raise Failed(f"{' '.join(job.command)}\n{error.read().decode('utf-8', 'replace')[-2000:]}")
         peak = usage.ru_maxrss * _PEAK_UNIT
         if not job.inside:
             return Measured(wall, usage.ru_utime + usage.ru_stime, peak)
-        answer = json.loads(said.strip().rsplit("\n", 1)[-1])
+        answer = json.loads(output.strip().rsplit("\n", 1)[-1])
         return Measured(answer.pop("wall"), answer.pop("cpu"), peak, answer)
 
     def best(self, jobs: Mapping[str, Job], *, rounds: int | None = None) -> dict[str, Measured]:
-        """The best of several runs of each job; in every round each job has its turn."""
-        found: dict[str, Measured] = {}
+        """The best of several runs of each job; every round runs each job once."""
+        results: dict[str, Measured] = {}
         for _ in range(rounds or self.rounds):
             for name, job in jobs.items():
                 measured = self.run(job)
-                found[name] = found[name].better(measured) if name in found else measured
-        return found
+                results[name] = results[name].better(measured) if name in results else measured
+        return results
 
     def warm(self, jobs: Sequence[Job]) -> None:
-        """Run jobs unmeasured, so that their modules are compiled and their files are in memory."""
+        """Run jobs without measuring, so that their modules are compiled and their files cached."""
         for job in jobs:
             self.run(job)

@@ -1,4 +1,4 @@
-"""What spanwise costs by itself: start-up, whole evaluations, stages, growth, studies."""
+"""The cost of spanwise itself: start-up, whole evaluations, stages, growth and studies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from benchmarks.tables import Row, Section
 PROCESS = ("work", "wall", "CPU", "peak")
 
 
-def _processes(found: dict[str, Measured]) -> list[Row]:
-    return [{"work": name, **shown(measured)} for name, measured in found.items()]
+def _processes(results: dict[str, Measured]) -> list[Row]:
+    return [{"work": name, **shown(measured)} for name, measured in results.items()]
 
 
 def startup(plan: Plan) -> Section:
@@ -26,10 +26,10 @@ def startup(plan: Plan) -> Section:
         "from spanwise import evaluate": Job((python, "-c", "from spanwise import evaluate")),
     }
     plan.bench.warm(list(jobs.values()))
-    found = plan.bench.best(jobs, rounds=4 * plan.bench.rounds)
-    facts = {"help wall": found["spanwise --help"].wall}
+    results = plan.bench.best(jobs, rounds=4 * plan.bench.rounds)
+    facts = {"help wall": results["spanwise --help"].wall}
     note = "For the smallest processes, the peak is that of the measuring process."
-    return Section("startup", "Start-up", note, PROCESS, _processes(found), facts)
+    return Section("startup", "Start-up", note, PROCESS, _processes(results), facts)
 
 
 def evaluation(plan: Plan) -> Section:
@@ -44,12 +44,12 @@ def evaluation(plan: Plan) -> Section:
             f"without resampling; {words}": Job.spanwise(*call, "--resamples", 0),
         }
     plan.bench.warm(list(jobs.values()))
-    found = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)
-    every = found["everything, by sentences; words of the demo"]
+    results = plan.bench.best(jobs, rounds=2 * plan.bench.rounds)
+    everything = results["everything, by sentences; words of the demo"]
     facts = {
-        "conll2003 wall": every.wall,
-        "conll2003 peak": every.peak,
-        "conll2003 plain wall": found["without resampling; words of the demo"].wall,
+        "conll2003 wall": everything.wall,
+        "conll2003 peak": everything.peak,
+        "conll2003 plain wall": results["without resampling; words of the demo"].wall,
     }
     note = (
         "46 k test and 204 k training tokens, two systems, with outcomes, eight attributes, tough mentions,"
@@ -57,11 +57,11 @@ def evaluation(plan: Plan) -> Section:
         " process."
     )
     title = "An evaluation of the size of CoNLL-2003"
-    return Section("evaluation", title, note, PROCESS, _processes(found), facts)
+    return Section("evaluation", title, note, PROCESS, _processes(results), facts)
 
 
 def large(plan: Plan) -> Section | None:
-    """The same on ten million training and nine million test tokens."""
+    """`spanwise evaluate` on ten million training and nine million test tokens."""
     if plan.large is None:
         return None
     gold, first, second, train = plan.files(plan.large)
@@ -73,20 +73,20 @@ def large(plan: Plan) -> Section | None:
         "--memory 512MB": Job.spanwise(*call, "--memory", "512MB"),
         "--memory 512MB --workers 2": Job.spanwise(*call, "--memory", "512MB", "--workers", 2),
     }
-    found = plan.bench.best(jobs, rounds=1)
-    every = plan.bench.best({"everything": jobs["everything"]})
-    found["everything"] = found["everything"].better(every["everything"])
+    results = plan.bench.best(jobs, rounds=1)
+    repeated = plan.bench.best({"everything": jobs["everything"]})
+    results["everything"] = results["everything"].better(repeated["everything"])
     facts = {
-        "large wall": found["everything"].wall,
-        "large peak": found["everything"].peak,
-        "streamed peak": found["--memory 512MB"].peak,
+        "large wall": results["everything"].wall,
+        "large peak": results["everything"].peak,
+        "streamed peak": results["--memory 512MB"].peak,
     }
     title = "Ten million training and nine million test tokens, two systems"
     note = (
         "By default, files of this size are evaluated in parts, with one process per core. The peak is that"
         " of the largest process."
     )
-    return Section("large", title, note, PROCESS, _processes(found), facts)
+    return Section("large", title, note, PROCESS, _processes(results), facts)
 
 
 def reading(plan: Plan) -> Section:
@@ -99,7 +99,7 @@ def reading(plan: Plan) -> Section:
         "two columns, words of the demo": plan.corpus(at),
     }
     gold = {name: corpus["files"]["gold"] for name, corpus in corpora.items()}
-    found = plan.bench.best({name: Job.work("read", path) for name, path in gold.items()})
+    results = plan.bench.best({name: Job.work("read", path) for name, path in gold.items()})
     coded = plan.bench.best({name: Job.work("codes", path) for name, path in gold.items()})
     for name, corpus in corpora.items():
         rows.append(
@@ -109,9 +109,9 @@ def reading(plan: Plan) -> Section:
                 "tokens": corpus["tokens"],
                 "codes": coded[name].cpu,
                 "codes MB/s": corpus["bytes"]["gold"] / coded[name].cpu / 1e6,
-                "CPU": found[name].cpu,
-                "MB/s": corpus["bytes"]["gold"] / found[name].cpu / 1e6,
-                "ns/token": 1e9 * found[name].cpu / corpus["tokens"],
+                "CPU": results[name].cpu,
+                "MB/s": corpus["bytes"]["gold"] / results[name].cpu / 1e6,
+                "ns/token": 1e9 * results[name].cpu / corpus["tokens"],
             }
         )
     note = (
@@ -125,17 +125,17 @@ def reading(plan: Plan) -> Section:
 
 
 def resampling(plan: Plan) -> Section:
-    """What 1000 resamples of all cells add to an evaluation of one system."""
+    """The cost that 1000 resamples of all cells add to an evaluation of one system."""
     rows: list[Row] = []
     facts: dict[str, float] = {}
     for name, fact in (("conll2003", "resample few"), (plan.large, "resample many")):
         if name is None:
             continue
         gold, first, _, train = plan.files(name)
-        found = plan.bench.run(Job.work("resample", gold, first, train))
-        seconds = found.answer["seconds"]
+        results = plan.bench.run(Job.work("resample", gold, first, train))
+        seconds = results.answer["seconds"]
         facts[fact] = seconds["with"] - seconds["without"]
-        rows.append({"sentences": found.answer["sentences"], "CPU": facts[fact]})
+        rows.append({"sentences": results.answer["sentences"], "CPU": facts[fact]})
     note = (
         "The difference in CPU time between evaluations with 1000 resamples and without, of annotations that"
         " have already been read, measured alternately."
@@ -181,24 +181,24 @@ def growth(plan: Plan) -> Section:
 
 
 def study(plan: Plan) -> Section | None:
-    """The study of 36 runs that stands among the examples, where its data are given."""
+    """The study of 36 runs from the examples, if its data is given."""
     root = None if plan.data is None else plan.data / "masakhaner"
     if root is None or not root.is_dir():
         return None
     manifest = ROOT / "examples" / "masakhaner.toml"
     call = ("study", manifest, "--root", root, "--no-cache", "--quiet")
     jobs = {f"{number} processes": Job.spanwise(*call, "--workers", number) for number in (1, 2)}
-    found = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
+    results = plan.bench.best(jobs, rounds=min(2, plan.bench.rounds))
     facts = {
-        "study wall": found["2 processes"].wall,
-        "study peak": max(measured.peak for measured in found.values()),
+        "study wall": results["2 processes"].wall,
+        "study peak": max(measured.peak for measured in results.values()),
     }
     note = "MasakhaNER 2.0: three languages, four systems, three seeds; all attributes, intervals and tests."
-    return Section("study", "A study of 36 runs", note, PROCESS, _processes(found), facts)
+    return Section("study", "A study of 36 runs", note, PROCESS, _processes(results), facts)
 
 
 def real_files(plan: Plan) -> Section | None:
-    """Files of others, where they are given: every training file in CoNLL columns among the data."""
+    """Real files, if given: every training file in CoNLL columns among the data."""
     if plan.data is None:
         return None
     paths = sorted(path for path in plan.data.rglob("train.*") if path.suffix in (".txt", ".conll", ".bio"))

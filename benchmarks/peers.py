@@ -1,6 +1,6 @@
-"""What each peer is asked to do, beside the same work in spanwise; each gives back the F1 it found.
+"""The work of each peer, and the same work in spanwise; each returns the F1 it computes.
 
-Everything but the work itself (imports, reading, the lists or objects that a peer takes) is prepared before.
+Everything but the work itself (imports, reading, the lists or objects that a peer needs) is prepared before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ warnings.simplefilter("ignore")
 
 
 def read_tags(path: str, limit: str = "0") -> Lists:
-    """The tags of a file with a token a line, by the plainest reader; `limit` joins them to one sentence."""
+    """The tags of a file with one token per line, read in the simplest way; `limit` makes one sentence."""
     sentences: Lists = [[]]
     with Path(path).open(encoding="utf-8") as lines:
         for line in lines:
@@ -26,7 +26,7 @@ def read_tags(path: str, limit: str = "0") -> Lists:
                 if sentences[-1]:
                     sentences.append([])
             elif not line.startswith("-DOCSTART-"):
-                # The same string for the same tag, as a tagger's output has it.
+                # Equal tags are the same string object, as in the output of a tagger.
                 sentences[-1].append(sys.intern(line.rsplit(None, 1)[-1]))
     if not sentences[-1]:
         sentences.pop()
@@ -48,7 +48,7 @@ def seqeval(gold: str, predicted: str, limit: str = "0") -> Prepared:
 
 
 def seqeval_strict(gold: str, predicted: str, limit: str = "0") -> Prepared:
-    """seqeval's report in mode strict, by the scheme IOB2."""
+    """seqeval's report in strict mode, with the scheme IOB2."""
     from seqeval.metrics import classification_report
     from seqeval.scheme import IOB2
 
@@ -58,7 +58,7 @@ def seqeval_strict(gold: str, predicted: str, limit: str = "0") -> Prepared:
 
 
 def evaluate(gold: str, predicted: str) -> Prepared:
-    """What evaluate's metric seqeval computes; its script comes from a network, so its calls stand here."""
+    """The computation of evaluate's metric seqeval; its script would be downloaded, so its calls are here."""
     from seqeval.metrics import accuracy_score, classification_report
 
     sides = read_tags(gold), read_tags(predicted)
@@ -98,14 +98,14 @@ def conlleval(gold: str, predicted: str) -> Prepared:
 
 def _merged(gold: Lists, predicted: Lists) -> list[str]:
     lines = []
-    for one, other in zip(gold, predicted, strict=True):
-        lines += [f"w {g} {p}" for g, p in zip(one, other, strict=True)]
+    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
+        lines += [f"w {g} {p}" for g, p in zip(gold_tags, predicted_tags, strict=True)]
         lines.append("")
     return lines
 
 
 def _examples(gold: Lists, predicted: Lists) -> list[Any]:
-    """spaCy's examples of a predicted and a gold document for every sentence."""
+    """A spaCy example, with a predicted and a gold document, for every sentence."""
     from spacy.tokens import Doc
     from spacy.training import Example
     from spacy.vocab import Vocab
@@ -113,13 +113,16 @@ def _examples(gold: Lists, predicted: Lists) -> list[Any]:
     vocabulary = Vocab()
     words = ["w"] * max(map(len, gold))
     return [
-        Example(Doc(vocabulary, words[: len(one)], ents=other), Doc(vocabulary, words[: len(one)], ents=one))
-        for one, other in zip(gold, predicted, strict=True)
+        Example(
+            Doc(vocabulary, words[: len(gold_tags)], ents=predicted_tags),
+            Doc(vocabulary, words[: len(gold_tags)], ents=gold_tags),
+        )
+        for gold_tags, predicted_tags in zip(gold, predicted, strict=True)
     ]
 
 
 def spacy(gold: str, predicted: str) -> Prepared:
-    """spaCy's scorer of entities; the documents are made before."""
+    """spaCy's entity scorer; the documents are prepared before."""
     from spacy.scorer import get_ner_prf
 
     examples = _examples(read_tags(gold), read_tags(predicted))
@@ -135,7 +138,7 @@ def ours_seqeval(gold: str, predicted: str) -> Prepared:
 
 
 def ours_strict(gold: str, predicted: str) -> Prepared:
-    """The report of our layer for seqeval, in mode strict."""
+    """The report of our layer for seqeval, in strict mode."""
     from spanwise.compat.seqeval.metrics import classification_report
     from spanwise.compat.seqeval.scheme import IOB2
 
@@ -168,7 +171,7 @@ def ours_nervaluate(gold: str, predicted: str) -> Prepared:
 
 
 def ours_conlleval(gold: str, predicted: str) -> Prepared:
-    """Our screen of conlleval."""
+    """Our output of conlleval."""
     from spanwise.compat.conlleval import screen
 
     sides = read_tags(gold), read_tags(predicted)
@@ -184,7 +187,7 @@ def ours_spacy(gold: str, predicted: str) -> Prepared:
 
 
 def ours_everything(gold: str, predicted: str, limit: str = "0") -> Prepared:
-    """All that `evaluate` says of lists of tags: exact, fair, relaxed scores, errors, gains."""
+    """Everything that `evaluate` computes from lists of tags: exact, fair, relaxed scores, errors, gains."""
     from spanwise import evaluate as evaluation
 
     sides = read_tags(gold, limit), read_tags(predicted, limit)

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks measures, where its corpora lie, and what else it was given."""
+"""The plan of a benchmark run: what it measures, where its corpora are, and its other inputs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring import Bench, Failed, Job, Measured
 
-if TYPE_CHECKING:  # the measuring process stays small
+if TYPE_CHECKING:  # to keep the measuring process small
     from benchmarks.data import Described
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The corpora by name (see benchmarks.data), how often to measure, and how long to wait for peers."""
+    """The names of corpora (see benchmarks.data), how often to measure, and how long to wait for peers."""
 
     bench: Bench
     folder: Path
@@ -30,18 +30,18 @@ class Plan:
     fair: Path | None = None  # the folder of the program of Ortmann (2022)
     spans: tuple[str, ...] = ("chunks-101k", "fields-64k")  # span files on which it is measured
     lengths: tuple[int, ...] = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 900_000)
-    patience: float = 1.0  # seconds after which a peer is not asked for a longer document
+    patience: float = 1.0  # seconds after which a peer gets no longer documents
 
     def corpus(self, name: str) -> Described:
-        """The description of a corpus, which is made if it is not there, in a process of its own."""
-        made = subprocess.run(
+        """The description of a corpus, which is made in a separate process if it does not exist."""
+        done = subprocess.run(
             [sys.executable, "-m", "benchmarks.data", str(self.folder), name],
             env=self.bench.environment,
             check=True,
             capture_output=True,
         )
-        found: Described = json.loads(made.stdout)
-        return found
+        results: Described = json.loads(done.stdout)
+        return results
 
     def files(self, name: str) -> tuple[str, str, str, str]:
         """Gold, both systems and training data of a corpus."""
@@ -50,7 +50,7 @@ class Plan:
 
     def tried(self, jobs: Mapping[str, Job], *, rounds: int) -> tuple[dict[str, Measured], dict[str, str]]:
         """The best of several rounds of all jobs, and why some could not be run."""
-        found: dict[str, Measured] = {}
+        results: dict[str, Measured] = {}
         left_out: dict[str, str] = {}
         for _ in range(rounds):
             for name, job in jobs.items():
@@ -61,8 +61,8 @@ class Plan:
                 except (Failed, OSError) as error:
                     left_out[name] = str(error).strip().rsplit("\n", 1)[-1]
                     continue
-                found[name] = found[name].better(measured) if name in found else measured
-        return found, left_out
+                results[name] = results[name].better(measured) if name in results else measured
+        return results, left_out
 
 
 def shown(measured: Measured) -> dict[str, Any]:

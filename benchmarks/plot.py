@@ -1,4 +1,4 @@
-"""The drawing of how cost grows, from the results of a run."""
+"""Draw how the cost grows, from the results of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PEERS = ("spanwise", "seqeval", "seqeval, strict", "nervaluate")
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Seconds of every stage against the size of the test set, and of peers against that of a document."""
+    """Plot the seconds of every stage by size of the test set, and of peers by length of a document."""
     import altair as alt
     import vl_convert
 

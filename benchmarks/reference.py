@@ -1,7 +1,7 @@
-"""The program of Ortmann (2022), imported from a folder that is given, and the same work in spanwise.
+"""The program of Ortmann (2022), imported from a given folder, and the same work in spanwise.
 
-Matching is timed alone: mentions are there before the clock starts, and counted outcomes are its end.
-Tables are timed from two span files to all counts and scores, overall and per label.
+Matching is timed on its own, from mentions in memory to counted outcomes. Tables are timed from two span
+files to all counts and scores, overall and per label.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.stages import clocked, mentions_of
 
 Prepared = Callable[[], Any]
-Sentence = tuple[list[Any], list[Any]]  # what the program knows of the gold and the predicted mentions
+Sentence = tuple[list[Any], list[Any]]  # gold and predicted mentions as the program represents them
 
 _CHOICES: dict[str, Any] = {
     "labels": ["all"],
@@ -24,10 +24,10 @@ _CHOICES: dict[str, Any] = {
     "eval_method": ["traditional", "fair"],
     "focus": "target",
 }
-# Our names of outcomes, and how the program spells them.
+# Our names of outcomes, and the program's.
 _NAMES = {name: name.upper() for name in ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")}
-_NOBODY = "_"  # the label of a mention that is not there
-_TIMES = 3  # that a matching is timed in one process
+_NOBODY = "_"  # the label of an absent mention
+_TIMES = 3  # how often a matching is timed in one process
 
 
 def our_matching(gold: str, predicted: str) -> Prepared:
@@ -53,7 +53,7 @@ def their_matching(folder: str, gold: str, predicted: str) -> Prepared:
 
 
 def our_tables(gold: str, predicted: str, *format: str) -> Prepared:
-    """All tables of two span files, their format named or to be recognised."""
+    """All tables of two span files, whose format is given or detected."""
     from spanwise import evaluate
 
     reading = {"format": format[0]} if format else {}
@@ -72,20 +72,20 @@ def their_tables(folder: str, gold: str, predicted: str) -> Prepared:
 
     def work() -> dict[str, Any]:
         choices = {**_CHOICES, "data_stats": {}}
-        found: dict[str, Any] = {}
+        totals: dict[str, Any] = {}
         for target, system in _sentences(program, gold, predicted):
             program.annotation_stats(target, **choices)
-            program.add_dict(found, program.compare_spans(target, system, choices["focus"]))
-        return {"outcomes": _ours(program.calculate_results(found, **choices)["overall"]["fair"])}
+            program.add_dict(totals, program.compare_spans(target, system, choices["focus"]))
+        return {"outcomes": _ours(program.calculate_results(totals, **choices)["overall"]["fair"])}
 
     return work
 
 
 def differences(folder: str, gold: str, predicted: str) -> Prepared:
-    """In how many sentences the two count differently, and in how many of them no spans cross.
+    """The number of sentences that the two count differently, and how many of these have no crossing spans.
 
-    Among crossing spans the program breaks a tie by the order in which mentions were matched, where the
-    definition asks for the order of the input.
+    For crossing spans, the program breaks ties by the order in which mentions were matched, whereas the
+    definition uses the order of the input.
     """
     program = _program(folder)
 
@@ -95,8 +95,8 @@ def differences(folder: str, gold: str, predicted: str) -> Prepared:
         different = unexplained = 0
         for number, (target, system) in enumerate(_sentences(program, gold, predicted)):
             spans = [(begin, end) for _, begin, end, *_ in (*target, *system)]
-            found = program.compare_spans(target, system, _CHOICES["focus"])
-            if _named(found) != ours.get(number, Counter()):
+            result = program.compare_spans(target, system, _CHOICES["focus"])
+            if _named(result) != ours.get(number, Counter()):
                 different += 1
                 unexplained += not _cross(spans)
         return {"mentions": sum(map(len, sides)), "different": different, "unexplained": unexplained}
@@ -115,12 +115,12 @@ def _sentences(program: Any, gold: str, predicted: str) -> Iterator[Sentence]:
         yield target, system
 
 
-def _shortest(given: Callable[[], Any], match: Callable[[Any], Mapping[str, int]]) -> dict[str, Any]:
-    """The shortest of several times, and what was counted; the program uses up what it is given."""
+def _shortest(prepare: Callable[[], Any], match: Callable[[Any], Mapping[str, int]]) -> dict[str, Any]:
+    """The shortest of several times, and the counts; the program consumes its input."""
     times = []
     for _ in range(_TIMES):
         seconds: dict[str, float] = {}
-        outcomes = clocked(seconds, "match", partial(match, given()))
+        outcomes = clocked(seconds, "match", partial(match, prepare()))
         times.append(seconds["match"])
     return {"seconds": {"match": min(times)}, "outcomes": {name: outcomes[name] for name in _NAMES}}
 
@@ -136,32 +136,32 @@ def _ours(counts: dict[str, int]) -> dict[str, int]:
     return {ours: counts[theirs] for ours, theirs in _NAMES.items()}
 
 
-def _named(found: dict[str, Any]) -> Counter[Any]:
+def _named(result: dict[str, Any]) -> Counter[Any]:
     """The outcomes of a sentence, and the pairs of labels of its errors."""
-    pairs = {(gold, other): number for gold, row in found["conf"].items() for other, number in row.items()}
-    return +Counter(_ours(found["overall"]["fair"])) + Counter(pairs)
+    pairs = {(gold, other): number for gold, row in result["conf"].items() for other, number in row.items()}
+    return +Counter(_ours(result["overall"]["fair"])) + Counter(pairs)
 
 
 def _by_sentence(sides: Any) -> dict[int, Counter[Any]]:
-    """The same as matched by spanwise, for every sentence with mentions."""
+    """The outcomes and pairs of labels as matched by spanwise, for every sentence with mentions."""
     from spanwise.matching import match
 
     gold, predicted = sides
     labels = [*gold.labels, _NOBODY]
-    found: dict[int, Counter[Any]] = {}
+    by_sentence: dict[int, Counter[Any]] = {}
     for first, second, outcome, _ in match(gold, predicted).events().rows():
         sentence = int(gold.sentence[first] if first >= 0 else predicted.sentence[second])
-        counted = found.setdefault(sentence, Counter())
+        counted = by_sentence.setdefault(sentence, Counter())
         counted[outcome] += 1
         if outcome != "TP":
-            one = labels[gold.label[first] if first >= 0 else -1]
-            other = labels[predicted.label[second] if second >= 0 else -1]
-            counted[one, other] += 1
-    return found
+            gold_label = labels[gold.label[first] if first >= 0 else -1]
+            predicted_label = labels[predicted.label[second] if second >= 0 else -1]
+            counted[gold_label, predicted_label] += 1
+    return by_sentence
 
 
 def _cross(spans: list[tuple[int, int]]) -> bool:
-    """Whether two spans share some tokens, and each has others."""
+    """Whether two spans overlap and neither contains the other."""
     return any(a < b <= c < d for a, c in spans for b, d in spans)
 
 

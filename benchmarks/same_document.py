@@ -1,8 +1,8 @@
-"""Compare two result documents, whatever their order, schema number and version: print what differs.
+"""Compare two result documents and print the differences, ignoring order, schema number and version.
 
     python -m benchmarks.same_document before.json after.json
 
-The exit status is 0 where nothing differs and 1 where something does.
+The exit status is 0 if nothing differs and 1 otherwise.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from typing import Any
 
 import numpy as np
 
-IGNORED = ("spanwise", "schema")  # keys of the head
-# Lists whose items have a name of their own: the order of the items says nothing.
+IGNORED = ("spanwise", "schema")  # top-level keys
+# Lists of named items, whose order does not matter.
 NAMED = ("path", "systems", "role", "system", "name", "id")
-PLANES = "planes:"  # numbers packed byte by byte: their lowest bytes first
+PLANES = "planes:"  # numbers packed in byte planes, lowest bytes first
 VERSION = re.compile(r"\|v:[^|]*")
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """One line for each place where two documents differ."""
+    """One line per difference between two documents."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted({*before, *after}):
-            here = f"{path}/{key}"
+            inner = f"{path}/{key}"
             if key not in after:
-                yield f"{here}: only before ({_short(before[key])})"
+                yield f"{inner}: only before ({_short(before[key])})"
             elif key not in before:
-                yield f"{here}: only after ({_short(after[key])})"
+                yield f"{inner}: only after ({_short(after[key])})"
             else:
-                yield from differences(before[key], after[key], here)
+                yield from differences(before[key], after[key], inner)
     elif isinstance(before, list) and isinstance(after, list):
         if len(before) != len(after):
             yield f"{path}: {len(before)} items before, {len(after)} after"
             return
-        for place, (one, other) in enumerate(zip(_ordered(before), _ordered(after), strict=True)):
-            yield from differences(one, other, f"{path}[{place}]")
+        for index, (first, second) in enumerate(zip(_ordered(before), _ordered(after), strict=True)):
+            yield from differences(first, second, f"{path}[{index}]")
     elif before != after and _opened(before) != _opened(after):
         yield f"{path}: {_short(before)} before, {_short(after)} after"
 
 
 def _ordered(items: list[Any]) -> list[Any]:
-    """The items in the order of their names, where all of them have one."""
+    """The items sorted by name, if all of them have one."""
     if not items or not all(isinstance(item, dict) for item in items):
         return items
     keys = [json.dumps([item.get(name) for name in NAMED], sort_keys=True) for item in items]
@@ -58,7 +58,7 @@ def _ordered(items: list[Any]) -> list[Any]:
 
 
 def _opened(value: Any) -> Any:
-    """Packed counts of units as the numbers they hold, however they were packed; anything else as it is."""
+    """Packed counts of units as numbers, however they were packed; anything else unchanged."""
     if not isinstance(value, str) or len(value) < 8:
         return value
     planes = value.startswith(PLANES)
@@ -75,7 +75,7 @@ def _short(value: Any) -> str:
 
 
 def without_head(document: dict[str, Any]) -> dict[str, Any]:
-    """The document without what every version changes."""
+    """The document without the keys that change with every version."""
     kept = {key: value for key, value in document.items() if key not in IGNORED}
     if isinstance(kept.get("signature"), str):
         kept["signature"] = VERSION.sub("", kept["signature"])
@@ -83,7 +83,7 @@ def without_head(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Compare the two files that the command line names."""
+    """Compare the two files named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("before")
     parser.add_argument("after")

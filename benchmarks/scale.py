@@ -1,4 +1,4 @@
-"""How long agreement and suspects take at full size: `python -m benchmarks.scale`.
+"""The time that agreement and suspects take at full size: `python -m benchmarks.scale`.
 
 20 annotators over 10,000 sentences, and one million tokens of gold data with five systems, both in memory.
 """
@@ -18,7 +18,7 @@ LABELS = ("LOC", "MISC", "ORG", "PER")
 
 
 def annotators(people: int = 20, sentences: int = 10_000, length: int = 20) -> dict[str, Annotation]:
-    """Annotators that each leave out, rename or shorten some mentions of a common truth."""
+    """Annotators who each drop, relabel or shorten some mentions of a common truth."""
     draw = random.Random(0)
     tokens = [[f"w{draw.randrange(3000)}" for _ in range(length)] for _ in range(sentences)]
     truth = [
@@ -50,21 +50,21 @@ def voters(tokens: int = 1_000_000, systems: int = 5) -> tuple[Annotation, dict[
     frequency = 1 / np.arange(1, 30_001)
     words = draw.choice(30_000, tokens, p=frequency / frequency.sum()).astype(np.int32)
     corpus = Corpus(words, tuple(f"w{number}" for number in range(30_000)), np.arange(0, tokens + 1, 20))
-    place = np.sort(draw.choice(tokens // 4, tokens // 16, replace=False)) * 4
-    size, label = draw.integers(1, 4, len(place)), draw.integers(0, len(LABELS), len(place)).astype(np.int32)
+    token = np.sort(draw.choice(tokens // 4, tokens // 16, replace=False)) * 4
+    size, label = draw.integers(1, 4, len(token)), draw.integers(0, len(LABELS), len(token)).astype(np.int32)
 
     def annotation(rows: np.ndarray, sizes: np.ndarray, labels: np.ndarray) -> Annotation:
-        start = place[rows] % 20
+        start = token[rows] % 20
         end = np.minimum(start + sizes[rows], 20)
-        return Annotation(corpus, Mentions(place[rows] // 20, start, end, labels[rows], LABELS))
+        return Annotation(corpus, Mentions(token[rows] // 20, start, end, labels[rows], LABELS))
 
     predictions = {}
     for number in range(systems):
-        kept = np.flatnonzero(draw.random(len(place)) > 0.15)
-        other = np.where(draw.random(len(place)) < 0.1, draw.integers(1, 4, len(place)), size)
-        renamed = np.where(draw.random(len(place)) < 0.1, draw.integers(0, 4, len(place)), label)
+        kept = np.flatnonzero(draw.random(len(token)) > 0.15)
+        other = np.where(draw.random(len(token)) < 0.1, draw.integers(1, 4, len(token)), size)
+        renamed = np.where(draw.random(len(token)) < 0.1, draw.integers(0, 4, len(token)), label)
         predictions[f"s{number}"] = annotation(kept, other, renamed.astype(np.int32))
-    return annotation(np.arange(len(place)), size, label), predictions
+    return annotation(np.arange(len(token)), size, label), predictions
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the workbench is measured with: a server of its own, questions, and folders of any size."""
+"""Tools for measuring the workbench: a server process, random requests, and folders of any size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from spanwise.cli.main import main as spanwise
 from spanwise.columns import Column
 from spanwise.evaluation.columns import MentionColumns
 
-PATIENCE = 10  # how often somebody asks again when told to
+PATIENCE = 10  # how often a client retries when told to
 
 
 class Memory(NamedTuple):
@@ -41,17 +41,17 @@ class Memory(NamedTuple):
 
 
 def _kept(process: int) -> dict[str, float]:
-    """The numbers about the memory of a process, in MB; none of one that has ended."""
+    """The memory statistics of a process in MB; empty if it has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
         return {}
-    told = [line.split() for line in lines if line.startswith(("VmRSS", "VmHWM"))]
-    return {name.rstrip(":"): int(number) / 1024 for name, number, _ in told}
+    fields = [line.split() for line in lines if line.startswith(("VmRSS", "VmHWM"))]
+    return {name.rstrip(":"): int(number) / 1024 for name, number, _ in fields}
 
 
 class Server:
-    """A workbench in a process of its own."""
+    """A workbench in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         with socket.socket() as free:
@@ -64,7 +64,7 @@ class Server:
         self.token = ""
 
     def wait(self) -> None:
-        """Until it answers, and knows a result."""
+        """Wait until the server answers and has a result."""
         while True:
             try:
                 self.token = (self.folder / ".spanwise" / "token").read_text().strip()
@@ -76,12 +76,12 @@ class Server:
             time.sleep(0.02)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """One request on a connection of its own."""
+        """Send one request on a new connection; return the status and the body."""
         status, answered, _ = self.told(method, path, body)
         return status, answered
 
     def patiently(self, path: str) -> tuple[int, int]:
-        """Ask as a browser does, again after as long as the server says; the status, and how often."""
+        """Retry like a browser, as long as the server says; return the status and the number of tries."""
         for again in range(PATIENCE):
             status, _, wait = self.told("GET", path)
             if not wait:
@@ -90,7 +90,7 @@ class Server:
         return status, PATIENCE
 
     def told(self, method: str, path: str, body: Any = None) -> tuple[int, bytes, str | None]:
-        """One request; the status, the body, and after how many seconds to ask again."""
+        """Send one request; return the status, the body, and after how many seconds to retry."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"authorization": f"Bearer {self.token}", "host": f"127.0.0.1:{self.port}"}
         if isinstance(body, dict):
@@ -104,29 +104,29 @@ class Server:
             connection.close()
 
     def memory(self) -> Memory:
-        """What it has now and had at most, and what the processes that it started have, in MB."""
+        """The current and peak memory of the server, and the memory of its child processes, in MB."""
         own = _kept(self.process.pid)
         return Memory(
             own["VmRSS"], own["VmHWM"], sum(_kept(one).get("VmRSS", 0.0) for one in self.children())
         )
 
     def cpu(self) -> float:
-        """The CPU seconds that it took so far."""
+        """The CPU seconds that the server has used so far."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def children(self) -> list[int]:
-        """The processes that it started."""
-        found: list[int] = []
+        """The child processes of the server."""
+        processes: list[int] = []
         for path in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
             try:
-                found += map(int, path.read_text().split())
+                processes += map(int, path.read_text().split())
             except OSError:  # the thread has ended
                 continue
-        return found
+        return processes
 
     def end(self, how: int = signal.SIGTERM) -> None:
-        """End it, and with SIGKILL the processes that it started."""
+        """Stop the server; with SIGKILL, also its child processes."""
         started = self.children() if how == signal.SIGKILL else []
         self.process.send_signal(how)
         self.process.wait()
@@ -155,15 +155,15 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 class Questions:
-    """Random slices of three or four conditions, with values that the gold file has."""
+    """Random slices of three or four conditions, with values that occur in the gold file."""
 
     def __init__(self, server: Server, gold: str) -> None:
         self.path = f"/api/v1/golds/{gold}"
-        told = json.loads(server.ask("GET", f"{self.path}/slice")[1])["facets"]
-        self.values = {name: list(counts) for name, counts in told.items()}
+        facets = json.loads(server.ask("GET", f"{self.path}/slice")[1])["facets"]
+        self.values = {name: list(counts) for name, counts in facets.items()}
 
     def draw(self, chance: random.Random, what: str = "slice") -> str:
-        """One that was probably never asked for."""
+        """The address of a slice that was probably never requested before."""
         names = chance.sample(sorted(self.values), min(4, len(self.values)))
         parts = []
         for name in names:
@@ -191,10 +191,10 @@ def prepared(folder: Path, tokens: str) -> Path:
 
 
 def enlarged(folder: Path, mentions: int) -> Path:
-    """A folder with the columns of about so many gold mentions and five systems, and a small document.
+    """A folder with columns of about so many gold mentions and five systems, and a small document.
 
-    The columns are those of an evaluation, repeated sentence by sentence; nothing is evaluated at that size,
-    and nothing can be uploaded, as there is no gold file.
+    The columns are those of an evaluation, with its sentences repeated; nothing is evaluated at that size,
+    and nothing can be uploaded, because there is no gold file.
     """
     runs = folder / f"mentions-{mentions}"
     if (runs / "all.npz").exists():
@@ -213,7 +213,7 @@ def enlarged(folder: Path, mentions: int) -> Path:
 
 
 def repeated(columns: MentionColumns, times: int) -> MentionColumns:
-    """The same sentences over and over, as columns of one larger gold file."""
+    """The sentences repeated, as columns of one larger gold file."""
     sizes = {
         name: len(columns.column(name, "sentence"))
         for name in ("gold", *map(columns.side, columns.head.systems))

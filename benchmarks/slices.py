@@ -1,9 +1,9 @@
-"""How often are slices listed where nothing is weak, and a planted one found? With peers, and speed.
+"""How often slices are listed if nothing is weak, and if one is planted; peers for comparison, and speed.
 
     python -m benchmarks.slices [all|spanwise|sliceline|divexplorer|speed] [TRIALS]
 
-Prints Markdown tables; those of 1,000 trials are kept in slices.md beside this file. sliceline and
-divexplorer stand beside spanwise where they are installed, with a tenth of the trials.
+Prints Markdown tables; those of 1,000 trials are kept in slices.md next to this file. sliceline and
+divexplorer are included if they are installed, with a tenth of the trials.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ POWER = [World(100, planted=True), World(100, clustered=True, planted=True)]
 
 
 def main(what: str = "all", trials: str = "1000") -> None:
-    """Measure everything, one method or the speed, and print it."""
+    """Measure everything, one method or the speed, and print the results."""
     chosen = {"all": list(METHODS), "speed": []}.get(what, [what])
     if chosen:
         lists(chosen, int(trials))
@@ -44,45 +44,45 @@ def main(what: str = "all", trials: str = "1000") -> None:
 
 
 def lists(chosen: Sequence[str], trials: int) -> None:
-    """How often each method lists anything, and the planted slice first."""
+    """Print how often each method lists anything, and lists the planted slice first."""
     print("| method | documents | errors | planted | anything listed | planted slice first | trials |")
     print("|---|---|---|---|---|---|---|", flush=True)
     for name in chosen:
         for world in (*WORLDS, *POWER):
             number = trials if name == "spanwise" else max(20, trials // 10)
             try:
-                found = METHODS[name](world, number)
+                shares = METHODS[name](world, number)
             except ImportError:
                 continue
-            row("divexplorer, t > 2" if name == "divexplorer" else name, world, found, number)
+            row("divexplorer, t > 2" if name == "divexplorer" else name, world, shares, number)
 
 
-def row(name: str, world: World, found: Listing, trials: int) -> None:
-    """One line of the table."""
-    spread = 100 * (found.anything * (1 - found.anything) / trials) ** 0.5
+def row(name: str, world: World, shares: Listing, trials: int) -> None:
+    """Print one row of the table."""
+    spread = 100 * (shares.anything * (1 - shares.anything) / trials) ** 0.5
     kind = "clustered" if world.clustered else "independent"
     planted = "+20 points in 1/16" if world.planted else "nothing"
-    first = f"{100 * found.planted:.1f} %" if world.planted else ""
+    first = f"{100 * shares.planted:.1f} %" if world.planted else ""
     print(
-        f"| {name} | {world.documents} | {kind} | {planted} | {100 * found.anything:.1f} ± {spread:.1f} % "
+        f"| {name} | {world.documents} | {kind} | {planted} | {100 * shares.anything:.1f} ± {spread:.1f} % "
         f"| {first} | {trials:,} |",
         flush=True,
     )
 
 
 def ours(world: World, trials: int) -> Listing:
-    """What spanwise lists."""
+    """The listing rates of spanwise."""
     return listing(world, trials, flips=1000)
 
 
 def sliceline(world: World, trials: int) -> Listing:
-    """What sliceline lists with its default weighting (alpha 0.95) and the same support and depth."""
+    """The listing rates of sliceline with its default weighting (alpha 0.95), the same support and depth."""
     from sliceline.slicefinder import Slicefinder
 
-    def first(one: Items) -> frozenset[tuple[int, int]] | None:
-        table = np.stack([facet.atom for facet in one.facets], axis=1) + 1
+    def first(items: Items) -> frozenset[tuple[int, int]] | None:
+        table = np.stack([facet.atom for facet in items.facets], axis=1) + 1
         finder = Slicefinder(alpha=0.95, k=5, max_l=2, min_sup=50, verbose=False)
-        finder.fit(table, one.weight)
+        finder.fit(table, items.weight)
         if not len(finder.top_slices_):
             return None
         return frozenset(
@@ -93,13 +93,13 @@ def sliceline(world: World, trials: int) -> Listing:
 
 
 def divexplorer(world: World, trials: int) -> Listing:
-    """What divexplorer shows with a t of more than 2, the highest t first."""
+    """The listing rates of divexplorer with t > 2, the highest t first."""
     import pandas as pd
     from divexplorer import DivergenceExplorer
 
-    def first(one: Items) -> frozenset[tuple[int, int]] | None:
-        frame = pd.DataFrame({facet.attribute: facet.atom.astype(str) for facet in one.facets})
-        frame["loss"] = one.weight
+    def first(items: Items) -> frozenset[tuple[int, int]] | None:
+        frame = pd.DataFrame({facet.attribute: facet.atom.astype(str) for facet in items.facets})
+        frame["loss"] = items.weight
         explorer = DivergenceExplorer(frame)
         rows = explorer.get_pattern_divergence(min_support=50 / len(frame), boolean_outcomes=["loss"])
         rows = rows[(rows["length"].between(1, 2)) & (rows["loss_div"] > 0) & (rows["loss_t"] > 2)]
@@ -114,10 +114,10 @@ def divexplorer(world: World, trials: int) -> Listing:
 def counted(
     world: World, trials: int, first: Callable[[Items], frozenset[tuple[int, int]] | None]
 ) -> Listing:
-    """How often a method lists anything, and how often the planted slice stands first."""
-    found = [first(one) for one in trials_of(world, trials)]
+    """How often a method lists anything, and how often the planted slice comes first."""
+    firsts = [first(items) for items in trials_of(world, trials)]
     return Listing(
-        sum(one is not None for one in found) / trials, sum(one == PLANTED for one in found) / trials
+        sum(key is not None for key in firsts) / trials, sum(key == PLANTED for key in firsts) / trials
     )
 
 
@@ -129,14 +129,14 @@ METHODS: dict[str, Callable[[World, int], Listing]] = {
 
 
 class Cost(NamedTuple):
-    """CPU seconds and the peak memory of the process so far."""
+    """CPU seconds, and the peak memory of the process so far."""
 
     cpu: float
     peak: float
 
     @classmethod
     def of(cls, work: Callable[[], object]) -> Cost:
-        """What one call costs."""
+        """The cost of one call."""
         began = time.process_time()
         work()
         seconds = time.process_time() - began
@@ -144,7 +144,7 @@ class Cost(NamedTuple):
 
 
 def speed() -> None:
-    """The search alone, on as many items as CoNLL-2003 has and on a million; CoNLL-2003 itself; scores."""
+    """Time the search at the size of CoNLL-2003 and on a million items, CoNLL-2003 itself, and confidence."""
     print("\n| items | documents | attributes | depth | slices | CPU seconds | peak memory |")
     print("|---|---|---|---|---|---|---|")
     for number, documents, depth in ((5_648, 231, 2), (5_648, 231, 3), (1_000_000, 60_000, 2)):
@@ -157,9 +157,9 @@ def speed() -> None:
             for at, size in enumerate(sizes)
         )
         unit = np.sort(rng.integers(0, documents, number))
-        one = Items(ints(unit), documents, floats(rng.random(number) < 0.1), facets)
-        slices = search(one, depth=depth, flips=1).tested
-        cost = Cost.of(partial(search, one, depth=depth))
+        items = Items(ints(unit), documents, floats(rng.random(number) < 0.1), facets)
+        slices = search(items, depth=depth, flips=1).tested
+        cost = Cost.of(partial(search, items, depth=depth))
         print(
             f"| {number:,} | {documents:,} | {len(sizes)} | {depth} | {slices:,} | {cost.cpu:.2f} "
             f"| {cost.peak:,.0f} MB |",
@@ -169,18 +169,18 @@ def speed() -> None:
     folder = Path(os.environ.get("SPANWISE_DATA", "../shared/data")) / "conll2003"
     if folder.is_dir():
         gold, train = read(folder / "test.txt"), read(folder / "train.txt")
-        told = {"mine": damaged(gold, np.random.default_rng(0))}
-        cost = Cost.of(lambda: find_slices(gold, told, train=train, attributes="all", depth=3))
+        systems = {"mine": damaged(gold, np.random.default_rng(0))}
+        cost = Cost.of(lambda: find_slices(gold, systems, train=train, attributes="all", depth=3))
         print(
             f"| `find_slices`, CoNLL-2003, all attributes, depth 3 | {cost.cpu:.2f} | {cost.peak:,.0f} MB |"
         )
-    gold, told = scored(1_000_000)
-    cost = Cost.of(lambda: confidence(gold, told, resamples=1000))
+    gold, systems = scored(1_000_000)
+    cost = Cost.of(lambda: confidence(gold, systems, resamples=1000))
     print(f"| `confidence`, 1,000,000 predictions, 1,000 resamples | {cost.cpu:.2f} | {cost.peak:,.0f} MB |")
 
 
 def damaged(gold: Annotation, rng: np.random.Generator) -> Annotation:
-    """Gold as a system might give it: a tenth is missing, a tenth has another label."""
+    """Predictions in which a tenth of gold is missing and a tenth has another label."""
     kept = gold.mentions.take(rng.random(len(gold.mentions)) > 0.1)
     other = rng.random(len(kept)) < 0.1
     label = np.where(other, (kept.label + 1) % len(kept.labels), kept.label)
@@ -188,7 +188,7 @@ def damaged(gold: Annotation, rng: np.random.Generator) -> Annotation:
 
 
 def scored(number: int) -> tuple[Annotation, dict[str, Annotation]]:
-    """Gold and predictions with scores that are right as often as they say."""
+    """Gold, and predictions with perfectly calibrated scores."""
     rng = np.random.default_rng(0)
     corpus = Corpus(
         tokens=codes(np.zeros(number * 5)),

@@ -1,17 +1,17 @@
-"""What Spark costs beside local processes: `python -m benchmarks.spark --natural 1M,3M`.
+"""The cost of Spark compared with local processes: `python -m benchmarks.spark --natural 1M,3M`.
 
-Makes corpora of so many test tokens with the generator of the demo, each with 1.3 times as many training
-tokens (`large` has 9 M test and 10 M training tokens), evaluates two systems with training data in this
-machine's processes, on Spark from plain files, and on Spark from folders of several files; checks that plain
+Makes corpora of the given numbers of test tokens with the generator of the demo, each with 1.3 times as many
+training tokens (`large` has 9 M test and 10 M training tokens). Evaluates two systems with training data in
+local processes, on Spark from plain files, and on Spark from folders of several files; checks that plain
 files give the same bytes everywhere; and writes tables to `benchmarks/results/spark.md`, which the page on
-cost includes: what was measured, and what follows from it for larger data. No run on Spark is the first of
-its kind, so its workers are warm. Sizes above `--beside` run on Spark from plain files alone.
+cost includes: the measurements, and extrapolations to larger data. Every run on Spark follows a warm-up run.
+Sizes above `--beside` run only on Spark from plain files.
 
-Seconds are of CPU (user and system, of this process and all that it started), since others may use the
-machine too; wall time is given beside them. Broadcast and returned bytes are those of plain files, shuffled
-ones of folders. `--natural` takes sizes of corpora whose words are drawn as in natural text: the distinct
-words and token sequences of mentions that the test set asks training data for are counted, and Heaps' law is
-fitted to them.
+Seconds are CPU time (user and system, of this process and its descendants), because others may use the
+machine too; wall time is given in addition. Broadcast and returned bytes are those of plain files, shuffled
+bytes those of folders. `--natural` takes sizes of corpora whose words are drawn as in natural text: the
+distinct words and token sequences of mentions that the test set looks up in the training data are counted,
+and Heaps' law is fitted to them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from spanwise.evaluation._dataset import BlockContext
 
 RESULTS = Path(__file__).parent / "results" / "spark.md"
 TICKS = os.sysconf("SC_CLK_TCK")
-FILE_TOKENS = 2_000_000  # of a file in a folder, at most
+FILE_TOKENS = 2_000_000  # at most, per file in a folder
 
 
 class Process(Struct, frozen=True):
@@ -50,19 +50,19 @@ class Process(Struct, frozen=True):
     number: int
     name: str
     parent: int
-    seconds: float  # user and system, with those of its children that have ended and were waited for
-    began: int  # tells apart processes that had the same number one after the other
+    seconds: float  # user and system, including children that have ended and were waited for
+    began: int  # distinguishes processes that reuse a process id
 
     @property
     def peak(self) -> int:
-        """The most memory that it has held, in MB."""
+        """The peak memory of the process, in MB."""
         return int(_status(self.number, "VmHWM:").split()[0]) >> 10
 
     @property
     def forgets(self) -> bool:
-        """Whether the time of its children is lost when they end: it ignores the signal that they do.
+        """Whether the CPU time of its children is lost when they end, because it ignores SIGCHLD.
 
-        Spark's daemon of Python workers does.
+        Spark's daemon for Python workers does.
         """
         return bool(int(_status(self.number, "SigIgn:"), 16) >> (signal.SIGCHLD - 1) & 1)
 
@@ -72,31 +72,31 @@ def _status(number: int, field: str) -> str:
 
 
 def family() -> dict[int, Process]:
-    """This process and all that it started, by number."""
-    found: dict[int, Process] = {}
+    """This process and its descendants, by process id."""
+    processes: dict[int, Process] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             name, _, rest = path.read_text("utf-8").partition("(")[2].rpartition(")")
             values = list(map(int, rest.split()[1:20]))
             number = int(path.parent.name)
-            found[number] = Process(number, name, values[0], sum(values[10:14]) / TICKS, values[18])
+            processes[number] = Process(number, name, values[0], sum(values[10:14]) / TICKS, values[18])
     ours = {os.getpid()}
-    while more := {number for number, one in found.items() if one.parent in ours} - ours:
+    while more := {number for number, process in processes.items() if process.parent in ours} - ours:
         ours |= more
-    return {number: found[number] for number in ours}
+    return {number: processes[number] for number in ours}
 
 
 class Clock:
-    """The CPU time of this process and all that it started, ended or not.
+    """The CPU time of this process and its descendants, including those that have ended.
 
-    A process counts with its children that have ended, but for those of a parent that forgets them: they
-    are looked at all the time, and what was last seen of them is kept.
+    The time of a process includes its children that have ended, unless it forgets them: children of such
+    parents are polled, and their last known times are kept.
     """
 
-    EVERY = 0.05  # seconds: what is missed of each that ends
+    EVERY = 0.05  # seconds between polls, which is what is missed of a child that ends
 
     def __init__(self) -> None:
-        self._forgotten: dict[tuple[int, int], float] = {}  # children of such parents, by number and begin
+        self._forgotten: dict[tuple[int, int], float] = {}  # children of such parents, by id and start time
         self._lock = threading.Lock()
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -106,27 +106,27 @@ class Clock:
             time.sleep(self.EVERY)
 
     def seconds(self) -> float:
-        """User and system time until now."""
+        """User and system time so far."""
         with self._lock:
             running = family()
             forgetting = set()
-            for number, one in running.items():
+            for number, process in running.items():
                 with suppress(OSError):
-                    if one.name.startswith("python") and number != os.getpid() and one.forgets:
+                    if process.name.startswith("python") and number != os.getpid() and process.forgets:
                         forgetting.add(number)
             total = 0.0
-            for one in running.values():
-                if one.parent in forgetting:
-                    self._forgotten[one.number, one.began] = one.seconds
+            for process in running.values():
+                if process.parent in forgetting:
+                    self._forgotten[process.number, process.began] = process.seconds
                 else:
-                    total += one.seconds
+                    total += process.seconds
             return total + sum(self._forgotten.values())
 
 
 class Scale:
-    """The bytes that Spark broadcasts and gets back for blocks of plain files, and what is known of training.
+    """The bytes that Spark broadcasts and returns for blocks of plain files, and the training lexicon.
 
-    What travels is packed once, and weighed as it is.
+    Values are packed once, and the packed size is measured.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Scale:
 
     @contextmanager
     def weighing(self) -> Iterator[None]:
-        """Weigh all that `SparkEngine.map` sends and gets back."""
+        """Measure everything that `SparkEngine.map` sends and returns."""
         sent, collected = spark.Sent, spark.collected
 
         class Weighed:
@@ -143,14 +143,14 @@ class Scale:
             def of(value: object) -> Sent:
                 if isinstance(value, BlockContext) and isinstance(value.lexicon, SummedLexicon):
                     self.lexicon = value.lexicon
-                made = sent.of(value)
-                self.broadcast += len(made.data)
-                return made
+                packed = sent.of(value)
+                self.broadcast += len(packed.data)
+                return packed
 
         def weighed(context: Any, job: Callable[[], Sequence[bytes]]) -> Sequence[bytes]:
-            found = collected(context, job)
-            self.returned += sum(map(len, found))
-            return found
+            results = collected(context, job)
+            self.returned += sum(map(len, results))
+            return results
 
         with patch.object(spark, "Sent", Weighed), patch.object(spark, "collected", weighed):
             yield
@@ -160,11 +160,11 @@ def _size(value: Any) -> int:
     return len(Sent.of(value).data)
 
 
-Seconds = tuple[float, float]  # of CPU, and by the clock
+Seconds = tuple[float, float]  # CPU time and wall time
 
 
 class Cost(Struct, frozen=True):
-    """What one size costs."""
+    """The cost at one size."""
 
     size: str
     tokens: int
@@ -177,7 +177,7 @@ class Cost(Struct, frozen=True):
     returned: int
     shuffled: int | None
     lexicon: int  # bytes
-    driver: tuple[int, int]  # MB of this process and of Java at most, of all sizes until now
+    driver: tuple[int, int]  # peak MB of this process and of Java, over all sizes so far
 
 
 def main() -> None:
@@ -196,7 +196,7 @@ def main() -> None:
     sizes = [size for size in args.sizes.split(",") if size]
     with tempfile.TemporaryDirectory() as folder:
         where = Path(args.folder or folder)
-        # Spark's threads forbid to fork, so that local processes come first; so does the clock's thread.
+        # Processes with threads must not fork, so local runs come before Spark and the clock's thread.
         local = {size: _locally(args, where, size) for size in sizes if _beside(args, size)}
         _forget_peak()
         session = spark_session(args.master)
@@ -206,9 +206,9 @@ def main() -> None:
         if sizes[0] in local:
             warm.folders(sizes[0])
         costs = [_measured(warm, size, local.get(size)) for size in sizes]
-        asked = [_asked(session, args, where, size) for size in args.natural.split(",") if size]
+        lookups = [_asked(session, args, where, size) for size in args.natural.split(",") if size]
     session.stop()
-    text = _tables(costs, asked, args)
+    text = _tables(costs, lookups, args)
     print(text)
     for goal, met in _goals(costs).items():
         print(f"{goal}: {'met' if met else 'NOT MET'}")
@@ -217,12 +217,12 @@ def main() -> None:
 
 
 def _beside(args: argparse.Namespace, size: str) -> bool:
-    """Whether local processes and folders run at this size too."""
+    """Whether local processes and folders are also measured at this size."""
     return size_of(size)[0] <= size_of(args.beside)[0]
 
 
 def _made(folder: Path, size: str) -> Described:
-    """A corpus of this size, with as many training tokens for each test token as those of other sizes."""
+    """A corpus of this size, with the same ratio of training to test tokens as other sizes."""
     return make(folder, size if size == "large" else f"{size}-even")
 
 
@@ -240,7 +240,7 @@ def _document(files: Mapping[str, str], **where: Any) -> str:
 
 
 def _locally(args: argparse.Namespace, folder: Path, size: str) -> tuple[str, Seconds]:
-    """The document that this machine's processes make, and how long they take."""
+    """The document computed by local processes, and the time they take."""
     files = _made(folder, size)["files"]
     began, used = time.perf_counter(), _waited_for()
     document = _document(files, workers=args.cores, memory=args.memory)
@@ -248,12 +248,12 @@ def _locally(args: argparse.Namespace, folder: Path, size: str) -> tuple[str, Se
 
 
 def _waited_for() -> float:
-    """CPU seconds of this process and of those of its children that it waited for, as the engine does."""
+    """The CPU seconds of this process and of the children it waited for, as the engine does."""
     return sum(os.times()[:4])
 
 
 class Warm(Struct, frozen=True):
-    """A session whose workers have run before, and what is run on it."""
+    """A session whose workers are warm, and the evaluations to run on it."""
 
     session: Any
     clock: Clock
@@ -271,17 +271,17 @@ class Warm(Struct, frozen=True):
 
     def folders(self, size: str) -> Seconds:
         """Evaluate folders of several files."""
-        made = _made(self.folder, size)
-        shares = max(4 * self.args.cores, math.ceil(made["tokens"] / FILE_TOKENS))
-        several = {name: _split(Path(path), shares) for name, path in made["files"].items()}
+        corpus = _made(self.folder, size)
+        shares = max(4 * self.args.cores, math.ceil(corpus["tokens"] / FILE_TOKENS))
+        several = {name: _split(Path(path), shares) for name, path in corpus["files"].items()}
         return self._timed(several)[1]
 
 
 def _measured(warm: Warm, size: str, local: tuple[str, Seconds] | None) -> Cost:
-    scale, made = Scale(), _made(warm.folder, size)
+    scale, corpus = Scale(), _made(warm.folder, size)
     with scale.weighing():
-        found, on_files = warm.files(size)
-    assert local is None or found == local[0], "Spark and local processes differ"
+        document, on_files = warm.files(size)
+    assert local is None or document == local[0], "Spark and local processes differ"
     folders = shuffled = None
     if local is not None:
         before = shuffled_bytes(warm.session)
@@ -289,7 +289,7 @@ def _measured(warm: Warm, size: str, local: tuple[str, Seconds] | None) -> Cost:
         shuffled = shuffled_bytes(warm.session) - before
     assert scale.lexicon is not None
     cost = Cost(
-        size, made["tokens"], made["sentences"], made["training_tokens"], local and local[1], on_files,
+        size, corpus["tokens"], corpus["sentences"], corpus["training_tokens"], local and local[1], on_files,
         folders, scale.broadcast, scale.returned, shuffled, _size(scale.lexicon), _peaks(),
     )  # fmt: skip
     print(cost, f"load {os.getloadavg()[0]:.1f}", flush=True)
@@ -297,20 +297,20 @@ def _measured(warm: Warm, size: str, local: tuple[str, Seconds] | None) -> Cost:
 
 
 def _forget_peak() -> None:
-    """Let the peak of this process's memory be that from now on."""
+    """Reset the peak memory of this process."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def _peaks() -> tuple[int, int]:
-    """The most memory, in MB, that this process and the Java of Spark have held."""
+    """The peak memory of this process and of Spark's Java process, in MB."""
     processes = list(family().values())
-    ours = next(one.peak for one in processes if one.number == os.getpid())
-    return ours, max((one.peak for one in processes if one.name == "java"), default=0)
+    ours = next(process.peak for process in processes if process.number == os.getpid())
+    return ours, max((process.peak for process in processes if process.name == "java"), default=0)
 
 
 def _split(path: Path, shares: int) -> str:
-    """A CoNLL file in a folder of several, about equally long, cut between sentences."""
+    """Split a CoNLL file between sentences into files of about equal size in a folder."""
     folder = path.parent / f"{path.stem}.{shares}"
     if not folder.exists():
         folder.mkdir()
@@ -328,16 +328,16 @@ def _split(path: Path, shares: int) -> str:
 
 
 def shuffled_bytes(session: Any) -> int:
-    """The bytes that executors have written for others to fetch."""
-    time.sleep(1)  # the listener hears of the last tasks a little later
+    """The shuffle bytes that executors have written."""
+    time.sleep(1)  # the listener is notified of the last tasks with a delay
     executors = session.sparkContext._jsc.sc().statusStore().executorList(False)
     return sum(int(executors.apply(at).totalShuffleWrite()) for at in range(executors.size()))
 
 
 def _goals(costs: Sequence[Cost]) -> dict[str, bool]:
-    """What Spark should keep to, and whether it did."""
+    """The goals for Spark, and whether they were met."""
     last = _largest_beside(costs)
-    growth = max(_per_token(one) for one in costs) / _per_token(costs[0])
+    growth = max(_per_token(cost) for cost in costs) / _per_token(costs[0])
     return {
         f"CPU time on files within 2 × of local processes at {last.size}": last.local is not None
         and last.files[0] <= 2 * last.local[0],
@@ -347,12 +347,12 @@ def _goals(costs: Sequence[Cost]) -> dict[str, bool]:
 
 
 def _largest_beside(costs: Sequence[Cost]) -> Cost:
-    """The last size at which local processes and folders ran too; else the last."""
-    return next((one for one in reversed(costs) if one.folders is not None), costs[-1])
+    """The last size at which local processes and folders were also measured, or else the last."""
+    return next((cost for cost in reversed(costs) if cost.folders is not None), costs[-1])
 
 
 class Asked(Struct, frozen=True):
-    """What a test set in natural text asks training data for."""
+    """The numbers of items that a test set in natural text looks up in the training data."""
 
     tokens: int
     words: int
@@ -360,18 +360,18 @@ class Asked(Struct, frozen=True):
 
 
 def _asked(session: Any, args: argparse.Namespace, folder: Path, size: str) -> Asked:
-    made = make(folder, f"{size}-natural")
-    files = made["files"]
+    corpus = make(folder, f"{size}-natural")
+    files = corpus["files"]
     scale = Scale()
     with scale.weighing():
         _document(files, engine=SparkEngine(session), memory=args.memory)
     assert scale.lexicon is not None
     wanted = scale.lexicon.wanted
-    return Asked(made["tokens"], len(wanted.words), len(wanted.forms))
+    return Asked(corpus["tokens"], len(wanted.words), len(wanted.forms))
 
 
 def _heaps(sizes: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """K and β of V = K N^β, by least squares over logarithms."""
+    """K and β of V = K N^β, by least squares on logarithms."""
     x, y = ([math.log(pair[at]) for pair in sizes] for at in (0, 1))
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum(
@@ -404,20 +404,20 @@ def _seconds(both: Seconds | None) -> str:
     return "" if both is None else f"{both[0]:.1f} ({both[1]:.1f})"
 
 
-def _per_token(one: Cost) -> float:
-    return one.files[0] / (one.tokens + one.training)
+def _per_token(cost: Cost) -> float:
+    return cost.files[0] / (cost.tokens + cost.training)
 
 
-def _per_million(size: int, one: Cost) -> str:
-    return f"{size / one.tokens:.2f} MB"
+def _per_million(size: int, cost: Cost) -> str:
+    return f"{size / cost.tokens:.2f} MB"
 
 
 def _grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (header, ["---:"] * len(header), *rows)]
 
 
-def _tables(costs: Sequence[Cost], asked: Sequence[Asked], args: argparse.Namespace) -> str:
-    """What was measured, and what follows from it for larger data."""
+def _tables(costs: Sequence[Cost], lookups: Sequence[Asked], args: argparse.Namespace) -> str:
+    """The tables of the measurements, and of extrapolations to larger data."""
     lines = [
         f"CPU seconds (wall seconds in parentheses) for two systems with training data on `{args.master}`, "
         f"with `--memory {args.memory} --resamples 0 --unit sentence`, after a warm-up, at a load average of "
@@ -425,12 +425,12 @@ def _tables(costs: Sequence[Cost], asked: Sequence[Asked], args: argparse.Namesp
         "the first row. Bytes are per million test tokens. The driver's memory is the peak up to that row, "
         "for Python and for Java, which also runs the executors here.",
         "",
-        *_grid(list(COLUMNS), [[cell(one, costs) for cell in COLUMNS.values()] for one in costs]),
+        *_grid(list(COLUMNS), [[cell(cost, costs) for cell in COLUMNS.values()] for cost in costs]),
         "",
         *_time_model(_largest_beside(costs)),
     ]
-    if len(asked) > 1:
-        lines += ["", *_memory_model(costs[-1], asked)]
+    if len(lookups) > 1:
+        lines += ["", *_memory_model(costs[-1], lookups)]
     return "\n".join(lines) + "\n"
 
 
@@ -439,7 +439,7 @@ CORES = (10, 100, 1000)
 
 
 def _time_model(last: Cost) -> list[str]:
-    """How long larger data take by the rate of the largest that were measured."""
+    """The time that larger data takes, at the rate of the largest measured size."""
     rate = last.tokens / (last.folders or last.files)[0]
     ratio = last.training / last.tokens
     rows = [[name, *(_duration(number / rate / cores) for cores in CORES)] for name, number in LARGER.items()]
@@ -452,13 +452,13 @@ def _time_model(last: Cost) -> list[str]:
     ]
 
 
-def _memory_model(last: Cost, asked: Sequence[Asked]) -> list[str]:
-    """What the driver and the workers hold of larger data, by Heaps' law."""
-    words = _heaps([(one.tokens, one.words) for one in asked])
-    forms = _heaps([(one.tokens, one.forms) for one in asked])
-    met = ", ".join(
-        f"{one.words:,} words and {one.forms:,} token sequences of mentions at {one.tokens:,} tokens"
-        for one in asked
+def _memory_model(last: Cost, lookups: Sequence[Asked]) -> list[str]:
+    """The memory that larger data takes in the driver and the workers, by Heaps' law."""
+    words = _heaps([(row.tokens, row.words) for row in lookups])
+    forms = _heaps([(row.tokens, row.forms) for row in lookups])
+    counts = ", ".join(
+        f"{row.words:,} words and {row.forms:,} token sequences of mentions at {row.tokens:,} tokens"
+        for row in lookups
     )
     rows = []
     for name, number in LARGER.items():
@@ -471,7 +471,7 @@ def _memory_model(last: Cost, asked: Sequence[Asked]) -> list[str]:
         ]
         rows.append([name, *map(_rounded, distinct), *map(_bytes, sizes)])
     return [
-        f"In natural text, a test set has {met}: V = {words[0]:.3g} N^{words[1]:.2f} words and "
+        f"In natural text, a test set has {counts}: V = {words[0]:.3g} N^{words[1]:.2f} words and "
         f"V = {forms[0]:.3g} N^{forms[1]:.2f} sequences (Heaps' law). A word takes about {WORD} bytes, a "
         f"sequence {FORM} and a distinct test sentence 16; counts take as many bytes per token as the blocks "
         "returned above. These sizes are extrapolated and were not run:",

@@ -1,4 +1,4 @@
-"""The stages of spanwise, one piece of work each, through its public functions."""
+"""The stages of spanwise as pieces of work, using its public functions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def reading(path: str) -> Prepared:
-    """Read a CoNLL file: integer codes of its words and tags, and the mentions they stand for."""
+    """Read a CoNLL file into integer codes of words and tags, and decode the mentions."""
     from spanwise import read
 
     return lambda: {"tokens": len(read(path).corpus.tokens)}
 
 
 def coding(path: str) -> Prepared:
-    """Read a CoNLL file into integer codes of its words and tags, and no further."""
+    """Read a CoNLL file only into integer codes of words and tags."""
     from spanwise.formats._columns import whole
     from spanwise.formats._format import Options
     from spanwise.formats._opening import File
@@ -32,7 +32,7 @@ def coding(path: str) -> Prepared:
 
 
 def matching(gold: str, predicted: str) -> Prepared:
-    """Match fairly all mentions of a system."""
+    """Match all mentions of a system fairly."""
     from spanwise.matching import match
 
     sides = mentions_of(gold, predicted)
@@ -40,7 +40,7 @@ def matching(gold: str, predicted: str) -> Prepared:
 
 
 def plain_matching(gold: str, predicted: str) -> Prepared:
-    """The same by the plain transcription of the algorithm that the tests hold the fast one to."""
+    """Match by the plain transcription of the algorithm that the tests compare the fast one with."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from matching_oracle import events_of
 
@@ -59,7 +59,7 @@ def plain_matching(gold: str, predicted: str) -> Prepared:
 
 
 def mentions_of(gold: str, predicted: str) -> Any:
-    """The mentions of two files under one list of labels."""
+    """The mentions of two files with a common list of labels."""
     from spanwise import read
     from spanwise.corpus import with_one_labelling
 
@@ -67,7 +67,7 @@ def mentions_of(gold: str, predicted: str) -> Any:
 
 
 def _on_one_core() -> None:
-    """Keep to one core, where nothing runs at the same time: threads that wait for each other cost CPU."""
+    """Use one core, because threads that wait for each other would cost CPU time."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -75,9 +75,9 @@ def _on_one_core() -> None:
 def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     """An evaluation of two systems with all attributes, stage by stage.
 
-    Resampling is what intervals, those of the parts of a lead included, and tests with 1000 resamples take
-    inside `evaluate`; counting is all else it takes of annotations that are read, less matching and
-    attributes. Attributes are those of gold and both systems, with the tough subsets.
+    Resampling is the time that intervals (including those of the parts of a lead) and tests with 1000
+    resamples take inside `evaluate`; counting is the rest of its time for annotations in memory, without
+    matching and attributes. Attributes are those of gold and both systems, including the tough subsets.
     """
     from spanwise import evaluate, read
     from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
@@ -93,8 +93,10 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     def work() -> dict[str, Any]:
         seconds: dict[str, float] = {}
         read_in = clocked(seconds, "read", lambda: {key: read(path) for key, path in paths.items()})
-        tags = [encode(one.mentions, one.corpus.lengths, "IOB2") for one in read_in.values()]
-        clocked(seconds, "decode", lambda: [decode(one, recognise(one).scheme) for one in tags])
+        tags = [
+            encode(annotation.mentions, annotation.corpus.lengths, "IOB2") for annotation in read_in.values()
+        ]
+        clocked(seconds, "decode", lambda: [decode(side, recognise(side).scheme) for side in tags])
         target, *systems = (read_in[key] for key in ("gold", "first", "second"))
         named = {"first": systems[0], "second": systems[1]}
         options: dict[str, Any] = {"train": read_in["train"], "unit": "sentence", "examples": "none"}
@@ -111,12 +113,12 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
         ):
             counted = clocked(seconds, "evaluate", lambda: evaluate(target, named, **options))
         seconds["resample"] = seconds.pop("tests") + seconds.pop("leads")
-        sides = [with_one_labelling([target.mentions, one.mentions]) for one in systems]
+        sides = [with_one_labelling([target.mentions, system.mentions]) for system in systems]
         clocked(seconds, "match", lambda: [match(*side).events() for side in sides])
 
         def attributes() -> None:
             lexicon = Lexicon.of([read_in["train"]])
-            seen = tuple(one.mentions for one in systems)
+            seen = tuple(system.mentions for system in systems)
             context = Context(target.corpus, target.mentions, lexicon)
             sides = context.sides([target.mentions, *seen])
             for side in sides:
@@ -134,7 +136,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
 
 
 def clocked(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
-    """What the work gives; its CPU seconds are noted under its name."""
+    """Run the work, record its CPU seconds under `name`, and return its result."""
     began = time.process_time()
     result = work()
     seconds[name] = time.process_time() - began
@@ -142,7 +144,7 @@ def clocked(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> An
 
 
 def resampling(gold: str, predicted: str, train: str) -> Prepared:
-    """Evaluate one system that is read, without and with 1000 resamples of all its cells, in turns."""
+    """Evaluate one system in memory, alternately without and with 1000 resamples of all its cells."""
     from spanwise import evaluate, read
 
     target, system = read(gold), read(predicted)
@@ -162,7 +164,7 @@ def resampling(gold: str, predicted: str, train: str) -> Prepared:
 
 
 def weak_slices(gold: str, first: str, second: str, train: str, resamples: str) -> Prepared:
-    """What the test of weak slices takes in an evaluation of two systems that are read."""
+    """The time of the test of weak slices in an evaluation of two systems in memory."""
     from spanwise import evaluate, read
     from spanwise.evaluation import _uncertain
 
@@ -177,9 +179,9 @@ def weak_slices(gold: str, first: str, second: str, train: str, resamples: str) 
         def timed(*given: Any, **more: Any) -> Any:
             nonlocal total
             seconds: dict[str, float] = {}
-            found = clocked(seconds, "once", lambda: plain(*given, **more))
+            result = clocked(seconds, "once", lambda: plain(*given, **more))
             total += seconds["once"]
-            return found
+            return result
 
         with patch.object(_uncertain, "weak_slices", timed):
             evaluate(target, systems, train=training, examples="none", resamples=int(resamples))

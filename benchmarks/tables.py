@@ -1,4 +1,4 @@
-"""Measurements as rows of named values, and how each kind of value is written in Markdown."""
+"""Tables of measurements, and how each kind of value is formatted in Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """One table: what it shows, in which columns, and the single figures that goals are held against."""
+    """One table: what it shows, its columns, and the figures that goals are compared with."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Section:
         }
 
 
-# How the values of a column are written; a column that is not named here holds words.
+# How the values of each column are formatted; columns that are not listed contain text.
 _UNITS = {
     "wall": "seconds",
     "CPU": "seconds",
@@ -58,7 +58,7 @@ _UNITS = {
 
 
 def markdown(section: Mapping[str, Any]) -> str:
-    """The table of a section."""
+    """Format a section as a Markdown table."""
     columns = section["columns"]
     lines = [f"## {section['title']}", ""]
     if section["note"]:
@@ -71,7 +71,7 @@ def markdown(section: Mapping[str, Any]) -> str:
 
 
 def written(column: str, value: Any) -> str:
-    """A value as the column writes it; nothing where there is none."""
+    """Format a value as its column requires; empty if there is none."""
     if value is None:
         return ""
     unit = _UNITS.get(column)
@@ -81,7 +81,7 @@ def written(column: str, value: Any) -> str:
 
 
 def seconds(value: float) -> str:
-    """Seconds from a minute up without digits, below one second in milliseconds."""
+    """Format seconds: without decimals from a minute up, in milliseconds below one second."""
     if value < 0.0995:
         return f"{1000 * value:.1f} ms" if value < 0.00995 else f"{1000 * value:.0f} ms"
     return f"{value:.2f} s" if value < 9.95 else f"{value:.1f} s" if value < 60 else f"{value:,.0f} s"

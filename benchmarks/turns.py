@@ -1,10 +1,10 @@
-"""Measure this version beside another one: the sections of `python -m benchmarks`, in turns.
+"""Compare this version with another one: the sections of `python -m benchmarks`, measured alternately.
 
     python -m benchmarks.turns --old CHECKOUT --python PYTHON
 
-runs each section with the benchmarks of both versions, one after the other in each of --rounds, prints what
-spanwise needed in each and the ratio, and writes the table to turns.md in --out. CHECKOUT is the source tree
-of the other version, PYTHON the interpreter of an environment in which it is installed.
+runs each section with the benchmarks of both versions, alternating in each of --rounds, prints the cost of
+spanwise in both and the ratio, and writes the table to turns.md in --out. CHECKOUT is the source tree of the
+other version, PYTHON the interpreter of an environment in which it is installed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.tables import markdown, written
 
 PROCESS = ("wall", "CPU", "peak")
 STAGES = ("read", "decode", "match", "attributes", "count", "resample", "peak")
-# The sections that both versions have, and what in them is of spanwise alone: peers cost the same in both.
+# The sections that both versions have, and their columns about spanwise; peers cost the same in both.
 SECTIONS = {
     **dict.fromkeys(("startup", "evaluation", "large", "study"), PROCESS),
     "reading": ("codes", "CPU"),
@@ -33,13 +33,13 @@ SECTIONS = {
     "one_document": ("spanwise",),
 }
 LABELS = ("work", "file", "system", "peer", "tokens", "sentences")
-GOAL = 1.10  # what ours needs, of what the other version needs, at most
+GOAL = 1.10  # the largest allowed ratio of our cost to that of the other version
 
 Measures = dict[tuple[str, str, str], float]  # section, row, column → the best so far
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure both versions; 1 where ours needs more than the goal allows."""
+    """Measure both versions; return 1 if ours costs more than the goal allows."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.turns",
         description=__doc__,
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _measured(section: str, command: tuple[str, ...], checkout: Path) -> Measures:
-    """What one run of a section measured of spanwise."""
+    """The measurements of spanwise from one run of a section."""
     with tempfile.TemporaryDirectory() as out:
         run = (*command, "--only", section, "--out", out)
         subprocess.run(run, cwd=checkout, check=True, stderr=subprocess.DEVNULL)
@@ -105,7 +105,7 @@ def _label(row: Mapping[str, Any]) -> str:
 
 
 def _keep(best: Measures, measured: Measures) -> None:
-    """Join another run: shorter times count, and larger peaks."""
+    """Merge another run: keep the shorter times and the larger peaks."""
     for key, value in measured.items():
         choose = max if key[2] == "peak" else min
         best[key] = choose(best.get(key, value), value)

@@ -1,10 +1,10 @@
-"""Pieces of work, each done and timed in a process of its own.
+"""Pieces of work, each run and timed in a separate process.
 
     python -m benchmarks.work NAME ARGUMENT …          prints its seconds as JSON
-    python -m benchmarks.work --once NAME ARGUMENT …   does it once, to be measured from outside
+    python -m benchmarks.work --once NAME ARGUMENT …   runs once, to be measured from outside
 
-A piece of work is prepared (imports, reading, lists) and then timed alone, as often as fits into about a
-second; the shortest time counts. What it answers, such as F1, is kept, to see that all did the same.
+A piece of work is prepared (imports, reading, lists) and then timed on its own, as often as fits into about a
+second; the shortest time counts. Its answer, such as F1, is kept to check that all did the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST = 7  # times
 
 
 def timed(work: Prepared) -> dict[str, Any]:
-    """The shortest wall clock and CPU seconds of several runs, and the last answer."""
+    """The shortest wall and CPU seconds of several runs, and the last answer."""
     wall = cpu = float("inf")
     began = time.perf_counter()
     answer: Any = None
@@ -41,7 +41,7 @@ def timed(work: Prepared) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    """Do the piece of work that the arguments name."""
+    """Run the piece of work that the arguments name."""
     once = arguments[0] == "--once"
     name, *rest = arguments[1:] if once else arguments
     if name in stages.WORK:

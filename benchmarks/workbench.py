@@ -1,13 +1,13 @@
-"""How fast the workbench answers, how it bears sixteen clients, and what outlives a kill.
+"""Measure how fast the workbench answers, how it handles sixteen clients, and what survives a kill.
 
     python -m benchmarks.workbench FOLDER [PART …] [--tokens 6M | --mentions 1e7] [--seconds 60]
         [--documents 1000] [--kills 50]
 
-Parts: start, slices, compare, new, load, paint, index, kills; by default all. FOLDER keeps the corpus that is
-made (6M test tokens hold about a million gold mentions) and its result documents. Five systems are shown: the
-generator's predictions under several names. With `--mentions` the columns of a small evaluation are repeated
-until there are so many, and nothing is evaluated at that size. Wall time is what a person waits for, so
-measure on a quiet machine; CPU seconds of the server stand beside it.
+Parts: start, slices, compare, new, load, paint, index, kills; by default all. FOLDER keeps the corpus (6M
+test tokens contain about a million gold mentions) and its result documents. Five systems are shown: the
+generator's predictions under several names. With `--mentions`, the columns of a small evaluation are repeated
+to reach that number, and nothing is evaluated at that size. Wall time is what users wait for, so measure on a
+quiet machine; the CPU seconds of the server are given in addition.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ PARTS = ("start", "slices", "compare", "new", "load", "paint", "index", "kills")
 
 
 def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
-    """One person, sixteen clients, a comparison, a new file."""
+    """Measure one user, sixteen clients, a comparison and a new file."""
     with served(folder):
-        pass  # so that the results are known
+        pass  # so that the results are indexed
     began = time.perf_counter()
     server = Server(folder)
     server.wait()
@@ -48,7 +48,9 @@ def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
     if "start" in parts:
         print(f"start to first page: {time.perf_counter() - began:.2f} s, {server.cpu():.2f} s CPU")
     if "compare" in parts:
-        ids = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])][:2]
+        ids = [result["id"] for result in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])][
+            :2
+        ]
         pair = f"/api/v1/golds/{slug}/comparison?a={ids[0]}&b={ids[1]}"
         before = server.cpu()
         first = timed(lambda: server.ask("GET", pair))
@@ -67,10 +69,10 @@ def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
     if "paint" in parts:
         paint(server, slug)
     if "new" in parts:
-        known = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
+        before_copy = len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1]))
         began = time.perf_counter()
         shutil.copy(folder / "all.json", folder / "new.json")
-        while len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) <= known:
+        while len(json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])) <= before_copy:
             time.sleep(0.05)
         print(f"new file on the board: {time.perf_counter() - began:.2f} s")
         (folder / "new.json").unlink()
@@ -79,7 +81,7 @@ def answers(folder: Path, parts: Sequence[str], seconds: float) -> None:
 
 
 def slices(server: Server, questions: Questions) -> None:
-    """One person: slices that were never asked for, and words of sentences."""
+    """Measure one user who requests new slices and searches for words."""
     chance = random.Random(0)
     before = server.cpu()
     taken = sorted(timed(lambda: server.ask("GET", questions.draw(chance))) for _ in range(200))
@@ -97,7 +99,7 @@ def slices(server: Server, questions: Questions) -> None:
 
 
 def paint(server: Server, slug: str, times: int = 7) -> None:
-    """How soon a browser on this machine paints a page, and what the page weighs without fonts."""
+    """Measure how soon a local browser paints a page, and the size of the page without fonts."""
     from playwright.sync_api import sync_playwright
 
     chromium = os.environ.get("SPANWISE_CHROMIUM") or shutil.which("chromium")
@@ -112,7 +114,7 @@ def paint(server: Server, slug: str, times: int = 7) -> None:
             painted, weights = [], []
             for _ in range(times):
                 page.goto(address + path)
-                # Asked again and again: the page's policy lets no browser tool wait inside it.
+                # Poll, because the page's policy lets no browser tool wait inside it.
                 while not page.evaluate("performance.getEntriesByName('first-contentful-paint').length"):
                     page.wait_for_timeout(5)
                 painted.append(
@@ -132,19 +134,19 @@ def paint(server: Server, slug: str, times: int = 7) -> None:
 
 
 def index(folder: Path, number: int) -> None:
-    """New documents of 0.3 MB and one system each: until all are known, with the page asked for meanwhile."""
+    """Measure how long it takes to index new documents of 0.3 MB, while the page is being requested."""
     many = folder / "many"
     many.mkdir(exist_ok=True)
     document = json.loads((prepared(folder, "10k") / "all.json").read_bytes())
     name, scores = next(iter(document["systems"].items()))
     units = document["units"]["systems"][name]
     document |= {"comparisons": [], "findings": [], "inputs": document["inputs"][:1]}
-    for place in range(number):
-        document["systems"] = {f"s{place}": scores}
-        document["units"]["systems"] = {f"s{place}": units}
+    for serial in range(number):
+        document["systems"] = {f"s{serial}": scores}
+        document["units"]["systems"] = {f"s{serial}": units}
         text = json.dumps(document)
         text = text[:-1] + f', "notes": ["{"x" * max(0, 300_000 - len(text))}"]}}'
-        (many / f"{place}.json").write_text(text, encoding="utf-8")
+        (many / f"{serial}.json").write_text(text, encoding="utf-8")
     began = time.perf_counter()
     pages = []
     with served(many) as server:
@@ -165,7 +167,7 @@ def index(folder: Path, number: int) -> None:
 
 
 class Load:
-    """Sixteen clients, each asking one question after the other; how long each kind of answer took."""
+    """Sixteen clients that send one request after the other, and the time of each kind of answer."""
 
     def __init__(
         self, server: Server, seconds: float, draw: Callable[[random.Random], tuple[str, str]]
@@ -173,13 +175,13 @@ class Load:
         self.server, self.draw = server, draw
         self.taken: dict[str, list[float]] = {}
         self.wrong: Counter[int] = Counter()
-        self.again = 0  # times that somebody was told to ask again, and did
+        self.again = 0  # retries of requests that were told to come back later
         self.memory = [server.memory()]
         self._seconds, self._ending = seconds, time.monotonic() + seconds
         self._cpu = server.cpu()
 
     def run(self, meanwhile: Callable[[], object] = lambda: None) -> None:
-        """Ask until the time is over, and do something else once meanwhile."""
+        """Send requests until the time is over, and call `meanwhile` once."""
         threads = [threading.Thread(target=self._client, args=(number,)) for number in range(16)]
         for thread in threads:
             thread.start()
@@ -203,8 +205,8 @@ class Load:
                 self.wrong[status] += 1
 
     def tell(self, name: str) -> None:
-        """Print what was found."""
-        every = [one for taken in self.taken.values() for one in taken]
+        """Print the results."""
+        every = [duration for taken in self.taken.values() for duration in taken]
         start, middle, end = self.memory
         wrong = ", ".join(f"{number} with status {status}" for status, number in self.wrong.items())
         print(
@@ -223,11 +225,11 @@ class Load:
 
 
 def load(server: Server, slug: str, questions: Questions, seconds: float) -> None:
-    """Sixteen clients: slices alone; then mixed questions, and one upload."""
+    """Measure sixteen clients: only slices, then mixed requests and one upload."""
     alone = Load(server, seconds, lambda chance: ("slice", questions.draw(chance)))
     alone.run()
     alone.tell("slices")
-    results = [one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])]
+    results = [result["id"] for result in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/results")[1])]
     others = {
         "board": lambda chance: f"/g/{slug}",
         "history": lambda chance: f"/g/{slug}/history",
@@ -263,10 +265,10 @@ def load(server: Server, slug: str, questions: Questions, seconds: float) -> Non
 
 
 def kills(folder: Path, number: int) -> None:
-    """Kill the server at random moments of its start, of uploads, evaluations and notes.
+    """Kill the server at random moments during start-up, uploads, evaluations and notes.
 
-    Every fourth one starts with a database of an earlier version and is killed while it starts. Nothing
-    that was acknowledged is lost.
+    Every fourth server starts with a database of an earlier version and is killed during start-up. Nothing
+    that was acknowledged may be lost.
     """
     chance = random.Random(0)
     noted: set[int] = set()
@@ -315,12 +317,12 @@ def kills(folder: Path, number: int) -> None:
         print(f"{attempt + 1}/{number}: {len(noted)} notes, {len(sent)} uploads", end="\r", file=sys.stderr)
     with served(folder) as server:
         slug = json.loads(server.ask("GET", "/api/v1/golds")[1])[0]["slug"]
-        kept = {one["id"] for one in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/notes")[1])}
-    uploads = {one.name for one in (folder / ".spanwise" / "uploads").iterdir()}
+        kept = {item["id"] for item in json.loads(server.ask("GET", f"/api/v1/golds/{slug}/notes")[1])}
+    uploads = {item.name for item in (folder / ".spanwise" / "uploads").iterdir()}
     database = sqlite3.connect(folder / ".spanwise" / "workbench.sqlite")
     whole = database.execute("PRAGMA integrity_check").fetchone()[0]
     halves = [name for name in uploads if name.endswith(".part")]
-    torn = [one.name for one in folder.glob("*.json") if not _reads(one)]
+    torn = [item.name for item in folder.glob("*.json") if not _reads(item)]
     print(
         f"{number} kills: {len(noted)} notes and {len(sent)} uploads acknowledged, {len(noted - kept)} and "
         f"{len(sent - uploads)} lost; database {whole}; {len(halves)} half files; {len(torn)} torn documents"
@@ -330,7 +332,7 @@ def kills(folder: Path, number: int) -> None:
 
 
 def _step_back(folder: Path) -> None:
-    """Let the next server make the last two migrations again."""
+    """Make the next server repeat the last two migrations."""
     database = sqlite3.connect(folder / ".spanwise" / "workbench.sqlite", isolation_level=None)
     if "difference" in {row[1] for row in database.execute("PRAGMA table_info(job)")}:
         database.execute("ALTER TABLE job DROP COLUMN difference")
@@ -365,8 +367,10 @@ def main() -> None:
     if "index" in chosen:
         index(args.folder, args.documents)
     if set(chosen) - {"kills", "index"}:
-        made = enlarged(args.folder, args.mentions) if args.mentions else prepared(args.folder, args.tokens)
-        answers(made, chosen, args.seconds)
+        prepared_folder = (
+            enlarged(args.folder, args.mentions) if args.mentions else prepared(args.folder, args.tokens)
+        )
+        answers(prepared_folder, chosen, args.seconds)
     if "kills" in chosen:
         kills(prepared(args.folder, "10k"), args.kills)
 

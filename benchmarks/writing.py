@@ -1,4 +1,4 @@
-"""The results of a run as JSON, as Markdown and as a drawing."""
+"""Write the results of a run as JSON, Markdown and a chart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(results: dict[str, Any], out: Path) -> None:
 
 
 def document(results: dict[str, Any]) -> str:
-    """All tables in one Markdown text, the goals first."""
+    """All tables as one Markdown text, with the goals first."""
     facts = {key: value for section in results["sections"] for key, value in section["facts"].items()}
     tiny = "The corpora of this run are tiny, so goals that are missed here mean nothing."
     goals = {
@@ -31,13 +31,13 @@ def document(results: dict[str, Any]) -> str:
         "columns": ["work", "goal", "measured", "verdict"],
         "rows": judged(facts),
     }
-    made = results["machine"]
+    machine = results["machine"]
     packages = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
     head = (
-        f"Measured with `{results['command']}` in {results['seconds']:,} s on {made['cores']} cores of"
-        f" {made['processor']} (load at the end {results['load']:.1f}), Python {made['python']}; {packages}."
-        "\n\nEach job runs in a separate process; jobs that are compared run alternately, and the best run of"
-        " each counts. CPU is the sum of user and system time; peak is the largest resident memory of the"
-        " process.\n"
+        f"Measured with `{results['command']}` in {results['seconds']:,} s on {machine['cores']} cores of"
+        f" {machine['processor']} (load at the end {results['load']:.1f}), Python {machine['python']};"
+        f" {packages}.\n\nEach job runs in a separate process; jobs that are compared run alternately, and"
+        " the best run of each counts. CPU is the sum of user and system time; peak is the largest resident"
+        " memory of the process.\n"
     )
     return head + "\n" + "\n".join(markdown(table) for table in (goals, *results["sections"]))

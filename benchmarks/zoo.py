@@ -1,14 +1,14 @@
-"""Train the taggers of Fu et al. (2020) as a whole: the grid of Table 1, and K sentences of context.
+"""Train all taggers of Fu et al. (2020): the grid of Table 1, and K sentences of context.
 
-    python benchmarks/zoo.py grid --data DATA --zoo FOLDER --out OUT        (a GPU is used where there is one)
+    python benchmarks/zoo.py grid --data DATA --zoo FOLDER --out OUT        (uses a GPU if there is one)
     python benchmarks/zoo.py context --data DATA --zoo FOLDER --out OUT
     python benchmarks/zoo.py CcnnWrandLstmCrf@small@'{"hidden": 64}' --data DATA --out OUT
     python benchmarks/zoo.py unpack OUT/grid.npz --data DATA --to PREDICTIONS
 
-DATA holds conll2003/ and wnut16/ with train.txt, dev.txt and test.txt; FOLDER holds what carries weights:
-glove50.npz and glove100.npz (words, vectors), flair.safetensors, minilm/ (a Hugging Face folder). OUT gets
-one file of packed test predictions and one of dev curves, seconds and F1. Unpacked, the predictions are
-CoNLL files that a study reads.
+DATA contains conll2003/ and wnut16/ with train.txt, dev.txt and test.txt; FOLDER contains the weights:
+glove50.npz and glove100.npz (words, vectors), flair.safetensors, minilm/ (a Hugging Face folder). One file of
+packed test predictions and one of dev curves, seconds and F1 are written to OUT. Unpacked, the predictions
+are CoNLL files that a study can read.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ CONTEXT = (1, 2, 3, 4, 5, 6, 10)
 
 
 def resources(model: str, zoo: Path) -> dict[str, Any]:
-    """Where the weights of a model lie, as its options."""
-    found: dict[str, Any] = {}
+    """The options of a model that name its weights."""
+    options: dict[str, Any] = {}
     for size in ("50", "100"):
         if f"glove{size}" in model:
-            found["vectors"] = str(zoo / f"glove{size}.npz")
+            options["vectors"] = str(zoo / f"glove{size}.npz")
     if "flair" in model:
-        found["flair"] = str(zoo / "flair.safetensors")
+        options["flair"] = str(zoo / "flair.safetensors")
     if "minilm" in model:
-        found["encoder"] = str(zoo / "minilm")
-    return found
+        options["encoder"] = str(zoo / "minilm")
+    return options
 
 
 def listed(
@@ -177,14 +177,14 @@ def unpack(args: argparse.Namespace) -> None:
 
     reports = json.loads(Path(args.what[1]).with_suffix(".json").read_text(encoding="utf-8"))["runs"]
     gold: dict[str, Annotation] = {}
-    with np.load(args.what[1], allow_pickle=False) as held:
-        for key in held.files:
+    with np.load(args.what[1], allow_pickle=False) as archive:
+        for key in archive.files:
             dataset, model, variant, seed = key.split("|")
             if dataset not in gold:
                 gold[dataset] = read(args.data / dataset / "test.txt")
             corpus = gold[dataset].corpus
             scheme = "BIOES" if model.endswith("Crf") else "IOB2"
-            mentions, _ = mentions_of(held[key].astype(np.int64), reports[key]["tags"], corpus, scheme)
+            mentions, _ = mentions_of(archive[key].astype(np.int64), reports[key]["tags"], corpus, scheme)
             name = f"{model}-{variant}" if variant else model
             file = Path(args.to) / dataset / f"{name}.{seed}.conll"
             file.parent.mkdir(parents=True, exist_ok=True)

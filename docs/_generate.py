@@ -105,7 +105,7 @@ def explained_keys() -> dict[tuple[str, str], str]:
     from spanwise.document.loading import schema
 
     written = tomllib.loads((Path(__file__).parent / "reference" / "keys.toml").read_text(encoding="utf-8"))
-    found: dict[tuple[str, str], str] = {}
+    explanations: dict[tuple[str, str], str] = {}
     for name, definition in schema()["$defs"].items():
         own = written.get(name, {})
         own = {**written.get(own.get("same", ""), {}), **own}
@@ -113,17 +113,17 @@ def explained_keys() -> dict[tuple[str, str], str]:
             text = own.get(key, written["keys"].get(key))
             if text is None:
                 raise KeyError(f"reference/keys.toml does not explain {key!r} of {name}")
-            found[name, key] = text
-    used = {key for _, key in found}
+            explanations[name, key] = text
+    used = {key for _, key in explanations}
     stale = sorted(set(written["keys"]) - used) + [
         f"{name}.{key}"
         for name, own in written.items()
         for key in own
-        if name != "keys" and key != "same" and (name, key) not in found
+        if name != "keys" and key != "same" and (name, key) not in explanations
     ]
     if stale:
         raise KeyError(f"reference/keys.toml explains keys that no document has: {', '.join(stale)}")
-    return found
+    return explanations
 
 
 def keys() -> Iterator[str]:
@@ -283,10 +283,10 @@ def sections(text: str) -> Iterator[str]:
     """Convert a docstring to Markdown: prose unchanged, arguments as a list, examples as code."""
     title, lines = "", []
     for line in [*text.split("\n"), "End:"]:
-        found = SECTION.match(line)
-        if found or line == "End:":
+        match = SECTION.match(line)
+        if match or line == "End:":
             yield from section(title, lines)
-            title, lines = (found.group(1), [found.group(2)]) if found else ("", [])
+            title, lines = (match.group(1), [match.group(2)]) if match else ("", [])
         else:
             lines.append(line)
 

@@ -1,4 +1,4 @@
-"""Evaluate predictions that are lists of tags or of spans, without any file."""
+"""Evaluate predictions in memory: lists of tags or of spans."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ for event in result["mine"].events():
 
 nested = [[(0, 6, "ORG"), (5, 6, "LOC")]]
 flat = [[(0, 6, "ORG")]]
-found = spanwise.evaluate(nested, {"flat": flat}, resamples=0)["flat"]
-print(f"nested: recall {100 * found.exact.overall.recall:.0f}")
+scores = spanwise.evaluate(nested, {"flat": flat}, resamples=0)["flat"]
+print(f"nested: recall {100 * scores.exact.overall.recall:.0f}")

@@ -1,4 +1,4 @@
-"""Three systems with the same F1: what is each of them bad at?"""
+"""Find the weakness of each of three systems that have the same F1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score by an attribute of one's own: does a mention open its sentence?"""
+"""Scores by a user-defined attribute: is the mention at the start of its sentence?"""
 
 from __future__ import annotations
 

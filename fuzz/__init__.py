@@ -1,1 +1,1 @@
-"""Attacks that anyone can repeat: hostile inputs by the thousand, and processes killed at work."""
+"""Reproducible attacks: thousands of hostile inputs, and processes killed while they work."""

@@ -1,9 +1,8 @@
-"""Attack spanwise: `python -m fuzz --inputs 20000`, or with `--kills 50` its processes, `--spark 200` Spark.
+"""Attack spanwise: `python -m fuzz --inputs 20000`, its processes (`--kills 50`) or Spark (`--spark 200`).
 
-Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one, with its
-traceback. Anything but a result or an error of our own is a failure, and so is an input that takes
-more than 5 seconds of a processor, a minute on the clock or 500 MB beyond what the process held before
-it, or that ends the process.
+Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one and shows its
+traceback. Anything but a result or an error of our own is a failure, and so is an input that takes more than
+5 seconds of CPU time, a minute of wall time or 500 MB of additional memory, or that ends the process.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from fuzz.working import files, work
 
 
 def main() -> int:
-    """Run the attack, and say how it went; exit status 1 where something failed."""
+    """Run the attack and report the outcome; the exit status is 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--inputs", type=int, default=20_000, help="how many (default: 20000)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one (default: 0)")
@@ -60,7 +59,7 @@ def _inputs(args: argparse.Namespace) -> int:
         pipes[ours] = (process, worker)
     last = {ours: args.first + worker for ours, (_, worker) in pipes.items()}
     while pipes:
-        for ours in [one for one in wait(list(pipes)) if isinstance(one, Connection)]:
+        for ours in [ready for ready in wait(list(pipes)) if isinstance(ready, Connection)]:
             try:
                 kind, value = ours.recv()
             except EOFError:
@@ -84,7 +83,7 @@ def _inputs(args: argparse.Namespace) -> int:
     rate = done / (time.monotonic() - began)
     sys.stdout.write(f"{done:,} inputs, {failures.total():,} failures, {rate:,.0f} inputs/s\n")
     if spent:
-        slowest, largest = max(spent), max(spent, key=lambda one: one.megabytes)
+        slowest, largest = max(spent), max(spent, key=lambda cost: cost.megabytes)
         sys.stdout.write(
             f"the slowest took {slowest.seconds:.2f} s of a processor (input {slowest.slowest}); "
             f"the largest needed {largest.megabytes} MB (input {largest.largest})\n"
@@ -93,8 +92,8 @@ def _inputs(args: argparse.Namespace) -> int:
         sys.stdout.write(f"  {number:>6,} {text} (such as input {examples[text]})\n")
     if unexpected:
         sys.stdout.write("answered by the last resort, in words that could be clearer:\n")
-        for place, number in sorted(unexpected.items()):
-            sys.stdout.write(f"  {place} (such as input {number})\n")
+        for site, number in sorted(unexpected.items()):
+            sys.stdout.write(f"  {site} (such as input {number})\n")
     return 1 if failures else 0
 
 
@@ -102,11 +101,11 @@ def _only(number: int) -> int:
     from fuzz.inputs import input_of
     from fuzz.targets import _use
 
-    given = input_of(number)
-    sys.stdout.write(f"{given}\n")
+    attack = input_of(number)
+    sys.stdout.write(f"{attack}\n")
     with tempfile.TemporaryDirectory() as folder:
         files(Path(folder))
-        _use(given, Path(folder), number)
+        _use(attack, Path(folder), number)
     return 0
 
 
@@ -115,12 +114,12 @@ def _kills(times: int) -> int:
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        found = faults.run(Path(folder), times)
-    for kind, wrong in found.items():
+        failures = faults.run(Path(folder), times)
+    for kind, wrong in failures.items():
         sys.stdout.write(f"{kind}: {times} kills, {len(wrong)} failures\n")
         sys.stdout.write("".join(f"  {text}\n" for text in wrong))
     sys.stdout.write(f"{time.monotonic() - began:.0f} s\n")
-    return 1 if any(found.values()) else 0
+    return 1 if any(failures.values()) else 0
 
 
 def _spark(inputs: int, first: int) -> int:
@@ -128,10 +127,10 @@ def _spark(inputs: int, first: int) -> int:
     from spanwise.engines.spark import spark_session
 
     began = time.monotonic()
-    found = lake.run(inputs, first, spark_session("local[2]"))
+    failures = lake.run(inputs, first, spark_session("local[2]"))
     passed = time.monotonic() - began
-    sys.stdout.write(f"{inputs:,} inputs for Spark, {len(found)} failures, {passed:.0f} s\n")
-    return 1 if found else 0
+    sys.stdout.write(f"{inputs:,} inputs for Spark, {len(failures)} failures, {passed:.0f} s\n")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Kill workers, commands and studies at work, and see that nothing hangs, stays behind or is lost."""
+"""Kill workers, commands and studies while they work, and check that nothing hangs, remains or is lost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE = 60.0  # seconds after which a command hangs
+PATIENCE = 60.0  # seconds after which a command counts as hanging
 
 
 def kill_worker(folder: Path, seed: int) -> list[str]:
-    """Kill a child of an evaluation in parts: one sentence and status 3, or a result where it was late."""
+    """Kill a child of an evaluation in parts: expect one sentence and status 3, or a result if too late."""
     gold = _corpus(folder)
     process = _evaluate(gold, folder / f"worker{seed}.json")
     worker = next(_children(process), None)
@@ -23,16 +23,16 @@ def kill_worker(folder: Path, seed: int) -> list[str]:
     if worker is not None:
         time.sleep(random.Random(seed).uniform(0, 0.3))
         _kill(worker)
-    status, said = _end(process)
+    status, stderr = _end(process)
     if status is None:
         wrong.append("it hangs")
-    elif status not in (0, 3) or "Traceback" in said or (status == 3 and "worker process" not in said):
-        wrong.append(f"status {status}: {said[-300:]}")
+    elif status not in (0, 3) or "Traceback" in stderr or (status == 3 and "worker process" not in stderr):
+        wrong.append(f"status {status}: {stderr[-300:]}")
     return wrong + _left(process.pid)
 
 
 def kill_parent(folder: Path, seed: int) -> list[str]:
-    """Kill the command itself: its workers end too, and no half-written file stays."""
+    """Kill the command itself: its workers must end too."""
     gold = _corpus(folder)
     process = _evaluate(gold, folder / f"parent{seed}.json")
     next(_children(process), None)
@@ -43,24 +43,24 @@ def kill_parent(folder: Path, seed: int) -> list[str]:
 
 
 def kill_study(folder: Path, seed: int) -> list[str]:
-    """Kill a study: the cells that were finished are kept, and the next run gives the same bytes."""
+    """Kill a study: finished cells must be cached, and the next run must give the same bytes."""
     manifest, whole = _study(folder)
     cache = folder / f"cache{seed}"
     process = _start("study", manifest, "--cache", cache, "--workers", "2")
     time.sleep(random.Random(seed).uniform(0.5, 2.5))
     process.kill()
-    _, said = _end(process)
-    told = sum("/6 " in line and "F1" in line for line in said.split("\n"))
-    kept = len(list(cache.glob("*.json.z"))) if cache.is_dir() else 0
+    _, stderr = _end(process)
+    finished = sum("/6 " in line and "F1" in line for line in stderr.split("\n"))
+    cached = len(list(cache.glob("*.json.z"))) if cache.is_dir() else 0
     wrong = _left(process.pid)
-    if kept < told:
-        wrong.append(f"{told} cells were finished, but {kept} kept")
+    if cached < finished:
+        wrong.append(f"{finished} cells were finished, but {cached} kept")
     if seed % 5 == 0:
         result = folder / f"study{seed}.json"
         again = _start("study", manifest, "--cache", cache, "--workers", "2", "--quiet", "--json", result)
-        status, said = _end(again)
+        status, stderr = _end(again)
         if status != 0 or result.read_bytes() != whole:
-            wrong.append(f"the study that was run again differs: status {status} {said[-200:]}")
+            wrong.append(f"the study that was run again differs: status {status} {stderr[-200:]}")
     return wrong
 
 
@@ -68,7 +68,7 @@ KINDS = {"worker": kill_worker, "parent": kill_parent, "study": kill_study}
 
 
 def run(folder: Path, times: int) -> dict[str, list[str]]:
-    """What went wrong, by kind of fault, in so many kills of each."""
+    """The failures in so many kills of each kind, by kind."""
     return {
         name: [f"seed {seed}: {text}" for seed in range(times) for text in kill(folder, seed)]
         for name, kill in KINDS.items()
@@ -76,7 +76,7 @@ def run(folder: Path, times: int) -> dict[str, list[str]]:
 
 
 def _corpus(folder: Path) -> Path:
-    """A file that keeps two workers busy for a second."""
+    """A file that keeps two workers busy for about a second."""
     path = folder / "gold.conll"
     if not path.exists():
         draw = random.Random(0)
@@ -97,8 +97,8 @@ def _study(folder: Path) -> tuple[Path, bytes]:
         rows = [f"[datasets.d{number}]\ntest = 'gold{number}.conll'\n" for number in range(3)]
         for number in range(3):
             for name in ("gold", "a", "b"):
-                words = (f"w{place} {draw.choice(['O', 'O', 'B-PER'])}" for place in range(2000))
-                text = "\n".join(f"{word}\n" if place % 10 == 9 else word for place, word in enumerate(words))
+                words = (f"w{index} {draw.choice(['O', 'O', 'B-PER'])}" for index in range(2000))
+                text = "\n".join(f"{word}\n" if index % 10 == 9 else word for index, word in enumerate(words))
                 (folder / f"{name}{number}.conll").write_text(text + "\n", encoding="utf-8")
         for name in ("a", "b"):
             rows.append(f"[systems.{name}]\npredictions = '{name}{{run}}.conll'\n")
@@ -110,10 +110,10 @@ def _study(folder: Path) -> tuple[Path, bytes]:
             for number in range(3):
                 (folder / f"{name}{number}.conll").rename(folder / f"{name}-d{number}.conll")
         manifest.write_text(body, encoding="utf-8")
-        made = _start("study", manifest, "--no-cache", "--quiet", "--json", result)
-        status, said = _end(made)
+        process = _start("study", manifest, "--no-cache", "--quiet", "--json", result)
+        status, stderr = _end(process)
         if status != 0:
-            raise RuntimeError(said)
+            raise RuntimeError(stderr)
     return manifest, result.read_bytes()
 
 
@@ -133,18 +133,18 @@ def _start(*arguments: object) -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[int | None, str]:
-    """The exit status and what was said; no status where it hangs."""
+    """The exit status (None if the process hangs) and the standard error."""
     try:
-        _, said = process.communicate(timeout=PATIENCE)
+        _, stderr = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        _, said = process.communicate()
-        return None, said
-    return process.returncode, said
+        _, stderr = process.communicate()
+        return None, stderr
+    return process.returncode, stderr
 
 
 def _children(process: subprocess.Popen[str]) -> Iterator[int]:
-    """The workers of a process, as soon as it has some."""
+    """The workers of a process, as soon as there are any."""
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     until = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < until:
@@ -166,14 +166,14 @@ def _kill(process: int) -> None:
 
 
 def _left(session: int) -> list[str]:
-    """The processes of a session that are still there after a moment."""
+    """A message about processes of a session that are still running after a moment."""
     for _ in range(50):
-        there = [one for one in _processes() if _session(one) == session]
-        if not there:
+        remaining = [process for process in _processes() if _session(process) == session]
+        if not remaining:
             return []
         time.sleep(0.05)
     os.killpg(session, signal.SIGKILL)
-    return [f"{len(there)} processes stayed behind"]
+    return [f"{len(remaining)} processes stayed behind"]
 
 
 def _processes() -> list[int]:

@@ -12,7 +12,7 @@ from fuzz import seeds
 
 
 class Input(NamedTuple):
-    """One input: what it is for, the name of its file, its bytes, and the choices it is used with."""
+    """One input: its target, the name and bytes of its file, and the options it is used with."""
 
     target: str  # read, document, manifest, options, or one of `verbs.TARGETS`
     name: str
@@ -41,14 +41,14 @@ def input_of(number: int) -> Input:
 
 
 def _of_verb(draw: random.Random) -> Input:
-    """A file that one command alone reads: answers, worksheets, scores, conditions, thresholds and more."""
-    target = draw.choices(list(seeds.VERBS), [one.weight for one in seeds.VERBS.values()])[0]
-    given = seeds.VERBS[target]
-    data = draw.choice(given.files())
-    if given.binary:
-        return Input(target, given.name, _bytes(draw, data), {})
-    structured = given.name.endswith((".json", ".jsonl")) and draw.random() < 0.7
-    return Input(target, given.name, _damaged_json(draw, data) if structured else _damaged(draw, data), {})
+    """A file for a single command: answers, worksheets, scores, conditions, thresholds and more."""
+    target = draw.choices(list(seeds.VERBS), [kind.weight for kind in seeds.VERBS.values()])[0]
+    verb = seeds.VERBS[target]
+    data = draw.choice(verb.files())
+    if verb.binary:
+        return Input(target, verb.name, _bytes(draw, data), {})
+    structured = verb.name.endswith((".json", ".jsonl")) and draw.random() < 0.7
+    return Input(target, verb.name, _damaged_json(draw, data) if structured else _damaged(draw, data), {})
 
 
 def _file(draw: random.Random) -> Input:
@@ -60,7 +60,7 @@ def _file(draw: random.Random) -> Input:
 
 
 def _packed(draw: random.Random) -> Input:
-    """Files that are no text, which cost more to read."""
+    """A binary file, which costs more to read."""
     if draw.random() < 0.7:
         return Input("read", "a.spacy", _bytes(draw, seeds.spacy_file()), {})
     return Input("read", "a.parquet", _bytes(draw, seeds.parquet_file()), {})
@@ -89,7 +89,7 @@ def _options(draw: random.Random) -> dict[str, Any]:
 
 
 def _damaged(draw: random.Random, data: bytes) -> bytes:
-    """Text with lines, columns and bytes that were changed."""
+    """Text with changed lines, columns and bytes."""
     for _ in range(draw.choice([1, 1, 2, 4, 8])):
         way = draw.random()
         if way < 0.25:
@@ -104,65 +104,70 @@ def _damaged(draw: random.Random, data: bytes) -> bytes:
 def _bytes(draw: random.Random, data: bytes) -> bytes:
     if not data:
         return b"\x00"
-    place = draw.randrange(len(data))
+    position = draw.randrange(len(data))
     way = draw.randrange(4)
     if way == 0:
-        return data[:place]
+        return data[:position]
     if way == 1:
-        return data[:place] + bytes([draw.randrange(256)]) + data[place + 1 :]
+        return data[:position] + bytes([draw.randrange(256)]) + data[position + 1 :]
     if way == 2:
         return (
-            data[:place] + data[place : place + draw.randrange(1, 40)] * draw.randrange(2, 5) + data[place:]
+            data[:position]
+            + data[position : position + draw.randrange(1, 40)] * draw.randrange(2, 5)
+            + data[position:]
         )
-    return data[:place] + data[place + draw.randrange(1, 20) :]
+    return data[:position] + data[position + draw.randrange(1, 20) :]
 
 
 def _columns(draw: random.Random, data: bytes) -> bytes:
-    """A word of a line replaced by a hostile piece."""
+    """Text in which a word of a line is replaced by a hostile piece."""
     piece = draw.choice(seeds.PIECES).encode("utf-8", "surrogatepass")
     lines = data.split(b"\n")
-    place = draw.randrange(len(lines))
+    position = draw.randrange(len(lines))
     for separator in draw.sample([b"\t", b" ", b",", b"=", b"|", b'"', b":"], 7):
-        parts = lines[place].split(separator)
+        parts = lines[position].split(separator)
         if len(parts) > 1:
             parts[draw.randrange(len(parts))] = piece
-            lines[place] = separator.join(parts)
+            lines[position] = separator.join(parts)
             return b"\n".join(lines)
-    lines[place] = piece
+    lines[position] = piece
     return b"\n".join(lines)
 
 
 def _lines(draw: random.Random, data: bytes) -> bytes:
     lines = data.split(b"\n")
-    place, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    position, other = draw.randrange(len(lines)), draw.randrange(len(lines))
     way = draw.randrange(4)
     if way == 0:
-        lines[place], lines[other] = lines[other], lines[place]
+        lines[position], lines[other] = lines[other], lines[position]
     elif way == 1:
-        lines.insert(place, lines[other])
+        lines.insert(position, lines[other])
     elif way == 2:
-        del lines[place]
+        del lines[position]
     else:
-        lines[place : place + 1] = [lines[place], draw.choice(seeds.PIECES).encode("utf-8", "surrogatepass")]
+        lines[position : position + 1] = [
+            lines[position],
+            draw.choice(seeds.PIECES).encode("utf-8", "surrogatepass"),
+        ]
     return b"\n".join(lines)
 
 
 def _damaged_json(draw: random.Random, data: bytes) -> bytes:
-    """JSON in which values were replaced by others of any kind."""
+    """JSON in which some values are replaced by values of any type."""
     lines = data.decode().strip().split("\n")
-    place = draw.randrange(len(lines))
+    position = draw.randrange(len(lines))
     try:
-        value = json.loads(lines[place])
+        value = json.loads(lines[position])
     except ValueError:
         return _damaged(draw, data)
     for _ in range(draw.choice([1, 1, 2, 3])):
         value = _replaced(draw, value)
-    lines[place] = json.dumps(value, ensure_ascii=draw.random() < 0.5 or _has_half(value))
+    lines[position] = json.dumps(value, ensure_ascii=draw.random() < 0.5 or _has_half(value))
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
 def _disturbed(draw: random.Random, data: bytes) -> bytes:
-    """JSON with other numbers, names and lengths in some places, but values of the same kinds."""
+    """JSON in which some numbers, names and lengths differ, but all values keep their types."""
     value = json.loads(data)
     for _ in range(draw.choice([1, 2, 4])):
         value = _nudged(draw, value)
@@ -173,13 +178,13 @@ def _nudged(draw: random.Random, value: Any) -> Any:
     if isinstance(value, dict) and value:
         key = draw.choice(list(value))
         if draw.random() < 0.05:
-            return {f"{one}x" if one == key else one: inner for one, inner in value.items()}
+            return {f"{name}x" if name == key else name: inner for name, inner in value.items()}
         return {**value, key: _nudged(draw, value[key])}
     if isinstance(value, list) and value:
-        place = draw.randrange(len(value))
+        position = draw.randrange(len(value))
         if draw.random() < 0.15:
-            return value[:place]
-        return [*value[:place], _nudged(draw, value[place]), *value[place + 1 :]]
+            return value[:position]
+        return [*value[:position], _nudged(draw, value[position]), *value[position + 1 :]]
     if isinstance(value, str):
         return draw.choice(["", "x", "PER", "LOC", f"{value}x", "\x1b[31m", "<script>"])
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -192,20 +197,20 @@ def _has_half(value: Any) -> bool:
 
 
 def _replaced(draw: random.Random, value: Any) -> Any:
-    """The value with one place in it, at any depth, changed."""
+    """The value with one change at any depth."""
     if isinstance(value, dict) and value and draw.random() < 0.9:
         key = draw.choice(list(value))
         way = draw.random()
         if way < 0.1:
-            return {other: one for other, one in value.items() if other != key}
+            return {other: inner for other, inner in value.items() if other != key}
         if way < 0.2:
             return {**value, str(draw.choice(seeds.PIECES[:40])): draw.choice(seeds.VALUES)}
         return {**value, key: _replaced(draw, value[key])}
     if isinstance(value, list) and value and draw.random() < 0.8:
-        place = draw.randrange(len(value))
+        position = draw.randrange(len(value))
         if draw.random() < 0.1:
-            return [*value[:place], *value[place:], *value]
-        return [*value[:place], _replaced(draw, value[place]), *value[place + 1 :]]
+            return [*value[:position], *value[position:], *value]
+        return [*value[:position], _replaced(draw, value[position]), *value[position + 1 :]]
     return draw.choice(seeds.VALUES)
 
 
@@ -239,11 +244,11 @@ _CALLS: dict[str, list[str]] = {
 
 
 def _arguments(draw: random.Random) -> tuple[str, ...]:
-    """A call of a command with options drawn at random."""
+    """A command with random options."""
     command = draw.choice(list(_CALLS))
-    given = [command, *_CALLS[command]]
+    words = [command, *_CALLS[command]]
     for _ in range(draw.choice([0, 1, 1, 2, 3])):
-        given.append(draw.choice(_FLAGS))
+        words.append(draw.choice(_FLAGS))
         if draw.random() < 0.9:
-            given.append(draw.choice(_WORDS))
-    return tuple(given)
+            words.append(draw.choice(_WORDS))
+    return tuple(words)

@@ -1,4 +1,4 @@
-"""Hostile inputs for Spark: folders of damaged files and frames with odd rows, in one session."""
+"""Hostile inputs for Spark: folders of damaged files and frames with unusual rows, in one session."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ ODD_DOCUMENTS = (None, "", "a", "b", "a\nb")
 
 
 def run(inputs: int, first: int, session: Any) -> list[str]:
-    """What went wrong with so many inputs, one line each."""
-    found = []
+    """The failures among so many inputs, one line each."""
+    failures = []
     for number in range(first, first + inputs):
         with tempfile.TemporaryDirectory() as folder:
             wrong = attempt(number, Path(folder), session)
         if wrong is not None:
-            found.append(f"input {number}: {wrong}")
-            sys.stdout.write(f"{found[-1]}\n")
-    return found
+            failures.append(f"input {number}: {wrong}")
+            sys.stdout.write(f"{failures[-1]}\n")
+    return failures
 
 
 def attempt(number: int, folder: Path, session: Any) -> str | None:
-    """What is wrong with how Spark answered an input, or None."""
+    """What went wrong when Spark read an input, or None."""
     from spanwise.engines.spark import SparkEngine
 
     draw = random.Random(f"lake {number}")
@@ -77,7 +77,7 @@ def attempt(number: int, folder: Path, session: Any) -> str | None:
 
 
 def _folders(draw: random.Random, folder: Path, kind: str) -> tuple[str, str]:
-    """Folders of gold and predictions with two files each, of which one or both were damaged."""
+    """Folders of gold and predictions with two files each; files in one or both folders are damaged."""
     gold, predicted = folder / "gold", folder / "predicted"
     gold.mkdir()
     form = draw.choice(["jsonl-tags", "jsonl-spans"]) if kind == "jsonl" else kind
@@ -86,13 +86,13 @@ def _folders(draw: random.Random, folder: Path, kind: str) -> tuple[str, str]:
     for part in ("1", "2"):
         (gold / f"part-{part}.{kind}").write_bytes(data)
     shutil.copytree(gold, predicted)
-    for one in draw.sample([gold, predicted], k=draw.choice([1, 1, 2])):
-        (one / f"part-{draw.choice('12')}.{kind}").write_bytes(damage(draw, data))
+    for side in draw.sample([gold, predicted], k=draw.choice([1, 1, 2])):
+        (side / f"part-{draw.choice('12')}.{kind}").write_bytes(damage(draw, data))
     return str(gold), str(predicted)
 
 
 def _frame(draw: random.Random, session: Any) -> Any:
-    """A frame of a few sentences, some of whose cells are odd."""
+    """A frame of a few sentences, some of whose cells are unusual."""
     rows: list[tuple[Any, ...]] = [
         (["Ann", "left"], ["B-PER", "O"], ["B-PER", "O"], "a") for _ in range(draw.randrange(1, 6))
     ]
@@ -103,7 +103,8 @@ def _frame(draw: random.Random, session: Any) -> Any:
     lists = draw.choice(["array<string>", "array<string>", "array<string>", "string"])
     if lists == "string":
         rows = [
-            tuple(" ".join(map(str, one)) if isinstance(one, list) else one for one in row) for row in rows
+            tuple(" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in row)
+            for row in rows
         ]
     schema = f"tokens {lists}, tags {lists}, predicted {lists}, document string"
     return session.createDataFrame(rows, schema)

@@ -1,4 +1,4 @@
-"""Small files of every format, and hostile pieces: what the fuzzer starts from and puts together."""
+"""The seeds of the fuzzer: small files of every format, and hostile pieces."""
 
 # ruff: noqa: E501
 
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 import standoff_samples as standoff
 import tagged_samples as tagged
 
-TEXTS: dict[str, tuple[str, str]] = {  # by format: a file's name and what it holds
+TEXTS: dict[str, tuple[str, str]] = {  # by format: the name and the content of a file
     "conll": ("a.conll", "-DOCSTART- O\n\nAnn B-PER\nLee I-PER\nleft O\n\nRome B-LOC\n"),
     "merged": ("m.txt", "Ann B-PER B-PER\nleft O O\n\nRome B-LOC O\n"),
     "columns": ("c.tsv", "token\tpos\tner\nAnn\tNNP\tB-PER\nleft\tVBD\tO\n"),
@@ -68,7 +68,7 @@ factors = {size = "base"}
 [[compare]]
 systems = ["a", "b"]
 """
-# What has broken something somewhere.
+# Strings that have broken some program.
 PIECES = [
     "", " ", "\t", "\n", "\r\n", "\r", "\x00", "\x0b", "\x1c", "\x85", "\u2028", "\ufeff", "\u200b", "\u202e",
     "\ud7ff", "\U0001f600", "e\u0301", "\x1b[31m", "::error::", "²", "٣", "½", "-1", "0", "1", "2.7", "1e9",
@@ -110,7 +110,7 @@ where = "label=PER & entity_length>=2"
 f1 = 50
 mentions = 1
 """
-# Requests to the workbench; {gold} is the only gold file of its folder.
+# Requests to the workbench; {gold} is the only gold file in its folder.
 REQUESTS = (
     '{"method": "GET", "path": "/api/v1/golds/{gold}/slice", "query": {"label": "PER", "entity_length": ">=1"}}',
     '{"method": "GET", "path": "/api/v1/golds/{gold}/mentions", "query": {"where": "label=PER", "after": "0"}}',
@@ -132,7 +132,7 @@ CONDITIONS = (
 
 
 class Verb(NamedTuple):
-    """What one command reads: the name of the file, files to be damaged, and how often it is chosen."""
+    """The input of one command: the name of its file, files to be damaged, and its weight."""
 
     name: str
     files: Callable[[], Sequence[bytes]]
@@ -146,7 +146,7 @@ def _plain(*texts: str) -> Callable[[], Sequence[bytes]]:
 
 @cache
 def gold() -> Annotation:
-    """What the files of verbs are about."""
+    """The gold annotation that the input files refer to."""
     import spanwise
 
     return spanwise.read(GOLD, tokens=TOKENS)
@@ -154,7 +154,7 @@ def gold() -> Annotation:
 
 @cache
 def evaluated() -> Evaluation:
-    """A small evaluation, with what conditions can ask for."""
+    """A small evaluation with everything that conditions can test."""
     import spanwise
 
     return spanwise.evaluate(GOLD, {"a": SYSTEM, "b": GOLD}, tokens=TOKENS, train=gold(), resamples=20)
@@ -162,14 +162,14 @@ def evaluated() -> Evaluation:
 
 @cache
 def documents() -> tuple[bytes, ...]:
-    """A result document of every kind, to be damaged."""
+    """A result document of every kind."""
     import spanwise
 
     system = spanwise.read(SYSTEM, tokens=TOKENS)
     with tempfile.TemporaryDirectory() as folder:
         scored = Path(folder) / "s.jsonl"
         scored.write_text(SCORED, encoding="utf-8")
-        made = [
+        results = [
             evaluated(),
             spanwise.compare(GOLD, {"a": SYSTEM, "b": GOLD}, tokens=TOKENS, resamples=20),
             spanwise.describe(GOLD, tokens=TOKENS),
@@ -180,12 +180,12 @@ def documents() -> tuple[bytes, ...]:
             spanwise.suspects(gold(), {"a": system, "b": system}),
             spanwise.find_slices(gold(), {"a": system}, least=1, flips=20),
         ]
-    return tuple(one.to_json().encode() for one in made)
+    return tuple(document.to_json().encode() for document in results)
 
 
 @cache
 def worksheets() -> tuple[bytes, ...]:
-    """Worksheets that were filled in."""
+    """Completed worksheets."""
     import spanwise
     from spanwise.suspicion import worksheet
 
@@ -200,13 +200,13 @@ def worksheets() -> tuple[bytes, ...]:
 
 @cache
 def edges() -> tuple[bytes, ...]:
-    """What --save-edges writes."""
+    """A file written by --save-edges."""
     return (json.dumps(evaluated().edges()).encode(),)
 
 
 @cache
 def columns() -> tuple[bytes, ...]:
-    """What --columns writes."""
+    """A file written by --columns."""
     from spanwise.evaluation.columns import mention_columns
 
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +217,7 @@ def columns() -> tuple[bytes, ...]:
 
 @cache
 def taggers() -> tuple[bytes, ...]:
-    """The description and the weights of small taggers."""
+    """The description and the weights of a small tagger."""
     import spanwise.taggers
 
     with tempfile.TemporaryDirectory() as folder:

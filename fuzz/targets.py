@@ -1,4 +1,4 @@
-"""What is done with an input, and what may come of it: a result, or an error of our own."""
+"""Use an input, and check the outcome, which must be a result or an error of our own."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from spanwise.errors import InputError, SpanwiseError
 from spanwise.formats import FORMATS, validate
 from spanwise.formats.writing import to_bytes
 
-SECONDS = 5.0  # of a processor, the most that an input of under 1 MB may take
-HANGING = 60.0  # on the clock, which other work on the machine slows down as well
-MEGABYTES = 500  # the most that an input may need beyond what the process held before it
+SECONDS = 5.0  # limit of CPU time for an input of less than 1 MB
+HANGING = 60.0  # limit of wall time, which includes delays by other work on the machine
+MEGABYTES = 500  # limit of additional memory for an input
 
 
 class TooSlow(BaseException):
-    """An input takes longer than any may."""
+    """An input exceeds the limit of wall time."""
 
 
 def attempt(given: Input, folder: Path, number: int) -> str | None:
-    """What is wrong with how an input was answered, or None."""
+    """What went wrong with an input, or None."""
     before = _held()
-    began = time.process_time()  # what a busy machine adds is not the input's doing
+    began = time.process_time()  # not wall time, which depends on how busy the machine is
     try:
         with _bounded():
             _use(given, folder, number)
@@ -59,7 +59,7 @@ def attempt(given: Input, folder: Path, number: int) -> str | None:
 
 
 class Costs(NamedTuple):
-    """The most that any input took: seconds of a processor, and megabytes beyond those held before it."""
+    """The largest costs of any input: CPU seconds, and megabytes of additional memory."""
 
     seconds: float = 0.0
     slowest: int = -1
@@ -68,22 +68,22 @@ class Costs(NamedTuple):
 
 
 def costs() -> Costs:
-    """The most that any input of this process took."""
+    """The largest costs of any input in this process."""
     return _costs[0]
 
 
 def forget_costs() -> None:
-    """Begin anew: what imports cost is not the doing of an input."""
+    """Reset the costs, so that imports do not count."""
     _costs[0] = Costs()
 
 
 _costs = [Costs()]
-# Errors of other libraries that a reader turned into ours by the last resort, and an input with each.
+# Errors of other libraries that a reader converted by its catch-all handler, each with an example input.
 _unexpected: dict[str, int] = {}
 
 
 def unexpected() -> dict[str, int]:
-    """The places where a reader gave up without words of its own, with the number of an input."""
+    """The locations of errors that only the catch-all handler caught, each with the number of an input."""
     return dict(_unexpected)
 
 
@@ -139,22 +139,22 @@ def _command(given: Input, folder: Path) -> None:
 
 
 def run_command(call: list[str]) -> None:
-    """Run a command in this process, and raise what is wrong with how it ended."""
+    """Run a command in this process, and raise an error if it ends with an unexpected status."""
     from spanwise.cli.main import main
 
-    heard = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(heard):
+    stderr = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(stderr):
         try:
             status = main(call)
         except SystemExit as leaving:  # --help
             status = int(leaving.code or 0)
     if status not in (0, 1, 2, 3):
-        raise AssertionError(f"status {status} of {call!r}: {heard.getvalue()[-400:]}")
+        raise AssertionError(f"status {status} of {call!r}: {stderr.getvalue()[-400:]}")
 
 
 @contextlib.contextmanager
 def _bounded() -> Iterator[None]:
-    """Within this, what hangs is ended."""
+    """Interrupt the block if it hangs."""
 
     def late(number: int, frame: object) -> None:
         raise TooSlow
@@ -169,10 +169,10 @@ def _bounded() -> Iterator[None]:
 
 
 def _held() -> int:
-    """The megabytes that the process holds now, from which on the peak is measured."""
+    """The current memory in megabytes; resets the peak."""
     try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # sets the peak back
-    except OSError:  # not Linux: only what exceeds the highest peak so far is seen
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
+    except OSError:  # not Linux: only what exceeds the highest peak so far is noticed
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return _peak()
 
@@ -186,11 +186,11 @@ def _peak() -> int:
 
 
 def _where(error: BaseException) -> str:
-    """The last place in the program that an error passed."""
-    place, trace = "?", error.__traceback__
+    """The last line of the program in the traceback of an error."""
+    site, trace = "?", error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if "spanwise" in name:
-            place = f"{Path(name).name}:{trace.tb_lineno}"
+            site = f"{Path(name).name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return place
+    return site

@@ -1,4 +1,4 @@
-"""What is done with the files that one command alone reads, and with requests to the workbench."""
+"""Use the input files of single commands, and send requests to the workbench."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scores(path: Path, draw: random.Random) -> None:
 
 
 def condition(path: Path, draw: random.Random) -> None:
-    """Parse a condition, ask it of mentions, and read back how it is written."""
+    """Parse a condition, check that its text parses back to it, and apply it to mentions."""
     from spanwise.conditions import parse
     from spanwise.evaluation.columns import mention_columns
     from spanwise.slices.index import SliceIndex
@@ -57,27 +57,27 @@ def worksheet(path: Path, draw: random.Random) -> None:
 
 
 def gate(path: Path, draw: random.Random) -> None:
-    """Hold a result against the thresholds of a file."""
+    """Check a result against the thresholds in a file."""
     from spanwise.gates import gate as hold
 
     hold(seeds.evaluated(), file=path)
 
 
 def aliases(path: Path, draw: random.Random) -> None:
-    """Place answers under the aliases of a file."""
-    given = path.with_name("answers.jsonl")
-    given.write_text(seeds.ANSWERS[0], encoding="utf-8")
-    _command("place", path.with_name("gold.conll"), given, "--aliases", path, "--quiet")
+    """Place answers with the aliases in a file."""
+    answers_path = path.with_name("answers.jsonl")
+    answers_path.write_text(seeds.ANSWERS[0], encoding="utf-8")
+    _command("place", path.with_name("gold.conll"), answers_path, "--aliases", path, "--quiet")
 
 
 def edges(path: Path, draw: random.Random) -> None:
-    """Evaluate with the buckets of a file."""
+    """Evaluate with the buckets in a file."""
     gold = path.with_name("gold.conll")
     _command("evaluate", gold, f"a={gold}", "--edges", path, "--quiet", "--resamples", "0")
 
 
 def columns(path: Path, draw: random.Random) -> None:
-    """Load mention columns and ask for a slice and for sentences, as the workbench does."""
+    """Load mention columns, and count a slice and read sentences, as the workbench does."""
     from spanwise.conditions import parse
     from spanwise.evaluation.columns import MentionColumns
     from spanwise.slices.index import SliceIndex
@@ -90,7 +90,7 @@ def columns(path: Path, draw: random.Random) -> None:
 
 
 def tagger(path: Path, draw: random.Random) -> None:
-    """Load a tagger whose description or weights were damaged, and tag with it."""
+    """Load a tagger whose description or weights are damaged, and tag with it."""
     about, weights = seeds.taggers()
     damaged = path.read_bytes()
     folder = path.with_name("tagger")
@@ -104,17 +104,17 @@ def tagger(path: Path, draw: random.Random) -> None:
 
 
 def request(path: Path, draw: random.Random) -> None:
-    """Send a request to the workbench; a status of 500 is a mistake of ours."""
+    """Send a request to the workbench; a status of 500 or more is a bug."""
     from benches import client_of
 
     try:
-        given = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
-        method, place = str(given["method"]), str(given["path"])
-        query, headers = given.get("query", {}), given.get("headers", {})
-        body = json.dumps(given.get("body"))
-        if not (method + place).isprintable():
+        fields = json.loads(path.read_bytes().decode("utf-8", "surrogateescape"))
+        method, address = str(fields["method"]), str(fields["path"])
+        query, headers = fields.get("query", {}), fields.get("headers", {})
+        body = json.dumps(fields.get("body"))
+        if not (method + address).isprintable():
             raise ValueError
-        (method + place + json.dumps(query) + str(headers)).encode("ascii")
+        (method + address + json.dumps(query) + str(headers)).encode("ascii")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ChoiceError("this is not a request.") from None
     with client_of(_bench(path)) as client:
@@ -124,7 +124,7 @@ def request(path: Path, draw: random.Random) -> None:
         try:
             answer = client.request(
                 method,
-                place.replace("{gold}", slug),
+                address.replace("{gold}", slug),
                 params=query if isinstance(query, dict) else None,
                 headers={"content-type": "application/json", **headers}
                 if isinstance(headers, dict)
@@ -138,7 +138,7 @@ def request(path: Path, draw: random.Random) -> None:
 
 
 def warm_up(folder: Path) -> None:
-    """Use every kind of file once, as it was written."""
+    """Use every kind of file once, undamaged."""
     from fuzz.targets import run_command
     from fuzz.working import lay_out
 
@@ -153,7 +153,7 @@ def warm_up(folder: Path) -> None:
 
 
 def _bench(path: Path) -> Path:
-    """A folder of results for the workbench, made once for each process."""
+    """A folder of results for the workbench, made once per process."""
     folder = path.with_name("bench")
     if not folder.exists():
         from spanwise.evaluation.columns import mention_columns
@@ -168,7 +168,7 @@ def _bench(path: Path) -> Path:
 def _command(*arguments: object) -> None:
     from fuzz.targets import run_command
 
-    run_command([str(one) for one in arguments])
+    run_command([str(argument) for argument in arguments])
 
 
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {

@@ -1,4 +1,4 @@
-"""The processes of the fuzzer: each attempts its numbers, and says what went wrong."""
+"""The processes of the fuzzer: each tries its inputs and reports failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def work(pipe: Connection, numbers: range, until: float | None, target: str | None) -> None:
-    """Attempt the inputs with these numbers, or those of them with one target."""
+    """Try the inputs with these numbers, or only those with one target."""
     from fuzz.inputs import input_of
     from fuzz.targets import attempt, costs, forget_costs, unexpected
     from fuzz.verbs import warm_up
@@ -27,10 +27,10 @@ def work(pipe: Connection, numbers: range, until: float | None, target: str | No
                 break
             if done % 500 == 0:
                 pipe.send(("at", number))
-            given = input_of(number)
-            if target is not None and given.target != target:
+            attack = input_of(number)
+            if target is not None and attack.target != target:
                 continue
-            wrong = attempt(given, folder, number)
+            wrong = attempt(attack, folder, number)
             done += 1
             if wrong is not None:
                 pipe.send(("wrong", (number, wrong)))
@@ -39,7 +39,7 @@ def work(pipe: Connection, numbers: range, until: float | None, target: str | No
 
 
 def files(folder: Path) -> None:
-    """The files that manifests name."""
+    """Write the files that manifests name."""
     from fuzz import seeds
 
     for name in ("gold.conll", "a.1.conll", "a.2.conll", "b.1.conll"):
@@ -47,7 +47,7 @@ def files(folder: Path) -> None:
 
 
 def lay_out(folder: Path) -> None:
-    """The files that commands name."""
+    """Write the files that commands name."""
     from fuzz import seeds
 
     (folder / "a.conll").write_text(seeds.TEXTS["conll"][1], encoding="utf-8")

@@ -390,7 +390,7 @@ def test_the_signature_leaves_out_defaults() -> None:
     assert long.rstrip("\n").endswith(f" {document['signature']}")
 
 
-def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> None:
+def test_long_names_are_shortened_in_the_middle_and_columns_are_headed_by_letters() -> None:
     names = [f"bert-base-multilingual-cased-finetuned-on-news-seed-{seed}" for seed in range(1, 4)]
     screen = render_screen(documents.result(*names), width=80, color=False)
     rows = [line for line in screen.splitlines() if line.startswith(("  a  ", "  b  ", "  c  "))]
@@ -399,7 +399,7 @@ def test_long_names_are_cut_in_the_middle_and_letters_head_their_columns() -> No
     assert heads.split() == ["kind", "a", "b", "c"]
 
 
-def test_saved_files_and_the_next_commands_are_named() -> None:
+def test_saved_files_and_suggested_commands_are_shown() -> None:
     document = documents.result()
     screen = render_screen(document, width=100, color=False, saved=["run.json", "run.html"])
     assert "saved run.json · run.html" in screen
@@ -415,7 +415,7 @@ def test_paths_in_commands_are_quoted_for_the_shell() -> None:
     assert "'my files/$(rm -rf)/gold.conll'" in render_screen(document, width=120, color=False)
 
 
-def test_without_a_command_there_are_no_next_commands() -> None:
+def test_without_a_command_no_further_commands_are_suggested() -> None:
     document = documents.result()
     document["settings"]["command"] = None
     assert "Next" not in render_screen(document, width=100, color=False)
@@ -461,7 +461,7 @@ def test_one_rule_decides_on_colour(
     assert wants_color(choice) is expected
 
 
-def test_the_width_is_as_asked_or_columns_or_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_is_as_requested_or_columns_or_eighty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", type("Pipe", (), {"isatty": lambda self: False})())
     monkeypatch.delenv("COLUMNS", raising=False)
     assert screen_width() == 80
@@ -475,7 +475,7 @@ def test_the_width_is_as_asked_or_columns_or_eighty(monkeypatch: pytest.MonkeyPa
     assert screen_width() == 40
 
 
-def test_rich_is_imported_for_no_more_than_widths() -> None:
+def test_rich_is_imported_only_for_widths() -> None:
     import subprocess
 
     code = (
@@ -503,7 +503,7 @@ def test_visible_text_is_one_line_without_hidden_characters(text: str) -> None:
     st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)), min_size=1, max_size=4),
     st.integers(min_value=10, max_value=60),
 )
-def test_a_grid_never_leaves_its_width(rows: list[tuple[str, str]], width: int) -> None:
+def test_a_grid_never_exceeds_its_width(rows: list[tuple[str, str]], width: int) -> None:
     columns = [_layout.Column("name", least=6), _layout.Column("more", right=True, rank=1)]
     for line in _layout.grid(columns, [list(row) for row in rows], width):
         assert _layout.size(line) <= width
@@ -521,13 +521,13 @@ def test_a_strip_has_one_dot_within_its_width(values: list[float], width: int) -
 
 
 @pytest.mark.parametrize("values", [[1.0], [0.0], [0.999, 1.0], [0.9], [0.4, 0.45]])
-def test_no_scale_reaches_beyond_a_hundred_points(values: list[float]) -> None:
+def test_no_scale_exceeds_a_hundred_points(values: list[float]) -> None:
     scale = _layout.Scale.around(values)
     assert 0 <= scale.low < scale.high <= 1
     assert scale.low <= min(values) and max(values) <= scale.high
 
 
-def test_a_value_off_the_scale_points_to_where_it_lies() -> None:
+def test_a_value_off_the_scale_is_marked_with_an_arrow() -> None:
     line = _layout.Scale(0.7, 1.0).strip(0.1, None)(10)
     assert "".join(piece for piece, _ in line) == "‹" + " " * 9
 
@@ -552,9 +552,9 @@ def test_findings_become_sentences() -> None:
         "check the data: 1 impossible tag repaired, 2 predicted mentions without a place, "
         "only 12 units, so intervals are unreliable."
     )
-    found = convert(documents.result()["findings"], list[Finding])
-    assert say.finding(found[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
-    assert say.finding(found[2]) == (
+    findings = convert(documents.result()["findings"], list[Finding])
+    assert say.finding(findings[0]) == "wrong boundaries cost crf the most: 12.6 F1 in 30 errors."
+    assert say.finding(findings[2]) == (
         "mentions unseen with their label are hard for crf: "
         "recall 77.1, against 68.1 on seen ones (96 mentions)."
     )

@@ -1,6 +1,6 @@
-"""The published schema: made from the types, kept by every document, strict enough to refuse broken ones.
+"""The published schema: generated from the types, valid for every document, and strict with broken ones.
 
-With SPANWISE_REFRESH=1 the published file is written anew.
+With SPANWISE_REFRESH=1, the published file is updated.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
-def test_the_schema_is_a_schema() -> None:
+def test_the_schema_is_valid() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
 
 
-def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--schema"]) == 0
     assert json.loads(capsys.readouterr().out) == schema()
 
 
-def test_the_published_schema_is_that_of_the_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """A key that goes, comes or changes its type shows in the history of the published file."""
+def test_the_published_schema_matches_the_types(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys that are added, removed or change their type show up in the history of the published file."""
     main(["export", "--schema"])
-    made = capsys.readouterr().out
+    printed = capsys.readouterr().out
     if os.environ.get("SPANWISE_REFRESH"):
-        PUBLISHED.write_text(made, encoding="utf-8")
-    # As documents, so that a failure names the key.
-    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == json.loads(made)
-    assert PUBLISHED.read_text(encoding="utf-8") == made
+        PUBLISHED.write_text(printed, encoding="utf-8")
+    # Compared as documents first, so that a failure names the key.
+    assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == json.loads(printed)
+    assert PUBLISHED.read_text(encoding="utf-8") == printed
 
 
 @pytest.mark.parametrize(
     "document",
     [documents.result(), documents.result("a", "b", "c"), documents.description(), study_documents.study()],
 )
-def test_the_documents_of_these_tests_keep_it(document: dict[str, Any]) -> None:
+def test_the_documents_of_these_tests_are_valid(document: dict[str, Any]) -> None:
     VALIDATOR.validate(document_of(document).to_dict())
 
 
@@ -85,7 +85,7 @@ def test_a_broken_document_is_refused_by_the_schema_and_by_load(kind: str, tmp_p
     document = document_of(copy.deepcopy(documents.result("a", "b"))).to_dict()
     VALIDATOR.validate(document)
     BROKEN[kind](document)
-    if kind != "an unknown tough subset":  # the schema does not name the keys of objects
+    if kind != "an unknown tough subset":  # the schema does not restrict the keys of objects
         assert not VALIDATOR.is_valid(document)
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -93,16 +93,16 @@ def test_a_broken_document_is_refused_by_the_schema_and_by_load(kind: str, tmp_p
         spanwise.load(path)
 
 
-def test_what_is_wrong_is_named_with_its_place(tmp_path: Path) -> None:
+def test_a_wrong_value_in_a_document_is_reported_with_its_position(tmp_path: Path) -> None:
     document = document_of(documents.result("b", "a")).to_dict()
     document["systems"]["a"]["exact"]["labels"]["LOC"]["f1"] = "high"
     path = tmp_path / "run.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(spanwise.InputError) as told:
+    with pytest.raises(spanwise.InputError) as caught:
         spanwise.load(path)
-    first = str(told.value).split("\n", 1)[0]
-    place = "$.systems.a.exact.labels.LOC.f1"
-    assert first == f"{path}: {place}: expected a number or null, but this is text."
+    first = str(caught.value).split("\n", 1)[0]
+    position = "$.systems.a.exact.labels.LOC.f1"
+    assert first == f"{path}: {position}: expected a number or null, but this is text."
 
 
 def test_keys_may_be_added() -> None:
@@ -120,7 +120,7 @@ def test_a_study_without_its_analyses_is_refused() -> None:
 
 
 def _kept(document: Document, tmp_path: Path) -> None:
-    """A document keeps the schema, and comes back from its JSON as it was."""
+    """Check that a document is valid and is loaded unchanged from its JSON."""
     VALIDATOR.validate(document.to_dict())
     document.to_json(tmp_path / "document.json")
     loaded = spanwise.load(tmp_path / "document.json")
@@ -129,7 +129,7 @@ def _kept(document: Document, tmp_path: Path) -> None:
     assert loaded.to_text(width=80) == document.to_text(width=80)
 
 
-def test_results_from_lists_keep_it(tmp_path: Path) -> None:
+def test_results_from_lists_are_valid(tmp_path: Path) -> None:
     gold = [["B-PER", "I-PER", "O", "B-LOC"], ["O", "B-ORG", "O", "O"]]
     near = [["B-PER", "O", "O", "B-LOC"], ["O", "B-LOC", "O", "B-PER"]]
     for options in ({"resamples": 0}, {"focus": "both"}, {"weights": "ortmann-eq7"}, {"examples": "all"}):
@@ -138,7 +138,7 @@ def test_results_from_lists_keep_it(tmp_path: Path) -> None:
     _kept(spanwise.explain(gold, near), tmp_path)
 
 
-def test_a_study_keeps_it(tmp_path: Path) -> None:
+def test_a_study_is_valid(tmp_path: Path) -> None:
     gold = "Ann B-PER\nin O\nRome B-LOC\n. O\n\nNew B-LOC\nYork I-LOC\nwon O\n\n"
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -158,7 +158,7 @@ def test_a_study_keeps_it(tmp_path: Path) -> None:
     assert max(map(len, study.to_text(width=80).splitlines())) <= 80
 
 
-def test_real_results_and_descriptions_keep_it(data: Path, tmp_path: Path) -> None:
+def test_real_results_and_descriptions_are_valid(data: Path, tmp_path: Path) -> None:
     folder = data / "masakhaner" / "ewe"
     systems = {name: folder / "predictions" / f"{name}.1.txt" for name in ("mbert", "rembert")}
     result = spanwise.evaluate(
@@ -180,7 +180,7 @@ def test_a_document_of_the_first_schema_still_loads(tmp_path: Path) -> None:
     assert loaded.schema == 2 and loaded.comparisons[0].detectable == 0.021
 
 
-def test_documents_whose_parts_do_not_fit_each_other_are_refused_with_the_place(tmp_path: Path) -> None:
+def test_inconsistent_documents_are_refused_with_the_position(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
 
     def refused(document: dict[str, Any]) -> str:
@@ -189,8 +189,8 @@ def test_documents_whose_parts_do_not_fit_each_other_are_refused_with_the_place(
             spanwise.load(path)
         with pytest.raises(spanwise.InputError) as converted:
             document_of(document, place=str(path))
-        (one,) = {str(error.value).splitlines()[0] for error in (read, converted)}
-        return one.removeprefix(f"{path}: ")
+        (message,) = {str(error.value).splitlines()[0] for error in (read, converted)}
+        return message.removeprefix(f"{path}: ")
 
     evaluation = document_of(documents.result()).to_dict()
     assert refused({**evaluation, "systems": {}}) == "$.systems: an evaluation has at least one system."

@@ -1,4 +1,4 @@
-"""What trackers get: scores, intervals, signature and page, under names that mean one thing."""
+"""Logging to trackers: scores, intervals, signature and page, under unambiguous names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compared() -> spanwise.Result:
 
 
 class Fake:
-    """What the four trackers are asked for, remembered."""
+    """A stand-in for the four trackers that records what is logged."""
 
     def __init__(self) -> None:
         self.logged: dict[str, float] = {}
@@ -76,12 +76,12 @@ class Fake:
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trackers leave folders of their own where they run."""
+    """Run in a temporary folder, because trackers create folders where they run."""
     monkeypatch.chdir(tmp_path)
 
 
 def assert_complete(logged: dict[str, float], result: spanwise.Result) -> None:
-    """Scores as in the result, each between the ends of its interval, none undefined."""
+    """Check that scores equal those of the result, lie in their intervals and are defined."""
     overall = result["crf"].exact.overall
     assert logged["f1"] == pytest.approx(overall.f1)
     assert logged["accuracy"] == pytest.approx(overall.accuracy)
@@ -121,7 +121,7 @@ def test_weights_and_biases_keeps_the_page_as_an_artifact(
     assert fake.files["report.html"] == result.to_html()
 
 
-def test_mlflow_itself_takes_what_it_gets(
+def test_mlflow_accepts_what_is_logged(
     result: spanwise.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mlflow = pytest.importorskip("mlflow")
@@ -142,10 +142,10 @@ def test_tensorboard_can_read_what_was_written(result: spanwise.Result, tmp_path
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     result.log("tensorboard", to=tmp_path, step=2)
     events = accumulator.EventAccumulator(str(tmp_path)).Reload()
-    found = {name: events.Scalars(name)[0] for name in events.Tags()["scalars"]}
-    assert found["f1"].value == pytest.approx(result["crf"].exact.overall.f1)
-    assert found["f1"].step == 2
-    assert {"f1_low", "f1_high", "accuracy"} <= found.keys()
+    scalars = {name: events.Scalars(name)[0] for name in events.Tags()["scalars"]}
+    assert scalars["f1"].value == pytest.approx(result["crf"].exact.overall.f1)
+    assert scalars["f1"].step == 2
+    assert {"f1_low", "f1_high", "accuracy"} <= scalars.keys()
     assert (tmp_path / "spanwise" / "report.html").is_file()
 
 
@@ -160,7 +160,7 @@ def test_differences_of_systems_are_logged_with_interval_and_p(compared: spanwis
     assert not fake.files
 
 
-def test_names_and_numbers_are_such_as_mlflow_takes() -> None:
+def test_names_and_numbers_are_acceptable_to_mlflow() -> None:
     labels = [f"L{number}" for number in range(400)]
     gold = [[f"B-{label}"] for label in [*labels, "B&B(x)"]]
     fake = Fake()
@@ -169,16 +169,16 @@ def test_names_and_numbers_are_such_as_mlflow_takes() -> None:
     assert fake.calls > 1, "a request takes a thousand metrics"
 
 
-def test_accuracy_of_a_trainer_is_the_accuracy_of_a_result() -> None:
+def test_the_accuracy_of_a_trainer_equals_that_of_a_result() -> None:
     names = ["O", "B-PER", "I-PER"]
-    gold, said = np.array([[1, 2, 0, 0]]), np.array([[2, 2, 0, 2]])
-    metrics = make_compute_metrics(names)((said, gold))
-    tags = [[[names[code] for code in row] for row in side] for side in (gold, said)]
+    gold, predicted = np.array([[1, 2, 0, 0]]), np.array([[2, 2, 0, 2]])
+    metrics = make_compute_metrics(names)((predicted, gold))
+    tags = [[[names[code] for code in row] for row in side] for side in (gold, predicted)]
     overall = spanwise.evaluate(tags[0], {"a": tags[1]}, resamples=0)["a"].exact.overall
     assert metrics["accuracy"] == overall.accuracy == 0.75
 
 
-def test_an_unknown_tracker_is_answered_with_those_there_are(result: spanwise.Result) -> None:
+def test_an_unknown_tracker_is_answered_with_the_available_ones(result: spanwise.Result) -> None:
     with pytest.raises(ChoiceError, match="Did you mean 'wandb'"):
         result.log("wandbs")
 

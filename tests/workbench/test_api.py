@@ -76,11 +76,11 @@ QUERIES = {
 @pytest.mark.parametrize(
     "operation",
     [
-        one
-        for one in OPERATIONS
-        if one.method == "GET" and one.name not in ("events", "worksheet", "job", "slice_history")
+        operation
+        for operation in OPERATIONS
+        if operation.method == "GET" and operation.name not in ("events", "worksheet", "job", "slice_history")
     ],
-    ids=lambda one: one.name,
+    ids=lambda operation: operation.name,
 )
 def test_every_answer_has_its_type(client: TestClient, gold: str, operation: Operation) -> None:
     answer = client.get(PREFIX + filled(operation.path, gold) + QUERIES.get(operation.name, ""))
