@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import floor, inf, isfinite
-from typing import Any
+from typing import Any, Required, SupportsFloat, TypedDict
 
 import numpy as np
 from msgspec import Struct
@@ -285,6 +285,18 @@ FOUR = ("XS", "S", "L", "XL")
 UNPLACED = "unplaced"  # the bucket for mentions that are not in the text, unless a category has this name
 
 
+class BucketEntry(TypedDict, total=False):
+    """A bucket as written in the result document."""
+
+    name: Required[str]
+    label: str
+    special: bool
+    rest: bool
+    value: str
+    low: float | None
+    high: float | None
+
+
 class Bucket(Struct, frozen=True):
     """A set of values: one special value, `low < value ≤ high` without special values, or a category.
 
@@ -301,9 +313,9 @@ class Bucket(Struct, frozen=True):
     rest: bool = False
     hidden: bool = False  # the value or interval is not shown
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> BucketEntry:
         """The bucket as written in the result document."""
-        shown = {"name": self.name, "label": self.label, "special": self.special}
+        shown: BucketEntry = {"name": self.name, "label": self.label, "special": self.special}
         if self.rest:
             return {**shown, "rest": True}
         if self.hidden:
@@ -395,7 +407,7 @@ class Bucketing(Struct, frozen=True, eq=False, dict=True):
             np.array(others, dtype=np.int64),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The bucketing as plain data, to be saved and reused for another system or dataset."""
         return {
             "attribute": self.attribute,
@@ -436,7 +448,7 @@ _KINDS = {"numeric": "numbers", "category": "categories"}
 _ANEW = "Fix them, or save them again."
 
 
-def _end(value: Any) -> float | None:
+def _end(value: SupportsFloat | str | None) -> float | None:
     return None if value is None else float(value)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from operator import add
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -42,7 +41,7 @@ def dataset_document(
     toughness: Toughness | None,
     zeta: Mapping[str, float],
     absent: Mapping[str, str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The `dataset` entry of a result document: facts about the test set, not the systems."""
     training = SentenceHashes.of(annotation.corpus for annotation in train) if train else None
     return dataset_entry(
@@ -141,7 +140,7 @@ def _composition(members: CrossTable) -> dict[str, object]:
     return result
 
 
-def _part(part: int, whole: int) -> dict[str, Any]:
+def _part(part: int, whole: int) -> dict[str, float | None]:
     return {"mentions": part, "share": plain(ratio(part, whole))}
 
 

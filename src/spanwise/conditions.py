@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
+from typing import Generic, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from msgspec import Struct, field
@@ -411,7 +411,7 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
     return {TEXT: inside, SENTENCE: around}
 
 
-def _ordered(value: Any, operator: Operator, bound: float) -> Any:
+def _ordered(value: float, operator: Operator, bound: float) -> bool:
     if operator == ">=":
         return value >= bound
     if operator == "<=":
@@ -449,10 +449,10 @@ def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
     if bucket.value is not None:
         return None
     bound = float(one.values[0])
-    if bucket.special:
-        return bool(_ordered(bucket.low, one.operator, bound))
     low = -np.inf if bucket.low is None else bucket.low
     high = np.inf if bucket.high is None else bucket.high
+    if bucket.special:
+        return _ordered(low, one.operator, bound)
     if _is_whole(bucket):
         least, most = (
             bool(_ordered(end, one.operator, bound)) for end in (np.floor(low) + 1, np.floor(high))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, count, pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
@@ -301,7 +301,7 @@ class Mentions(Struct, frozen=True, eq=False, dict=True):
         spans = list(zip(self.parts.start.tolist(), self.parts.end.tolist(), strict=True))
         return [tuple(spans[first:last]) for first, last in pairwise(self.parts.at.tolist())]
 
-    def take(self, which: Any) -> Mentions:
+    def take(self, which: Column | Sequence[int] | slice) -> Mentions:
         """The mentions selected by a mask or by row numbers, which must keep sentences in order."""
         rows = np.arange(len(self))[which]
         parts = self.parts

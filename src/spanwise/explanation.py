@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Set
+from typing import Any, SupportsFloat
 
 import numpy as np
 from msgspec import Struct
@@ -146,7 +146,7 @@ def _policy_rows(placement: PlacementDocument) -> list[Convention]:
 
 
 def _read(
-    gold: Any, predicted: Any, options: Mapping[str, object], repair: str
+    gold: Any, predicted: object, options: Mapping[str, object], repair: str
 ) -> tuple[Annotation, Annotation]:
     choices: dict[str, Any] = {**options, "repair": repair}
     if predicted is None:
@@ -163,7 +163,7 @@ def _pair(sides: tuple[Annotation, Annotation], align: How) -> _Pair:
     return _Pair(sides[0].corpus, *with_one_labelling([sides[0].mentions, placed]))
 
 
-def _row(name: str, scores: Mapping[str, Any], tools: str, why: str) -> Convention:
+def _row(name: str, scores: Mapping[str, SupportsFloat], tools: str, why: str) -> Convention:
     return Convention(name=name, tools=tools, why=why, **{key: plain(scores[key]) for key in _NAMES})
 
 
@@ -241,7 +241,7 @@ def _units(mentions: Mentions, *, first: bool) -> set[tuple[int, int, str, bool]
     return units
 
 
-def _of_sets(gold: set[Any], predicted: set[Any]) -> dict[str, Floats]:
+def _of_sets(gold: Set[object], predicted: Set[object]) -> dict[str, Floats]:
     return exact(np.array([len(gold), len(predicted), len(gold & predicted)], dtype=np.float64))
 
 
@@ -353,8 +353,10 @@ def _surface(pair: _Pair) -> Convention:
 def _strings(corpus: Corpus, mentions: Mentions) -> set[object]:
     result: set[object] = set()
     for number, (sentence, start, end, label) in enumerate(mentions.rows()):
-        body: Any = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
-        form = " ".join(body[start:end]) if corpus.texts is None else body[start:end]
+        if corpus.texts is None:
+            form = " ".join(corpus.words(sentence)[start:end])
+        else:
+            form = corpus.texts[sentence][start:end]
         # A mention that could not be aligned with the gold text matches no string of the gold file.
         result.add((form, label) if start >= 0 else (number, label))
     return result

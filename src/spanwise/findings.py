@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, slice_path
-from spanwise.document import Input, Settings
+from spanwise.document import Count, Input, Interval, Probability, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores, WeakSlice
@@ -169,7 +169,14 @@ def _tough_finding(name: str, system: SystemScores) -> Finding | None:
     )
 
 
-def _tested(row: WeakSlice) -> dict[str, Any]:
+class _Tested(TypedDict):
+    significant: bool
+    p: Probability | UnsetType
+    interval: Interval | None
+    among: Count | UnsetType
+
+
+def _tested(row: WeakSlice) -> _Tested:
     """One slice's result in the test of all slices at once; without a test nothing is significant."""
     weak = row.p is not UNSET and row.p is not None and row.p < LEVEL
     return {"significant": weak, "p": row.p, "interval": row.interval, "among": row.among}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -528,7 +528,7 @@ def _label_rows(
     return tuple(BucketScores(name=label, value=label, **_score(*sides[label])) for label in sorted(sides))
 
 
-def _score(gold: set[Any], predicted: set[Any]) -> dict[str, Any]:
+def _score(gold: Set[object], predicted: Set[object]) -> dict[str, Any]:
     correct = len(gold & predicted)
     return {
         "gold": len(gold),
@@ -584,7 +584,7 @@ def check_preset(preset: str | None, switched_off: Sequence[str], train: object)
 def with_preset(summary: Evaluation, inputs: Inputs, choices: Choices, departures: Departures) -> Evaluation:
     """The document with the program's buckets as its attributes, and with the program's diagnoses."""
     training = Training(_training(inputs, choices), departures)
-    gold, *predicted = _preset_sides(inputs, choices)
+    gold, predicted = _preset_sides(inputs, choices)
     figures: dict[str, Figures] = {}
     systems = dict(summary.systems)
     for name, tagged in zip(inputs.systems, predicted, strict=True):
@@ -629,18 +629,18 @@ def _training(inputs: Inputs, choices: Choices) -> Tagged:
     )
 
 
-def _preset_sides(inputs: Inputs, choices: Choices) -> list[Any]:
-    """Gold tags for every system, followed by the tags of each system."""
+def _preset_sides(inputs: Inputs, choices: Choices) -> tuple[dict[str, Tagged], list[Tagged]]:
+    """Gold tags for every system, and the tags of each system."""
     if inputs.merged:
         gold = {name: _tagged(side, choices, -2) for name, side in inputs.predicted.items()}
-        return [gold, *(_tagged(side, choices, -1) for side in inputs.predicted.values())]
+        return gold, [_tagged(side, choices, -1) for side in inputs.predicted.values()]
     tagged = _tagged(inputs.gold, choices, -1)
     predicted = [_tagged(side, choices, -1) for side in inputs.predicted.values()]
     # The program compares positions in the file, so all sides use the gold tokens.
-    return [
+    return (
         dict.fromkeys(inputs.predicted, tagged),
-        *(Tagged(tagged.tokens, side.tags) for side in predicted),
-    ]
+        [Tagged(tagged.tokens, side.tags) for side in predicted],
+    )
 
 
 def _tagged(annotation: Annotation, choices: Choices, column: int) -> Tagged:

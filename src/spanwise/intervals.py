@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import atan, cos, erfc, exp, lgamma, log1p, pi, sin, sqrt, tan
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -289,9 +288,10 @@ class _PairSums:
     """Sums over units of the products of two systems' deviations, accumulated block by block."""
 
     def __init__(self) -> None:
-        self.sum: Any = 0.0  # systems × cells
-        self.product: Any = 0.0  # cells × systems × systems
-        self.neither: Any = 0.0  # cells × systems × systems: units that hold the cell for neither system
+        self.sum: Floats = np.zeros(())  # systems × cells
+        self.product: Floats = np.zeros(())  # cells × systems × systems
+        # Units that hold the cell for neither system: cells × systems × systems.
+        self.neither: Floats = np.zeros(())
         self.number = 0
 
     def add(self, deviation: Floats, held: Bools, times: Ints) -> None:
@@ -450,7 +450,7 @@ def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
     return np.asarray(2 * special.stdtr(freedom, -np.abs(t)))
 
 
-def satterthwaite(parts: Sequence[tuple[Any, Any]]) -> tuple[Floats, Floats]:
+def satterthwaite(parts: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> tuple[Floats, Floats]:
     """The sum of several variances, each with its degrees of freedom, and the degrees of freedom of the sum.
 
     `(Σv)² / Σ(v² / freedom)`; variances of 0 are ignored, and the result is NaN if all are 0.

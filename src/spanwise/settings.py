@@ -31,8 +31,8 @@ class Setting(NamedTuple):
     help: str = ""
     group: Literal["compute", "show", "preset", "read"] = "compute"
     type: Callable[..., object] = str  # of the flag; bool: a switch, list: may be repeated
-    default: Any = None  # of the flag
-    usual: Any = None  # the value used if none is given and the flag has no default
+    default: object = None  # of the flag
+    usual: object = None  # the value used if none is given and the flag has no default
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
         return f"--{self.flag or self.name.replace('_', '-')}"
 
     @property
-    def unless_given(self) -> Any:
+    def unless_given(self) -> object:
         """The value used if none is given; None if it depends on the data."""
         return self.usual if self.default is None else self.default
 

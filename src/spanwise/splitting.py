@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.attributes import SUBSETS, Context, Lexicon, toughness
-from spanwise.columns import Bools, Column, Ints, ints, offsets, plain, run_positions
+from spanwise.columns import Bools, Ints, ints, offsets, plain, run_positions
 from spanwise.composition import content_of, dataset_document, input_entry
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labelling, with_one_vocabulary
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
@@ -34,7 +34,7 @@ PARTS: tuple[Name, ...] = ("train", "dev", "test")
 
 
 def split(
-    sources: Any,
+    sources: object,
     *,
     shares: Mapping[str, float] | None = None,
     test: float = 0.2,
@@ -499,13 +499,13 @@ def pooled(annotations: Sequence[Annotation]) -> Annotation:
         )
     begins = offsets([len(corpus) for corpus in corpora])
 
-    def all_of(pick: Callable[[Corpus], Any]) -> Column | None:
-        columns = [pick(corpus) for corpus in corpora]
-        return None if any(column is None for column in columns) else np.concatenate(columns)
+    def all_of(pick: Callable[[Corpus], Ints | None]) -> Ints | None:
+        columns = [column for corpus in corpora if (column := pick(corpus)) is not None]
+        return np.concatenate(columns) if len(columns) == len(corpora) else None
 
-    def names_of(pick: Callable[[Corpus], Any]) -> tuple[str, ...] | None:
-        lists = [pick(corpus) for corpus in corpora]
-        return None if any(names is None for names in lists) else tuple(chain.from_iterable(lists))
+    def names_of(pick: Callable[[Corpus], Sequence[str] | None]) -> tuple[str, ...] | None:
+        lists = [names for corpus in corpora if (names := pick(corpus)) is not None]
+        return tuple(chain.from_iterable(lists)) if len(lists) == len(corpora) else None
 
     corpus = Corpus(
         tokens=np.concatenate([corpus.tokens for corpus in corpora]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import comb, exp, factorial, fsum, isnan, log
 from typing import Any
@@ -359,7 +359,7 @@ def bh(p_values: object) -> Floats:
     return _corrected(p_values, steps)
 
 
-def _corrected(p_values: object, steps: Any) -> Floats:
+def _corrected(p_values: object, steps: Callable[[Floats], Floats]) -> Floats:
     result = np.array(p_values, np.float64, order="C")  # columns selected by a mask are in Fortran order
     flat = result.reshape(-1)  # a view, since the array is in C order
     defined = np.flatnonzero(~np.isnan(flat))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from spanwise.columns import Bools, Floats, Ints, compact, ints, on_grid, ratio
+from spanwise.columns import Bools, Column, Floats, Ints, compact, ints, on_grid, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows, grouped, joint_numbers
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.statistics import LEVEL, correct, levels
@@ -56,7 +56,6 @@ TIE = 1e-12
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # indices of two systems
 Scorer: TypeAlias = Callable[[Floats], Floats]  # totals (… × columns) to scores (… × cells)
-Numbers: TypeAlias = npt.NDArray[Any]
 
 
 class Resampling(Struct, frozen=True):
@@ -162,7 +161,7 @@ def _changes(first: Counts, second: Counts) -> tuple[Ints, Ints]:
     return change[differs], times[differs]
 
 
-def joint_rows(tables: Sequence[Counts]) -> tuple[Any, ...]:
+def joint_rows(tables: Sequence[Counts]) -> tuple[Column, ...]:
     """The distinct combinations of rows of several tables over the same units.
 
     Returns:
@@ -222,7 +221,7 @@ class _Counting:
             reached += self._reached(self.pairs[at], drawn @ distinct + backward, bound)
         return reached
 
-    def _reached(self, pair: tuple[int, int], moved: Numbers, bound: float) -> int:
+    def _reached(self, pair: tuple[int, int], moved: Column, bound: float) -> int:
         first, second = (self.totals[side] for side in pair)
         difference = self.score(first + moved) - self.score(second - moved)
         return int((~(np.abs(difference) < bound)).sum())
@@ -251,7 +250,7 @@ class Swapping(Struct, frozen=True, eq=False):
     systems' sums over the swapped units: one matrix product per system serves all pairs.
     """
 
-    columns: Numbers  # units (or groups of them) × distinct columns
+    columns: Column  # units (or groups of them) × distinct columns
     place: Ints  # systems × columns: the index of the distinct column
 
     @classmethod
@@ -260,12 +259,12 @@ class Swapping(Struct, frozen=True, eq=False):
         return cls.of_matrices(_matrices(tables))
 
     @classmethod
-    def of_matrices(cls, matrices: Sequence[Numbers]) -> Swapping:
+    def of_matrices(cls, matrices: Sequence[Column]) -> Swapping:
         """The differences between the counts per unit (units × columns) of each system and the first."""
         first, *others = matrices
         dtype = np.result_type(*matrices)
         number = {blake2b(np.zeros(len(first), dtype).tobytes()).digest(): 0}
-        distinct: list[tuple[Numbers, int]] = []  # the matrix and column of each nonzero difference
+        distinct: list[tuple[Column, int]] = []  # the matrix and column of each nonzero difference
         index = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
         differs = np.zeros(len(first), dtype=bool)
         for at, matrix in enumerate(others, start=1):
@@ -487,7 +486,7 @@ class Flips(Struct, frozen=True):
                 self._raise(highest[at : at + together], rough, slack, batch, scaled)
         return highest
 
-    def sums(self, counts: Numbers) -> Iterator[Floats]:
+    def sums(self, counts: Column) -> Iterator[Floats]:
         """The sums of whole-number counts (units × columns) with flipped signs, some flips at a time.
 
         Sums of whole numbers below 2²⁴ are exact in single precision, in any order.
@@ -647,7 +646,7 @@ def _between(ordered: Floats, share: float) -> Floats:
     return np.asarray(low + (high - low) * (position - below))
 
 
-def _quantile(ordered: Floats, number: npt.NDArray[Any], share: float) -> Floats:
+def _quantile(ordered: Floats, number: Ints, share: float) -> Floats:
     """The quantile of the first `number` sorted values, interpolated as by NumPy's default."""
     position = share * np.maximum(number - 1, 0)
     below = np.floor(position).astype(np.int64)
