@@ -26,7 +26,7 @@ DATA = Path(os.environ.get("SPANWISE_DATA") or Path(__file__).parents[2] / "shar
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder with the real corpora; a test that needs it is skipped where it is missing."""
+    """The folder with the real corpora; tests that need it are skipped if it is missing."""
     if not DATA.is_dir():
         pytest.skip(f"no data at {DATA}; set SPANWISE_DATA to the folder with the corpora")
     return DATA

@@ -290,7 +290,7 @@ def test_a_document_counts_for_a_pair_only_if_both_have_it() -> None:
     assert "b did not annotate 2" in agreement.notes
 
 
-def test_majority_leaves_ties_to_people(tmp_path: Path) -> None:
+def test_ties_in_the_majority_are_left_to_people(tmp_path: Path) -> None:
     four = {
         "a": marked((0, 1, "PER"), (4, 5, "LOC")),
         "b": marked((0, 1, "PER"), (4, 5, "LOC")),
@@ -379,7 +379,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     assert spanwise.agree(given).to_json() == spanwise.agree(given).to_json()
 
 
-def test_the_screen_calls_nobody_gold_and_nobody_wrong() -> None:
+def test_the_screen_calls_no_annotator_gold_or_wrong() -> None:
     text = spanwise.agree(by_annotator(campaign(4))).to_text(width=100)
     assert "gold" not in text
     assert "wrong" not in text

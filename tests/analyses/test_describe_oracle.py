@@ -105,9 +105,7 @@ def close(content: Any) -> Any:
 
 @settings(max_examples=150, deadline=None)
 @given(texts(), st.lists(texts(), max_size=2), st.sampled_from([0, 1, 100]))
-def test_a_description_is_what_plain_counting_gives(
-    test: Annotated, train: list[Annotated], most: int
-) -> None:
+def test_a_description_equals_plain_counting(test: Annotated, train: list[Annotated], most: int) -> None:
     expected = description(test, train, most=most)
     tested, training = annotation(test), list(map(annotation, train))
     whole = describe(tested, train=training or None, examples=most)

@@ -251,7 +251,7 @@ def test_documents_give_the_same_test_as_files(files: Path, results: Results) ->
     assert merged.notes == ()
 
 
-def test_systems_of_different_names_keep_them(results: Results) -> None:
+def test_systems_with_different_names_keep_them(results: Results) -> None:
     bad = results["bad"]
     units = present(bad.units)
     other = replace(

@@ -110,7 +110,7 @@ def lead_of(
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_intervals_over_runs_are_those_of_leaving_each_sentence_out(tmp_path: Path, shared: bool) -> None:
+def test_intervals_over_runs_equal_those_of_leaving_out_each_sentence(tmp_path: Path, shared: bool) -> None:
     from scipy.stats import t
 
     gold = drawn(0)

@@ -191,7 +191,7 @@ def test_inputs_stay_as_they_were() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(before, columns, strict=True))
 
 
-# --- texts of characters, gaps, unplaced, positions alone ---------------------------------------
+# --- character texts, gaps, unplaced mentions, positions without text ---------------------------
 
 
 def characters(text: str, rows: list[Row]) -> Annotation:
@@ -397,13 +397,13 @@ def test_an_unknown_attribute_is_answered_with_the_closest_one() -> None:
         choose("entity_lenght")
 
 
-def test_every_attribute_says_what_it_is_and_where_it_comes_from() -> None:
+def test_every_attribute_has_a_summary_and_a_source() -> None:
     for attribute in choose("all"):
         assert attribute.summary and attribute.source and attribute.alias
         assert attribute.needs <= {"text", "train", "vocabulary"}
 
 
-# --- one's own ----------------------------------------------------------------------------------
+# --- user-defined attributes --------------------------------------------------------------------
 
 
 @pytest.fixture

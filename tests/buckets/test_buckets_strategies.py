@@ -1,4 +1,4 @@
-"""Buckets: each strategy by hand, the defaults, names and labels, saved edges, errors and laws."""
+"""Buckets: each strategy computed by hand, defaults, names and labels, saved edges, errors and laws."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def numbers(*values: float, whole: bool = False, bounds: tuple[float, float] = (
 
 
 def names(*values: str) -> Values:
-    known = tuple(dict.fromkeys(values))
+    distinct = tuple(dict.fromkeys(values))
     return Values(
-        np.array([known.index(v) for v in values], dtype=np.int64),
+        np.array([distinct.index(v) for v in values], dtype=np.int64),
         np.ones(len(values), bool),
         attribute="domain",
-        names=known,
+        names=distinct,
     )
 
 
@@ -56,7 +56,7 @@ def test_balanced_cuts_after_the_value_nearest_to_an_equal_share() -> None:
     assert ends(fit("balanced:2", numbers(1, 1, 1, 2, 3, 3, 3, 3, 3, 4))) == [(None, 2), (2, None)]
 
 
-def test_balanced_takes_the_lower_of_two_equally_near_cuts() -> None:
+def test_balanced_uses_the_lower_of_two_equally_near_cuts() -> None:
     # 4 values, m = 2: the cumulative counts 1 and 3 are equally near to 2.
     assert ends(fit("balanced:2", numbers(1, 2, 2, 3))) == [(None, 1), (1, None)]
 
@@ -89,15 +89,15 @@ def test_special_values_stay_when_no_gold_unit_has_them() -> None:
         ("oov_density", [0, 0], [(0, 0), (0, None)]),
     ],
 )
-def test_without_a_gold_unit_of_its_own_the_rest_lies_where_values_can_be(
+def test_without_gold_units_the_rest_covers_the_range_of_possible_values(
     attribute: str, gold: list[float], expected: list[tuple[float | None, float | None]]
 ) -> None:
-    found = ATTRIBUTES.find(attribute)
-    values = numbers(*gold, bounds=found.bounds)
+    definition = ATTRIBUTES.find(attribute)
+    values = numbers(*gold, bounds=definition.bounds)
     assert ends(fit(default_strategy(attribute), values)) == expected
 
 
-def test_a_special_value_inside_a_bucket_of_the_rest_stands_before_it() -> None:
+def test_a_special_value_inside_a_bucket_of_the_rest_comes_before_it() -> None:
     bucketing = fit("special:5+balanced:2", numbers(1, 2, 6, 9))
     assert ends(bucketing) == [(None, 2), (5, 5), (2, None)]
     assert buckets_of(bucketing, 1, 4, 5, 6) == ["B1", "B3", "B2", "B3"]
@@ -128,18 +128,18 @@ def test_discrete_gives_each_gold_value_a_bucket_and_joins_the_highest() -> None
     assert ends(fit("discrete:2", numbers(1, 2, 5))) == [(None, 1), (1, None)]
 
 
-def test_familiarity_parts_zero_to_one_and_zero_joins_the_first() -> None:
+def test_familiarity_divides_zero_to_one_and_zero_joins_the_first() -> None:
     bucketing = fit("familiarity:5", numbers(0.5))
     assert ends(bucketing) == [(None, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, None)]
     assert buckets_of(bucketing, 0, 1 / 5, 3 / 5, 6 / 10, 1) == ["B1", "B1", "B3", "B3", "B5"]
 
 
-def test_categories_stand_by_frequency_then_name() -> None:
+def test_categories_are_ordered_by_frequency_then_name() -> None:
     bucketing = fit("category", names("web", "news", "web", "books"))
     assert [bucket.name for bucket in bucketing.fitted] == ["web", "books", "news"]
 
 
-def test_a_category_of_predictions_alone_is_other() -> None:
+def test_a_category_found_only_in_predictions_is_other() -> None:
     bucketing = fit("category", names("web", "news"))
     assert [bucketing.buckets[i].name for i in bucketing.assign(names("blog", "web"))] == ["other", "web"]
 
@@ -237,7 +237,7 @@ def test_open_ends_are_written_as_bounds(
         ("category", "category"),
     ],
 )
-def test_strategies_are_read_from_text(text: str, expected: str) -> None:
+def test_strategies_are_parsed_from_text(text: str, expected: str) -> None:
     assert str(parse(text)) == expected
 
 
@@ -263,13 +263,13 @@ def test_a_choice_names_attribute_and_strategy() -> None:
         ("special:0+category", "the rest cannot go to category"),
     ],
 )
-def test_a_wrong_strategy_says_what_is_wrong(text: str, message: str) -> None:
+def test_an_error_about_a_strategy_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(ChoiceError) as error:
         parse(text)
     assert message in str(error.value)
 
 
-def test_a_choice_without_a_strategy_says_how_to_write_one() -> None:
+def test_an_error_about_a_missing_strategy_says_how_to_write_one() -> None:
     with pytest.raises(ChoiceError, match="Write ATTRIBUTE=STRATEGY, such as entity_length=1,2,3"):
         parse_choice("entity_length")
 
@@ -284,7 +284,7 @@ def test_numbers_and_categories_are_not_mixed_up() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_no_numbers_are_refused(value: float) -> None:
+def test_values_that_are_not_numbers_are_refused(value: float) -> None:
     with pytest.raises(InputError, match="'size' has values that are not finite numbers"):
         fit("balanced:2", numbers(1, value))
 
@@ -316,7 +316,7 @@ def test_saved_edges_that_cannot_be_used_say_why(data: dict[str, object], messag
     assert message in str(error.value)
 
 
-def test_a_strategy_of_ones_own_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_defined_strategy_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     halves = Strategy("median", "two halves", lambda values, given: [float(np.median(values))])
     fresh: Registry[Strategy] = Registry("bucketing")
     fresh.add(halves)

@@ -222,7 +222,7 @@ def test_overlapping_pieces_and_unplaced_mentions_cannot_be_written() -> None:
 def test_without_repair_the_error_names_the_position_and_the_number_of_others() -> None:
     tags = Tags.of([["O", "I-PER"], ["I-PER", "I-LOC"]])
     with pytest.raises(InputError) as caught:
-        decode(tags, "IOB2", repair="none", place=lambda sentence, token: f"f:{10 * sentence + token}")
+        decode(tags, "IOB2", repair="none", locate=lambda sentence, token: f"f:{10 * sentence + token}")
     assert str(caught.value).startswith(
         "f:1: the tag 'I-PER' is impossible in IOB2: no mention of its label is open before it. "
         "2 more tags like it."
@@ -317,7 +317,7 @@ def test_the_evidence_is_given_in_words(tags: list[str], evidence: str) -> None:
     assert recognise(Tags.of([tags])).evidence == evidence
 
 
-def test_predictions_take_the_scheme_of_gold_unless_they_fit_another_and_not_that() -> None:
+def test_predictions_use_the_scheme_of_gold_unless_only_another_one_fits() -> None:
     fits_both = Tags.of([["B-X", "O"]])
     assert recognise(fits_both, prefer="BIO").scheme == "IOB2"
     stray = Tags.of([["B-X", "O", "B-X", "I-Y"]])  # impossible in every scheme

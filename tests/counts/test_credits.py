@@ -21,7 +21,7 @@ def test_fair_credit_halves_every_error_of_a_pair() -> None:
     ]  # fmt: skip
 
 
-def test_equation_6_takes_every_boundary_error_as_half_right() -> None:
+def test_equation_6_counts_every_boundary_error_as_half_right() -> None:
     credit = credit_of("ortmann-eq6")
     assert {credit.weights[name] for name in ("BEs", "BEl", "BEo")} == {(0.5, 0.25, 0.25)}
     assert credit.weights["LBE"] == (0, 0.5, 0.5)
@@ -59,7 +59,7 @@ def test_apply_adds_over_any_shape() -> None:
         assert np.allclose([right[1, 2], false[1, 2], missed[1, 2]], expected)
 
 
-def test_presets_keep_the_worth_of_an_error_at_one() -> None:
+def test_the_weights_of_presets_add_up_to_one_per_error() -> None:
     for credit in CREDITS:
         assert all(sum(weights) == 1 for weights in credit.weights.values())
 

@@ -66,7 +66,7 @@ def left_out(measured: Measure, score: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_standard_errors_are_those_of_leaving_out_one_unit_at_a_time(scorer: str, seed: int) -> None:
+def test_standard_errors_equal_those_of_leaving_out_one_unit_at_a_time(scorer: str, seed: int) -> None:
     measured = random_measure(scorer, 25, seed)
     for score, estimate in jackknife(measured).items():
         values, present = left_out(measured, score)

@@ -85,7 +85,7 @@ def test_gains_follow_their_formula() -> None:
     assert gain[0] == gain[4] == 0
 
 
-def test_gains_are_zero_where_there_is_no_error() -> None:
+def test_gains_are_zero_if_there_is_no_error() -> None:
     columns = dict.fromkeys(GAINS, 0.0) | {"gold": 4, "predicted": 4, "correct": 4}
     assert not gains(np.array([[list(columns.values())]]))["gain"].any()
 
@@ -102,7 +102,7 @@ def test_relaxed_schemes_share_one_matching() -> None:
 
 
 @pytest.mark.parametrize("scorer", ["averages", "relaxed", "unknown"])
-def test_a_score_that_is_no_single_fraction_is_refused(scorer: str) -> None:
+def test_a_score_that_is_not_a_single_fraction_is_refused(scorer: str) -> None:
     counts = Counts.of_matrix(["A"], EXACT, np.ones((1, 3), int))
     with pytest.raises(ValueError, match=f"the scores of '{scorer}' are not single fractions"):
         fraction(Measure(MeasureKey("exact"), counts, scorer, ()), "f1")

@@ -233,7 +233,7 @@ def test_the_highest_statistic_does_not_depend_on_the_division_into_blocks() -> 
     assert float(np.median(whole)) > 1 and flips.critical(whole, 0.05) == np.sort(whole)[665]
 
 
-@pytest.mark.parametrize("largest", [3, 40_000])  # sums below and above what single precision holds
+@pytest.mark.parametrize("largest", [3, 40_000])  # sums below and above the exact range of single precision
 def test_sums_over_flips_are_exact_and_use_the_signs_of_the_highest_statistic(largest: int) -> None:
     counts = np.random.default_rng(4).integers(0, largest, (1500, 6)).astype(np.int32)
     flips = Flips(1500, 700, seed=5)

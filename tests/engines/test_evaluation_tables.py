@@ -189,7 +189,7 @@ def test_several_processes_can_cut_one_group_of_rows(
     assert not decoding()
 
 
-def test_names_of_classes_are_those_of_the_whole(
+def test_class_names_of_parts_equal_those_of_the_whole(
     demo: Demo, tmp_path: Path, small_parts: Callable[[], None]
 ) -> None:
     annotation = spanwise.read(demo.gold)

@@ -84,7 +84,7 @@ def small_chunks(cut_chunks: Callable[[int, int], None]) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("documents", [None, "none"])
 @pytest.mark.parametrize("tokens", [1, 40, 10_000])
-def test_kept_rows_are_those_of_the_file(
+def test_kept_rows_equal_those_of_the_file(
     tmp_path: Path, end: str, documents: str | None, tokens: int
 ) -> None:
     path = write(tmp_path / "a.conll", lines_of(1), end)

@@ -125,7 +125,7 @@ def test_an_unusable_file_is_reported_before_anything_is_counted(folder: Path, t
         spanwise.evaluate(gold, {"a": str(tmp_path / "a.{run}.txt")}, memory="1GB")
 
 
-def test_the_commands_take_memory_with_runs(folder: Path, tmp_path: Path) -> None:
+def test_the_commands_accept_memory_with_runs(folder: Path, tmp_path: Path) -> None:
     sizes: Counter[str] = Counter()
     for memory in ([], ["--memory", "1MB"]):
         page = tmp_path / "study.json"

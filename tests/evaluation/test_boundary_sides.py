@@ -14,6 +14,7 @@ import spanwise
 from spanwise.corpus import Corpus, Mentions
 from spanwise.document.evaluation import SystemResult
 from spanwise.matching import match
+from spanwise.reports.tables import Number
 
 LENGTH = 9
 Rows: TypeAlias = list[tuple[int, int, int, str]]
@@ -39,7 +40,7 @@ def scored(gold: Rows, predicted: Rows, buckets: Mapping[str, str] | None = None
 
 @settings(max_examples=80, deadline=None)
 @given(mentions(), mentions())
-def test_sides_are_those_of_the_pairs(gold: Rows, predicted: Rows) -> None:
+def test_sides_follow_from_the_matched_pairs(gold: Rows, predicted: Rows) -> None:
     first, second = (Mentions.of(rows, labels=("A", "B")) for rows in (gold, predicted))
     expected = {"left": 0, "right": 0, "both": 0}
     for g, p, outcome, _ in match(first, second).events().rows():
@@ -56,7 +57,7 @@ def test_sides_are_those_of_the_pairs(gold: Rows, predicted: Rows) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(mentions(), mentions())
-def test_fair_scores_of_a_single_bucket_are_those_of_all_mentions(gold: Rows, predicted: Rows) -> None:
+def test_fair_scores_of_a_single_bucket_equal_those_of_all_mentions(gold: Rows, predicted: Rows) -> None:
     result = scored(gold, predicted, buckets={"entity_length": "99"})
     (first, *_) = result.attributes["entity_length"].buckets
     overall = result.fair.overall
@@ -81,6 +82,6 @@ def test_the_screen_and_the_table_show_the_sides() -> None:
     result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
     assert "boundaries wrong · left 1" in result.to_text()
     table = result.table("boundaries")
-    assert [cell if isinstance(cell, str) else cell.value for cell in table.rows[0]] == [
+    assert [cell.value if isinstance(cell, Number) else cell for cell in table.rows[0]] == [
         "a", "all", 1, 1, 0, 0, 1, 0, 0,
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def contributions(result: spanwise.Result) -> dict[str, float]:
     return {part.name: part.contribution for part in result.comparisons[0].lead["labels"]}
 
 
-def test_intervals_are_those_of_leaving_out_each_unit() -> None:
+def test_intervals_equal_those_of_leaving_out_each_unit() -> None:
     number = 14
     gold, first, second = made(0, number), made(1, number), made(2, number)
     for row in range(number):  # half of the tags are correct

@@ -222,7 +222,7 @@ def test_a_category_found_only_in_predictions_excludes_no_block_from_the_test() 
     assert (test.blocks, test.left_out) == (2, ())
 
 
-def test_the_test_over_buckets_takes_the_number_of_buckets_that_most_blocks_have() -> None:
+def test_the_test_over_buckets_uses_the_most_common_number_of_buckets() -> None:
     three, four = {"a": 0.9, "b": 0.8, "c": 0.5}, {"p": 0.9, "q": 0.8, "r": 0.5, "s": 0.4}
     test = friedman_of(buckets_of(three), buckets_of(four), buckets_of(three))
     assert (test.blocks, test.left_out) == (2, ("m 2",))
@@ -277,7 +277,7 @@ def test_a_value_called_unplaced_is_tested_as_a_slice_like_any_other(tmp_path: P
     )  # fmt: skip
 
 
-def test_a_value_called_unplaced_takes_part_in_the_test_of_whether_buckets_differ(tmp_path: Path) -> None:
+def test_a_value_called_unplaced_is_part_of_the_test_whether_buckets_differ(tmp_path: Path) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
 

@@ -46,7 +46,7 @@ def test_the_design_page_shows_these_steps() -> None:
 
 
 @pytest.mark.parametrize("how", ["whole", "parts", "runs", "runs in parts"])
-def test_an_evaluation_takes_these_steps_in_their_order(folder: Path, tmp_path: Path, how: str) -> None:
+def test_an_evaluation_takes_these_steps_in_order(folder: Path, tmp_path: Path, how: str) -> None:
     run = "{run}" if how.startswith("runs") else "1"
     options = ["--memory", "1MB"] if how.endswith("parts") else ["--workers", "1"]
     page = str(tmp_path / "a.html")

@@ -231,7 +231,7 @@ def test_predictions_use_the_preferred_scheme(file: Write) -> None:
         formats.read(path, scheme="IOB2", repair="none")
 
 
-def test_what_is_written_is_read_back(file: Write, tmp_path: Path) -> None:
+def test_written_conll_files_are_read_back(file: Write, tmp_path: Path) -> None:
     read = formats.read(file("-DOCSTART- O\n\na B-X\nb I-X\nc B-X\n\n-DOCSTART- O\n\nd O\n"))
     for name in ("out.conll", "out.conll.gz", "out.txt.xz"):
         for scheme in (None, "BIOES", "IOB1", "BILOU", "IOE2"):

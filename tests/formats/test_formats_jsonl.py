@@ -93,7 +93,7 @@ def test_text_with_character_spans(read: Read, record: object) -> None:
     assert present(annotation.corpus.token_end).tolist() == [3, 8, 9]
 
 
-def test_tokens_that_come_with_a_text_are_its_tokens(read: Read) -> None:
+def test_tokens_given_with_a_text_are_used(read: Read) -> None:
     tokens = [
         {"text": "New York", "start": 0, "end": 8, "id": 0},
         {"text": " ", "start": 8, "end": 9, "id": 1},
@@ -106,7 +106,7 @@ def test_tokens_that_come_with_a_text_are_its_tokens(read: Read) -> None:
         read({"text": "New", "tokens": tokens, "spans": []})
 
 
-def test_spans_alone_are_a_corpus_without_text(read: Read) -> None:
+def test_spans_without_text_are_a_corpus_without_text(read: Read) -> None:
     annotation = read({"spans": [[0, 2, "X"]]}, {"spans": []})
     assert annotation.corpus.without_text
     assert len(annotation.corpus) == 2
@@ -206,7 +206,7 @@ def test_records_of_two_kinds_do_not_mix(read: Read) -> None:
         ],
     ],
 )
-def test_what_is_written_is_read_back(read: Read, records: list[object], tmp_path: Path) -> None:
+def test_written_json_lines_are_read_back(read: Read, records: list[object], tmp_path: Path) -> None:
     annotation = read(*records)
     writing.write(annotation, tmp_path / "out.jsonl")
     back = formats.read(tmp_path / "out.jsonl")

@@ -70,7 +70,7 @@ def contents(annotation: Annotation) -> list[tuple[str, str, list[tuple[int, int
     size=st.sampled_from([40, 200, 10_000]),
     data=st.data(),
 )
-def test_columns_hold_what_lines_hold(
+def test_pubtator_read_in_columns_equals_reading_line_by_line(
     tmp_path_factory: pytest.TempPathFactory,
     listed: list[list[str]],
     ending: str,

@@ -75,7 +75,7 @@ def contents(annotation: Annotation) -> list[Sentence]:
     size=st.sampled_from([40, 200, 10_000]),
     data=st.data(),
 )
-def test_columns_hold_what_lines_hold(
+def test_webanno_read_in_columns_equals_reading_line_by_line(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[str],
     odd: list[str],

@@ -130,7 +130,7 @@ def test_xmi_is_read_too(how: str, tmp_path: Path) -> None:
     assert spanwise.read(stored(work, how, tmp_path)).mentions.rows() == [(0, 0, 3, "PER")]
 
 
-def test_the_folder_of_annotations_alone_is_read(tmp_path: Path) -> None:
+def test_the_annotation_folder_can_be_read_on_its_own(tmp_path: Path) -> None:
     path = stored(WORK, "folder", tmp_path) / "annotation"
     assert len(spanwise.read(path, annotator="bob").mentions) == 2
 

@@ -257,7 +257,7 @@ def test_gold_against_itself_is_perfect_in_every_bucket_that_keeps_its_units() -
                 assert row.f1 in (1.0, None), (switch.name, name, row)
 
 
-def test_with_every_departure_off_the_figures_are_those_of_evaluate(wnut16: Wnut16, data: Path) -> None:
+def test_with_every_departure_off_the_figures_equal_those_of_evaluate(wnut16: Wnut16, data: Path) -> None:
     off = Departures(**{switch.name: False for switch in fields(Departures)})
     figures = evaluated(wnut16, "Flair", off)
     result = spanwise.evaluate(

@@ -169,7 +169,7 @@ def test_each_departure_has_a_row_in_the_documented_table(
     assert next(row for row in rows if row["departure"] == "six_labels")["attributes"] == ["label"]
 
 
-def test_the_documented_counts_are_what_the_command_prints(reproduced: Reproduction) -> None:
+def test_the_documented_counts_equal_those_the_command_prints(reproduced: Reproduction) -> None:
     counts = " · ".join(f"{number} {status}" for status, number in reproduced.counts().items())
     page = Path(__file__).parents[2] / "docs" / "reproduction.md"
     assert counts in page.read_text(encoding="utf-8")

@@ -49,7 +49,7 @@ def test_the_systems_score_about_the_same(result: spanwise.Result) -> None:
     assert max(scores) - min(scores) < 0.02
 
 
-def test_the_corpus_has_what_makes_evaluation_interesting(result: spanwise.Result) -> None:
+def test_the_corpus_is_interesting_to_evaluate(result: spanwise.Result) -> None:
     dataset = result.to_dict()["dataset"]
     tough = dataset["tough"]
     assert dataset["documents"] > 60
@@ -87,7 +87,7 @@ def test_the_number_of_sentences_is_the_requested_one(tmp_path: Path) -> None:
         assert len(spanwise.read(demo.train).corpus) == 2 * size
 
 
-def test_nested_mentions_come_on_request(tmp_path: Path) -> None:
+def test_nested_mentions_are_generated_on_request(tmp_path: Path) -> None:
     demo = generate(tmp_path, sentences=200, nested=True)
     mentions = spanwise.read(demo.gold).mentions
     inside = 0

@@ -57,7 +57,7 @@ def evaluated(rows: Sequence[Row], *, systems: Sequence[str] = ("mine",), **opti
 
 
 def cells_of(scores: SystemScores) -> Cells:
-    """The numbers beside every precision, recall and F1 in the document, by path."""
+    """The numbers of every object in the document that has precision, recall and F1, by path."""
 
     def walk(value: object, path: Path) -> Iterator[tuple[Path, dict[str, float | None]]]:
         if isinstance(value, Mapping):

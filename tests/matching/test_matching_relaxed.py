@@ -88,7 +88,7 @@ def test_strict_is_the_exact_match_and_no_scheme_counts_fewer_correct(
         assert scores[scheme]["correct"] >= scores["strict"]["correct"]
 
 
-def test_boundaries_alone_count_every_equal_span() -> None:
+def test_the_exact_scheme_counts_every_equal_span() -> None:
     gold, predicted = mentions_of([[(0, 2, "A"), (4, 5, "B")]]), mentions_of([[(0, 2, "B"), (4, 5, "B")]])
     scores = relaxed(gold, predicted)
     assert scores["exact"]["f1"] == 1
@@ -109,7 +109,7 @@ def test_counts_of_labels_add_up_to_the_whole() -> None:
         assert np.array_equal(counts.sum(axis=0), whole[scheme])
 
 
-def test_unknown_places_and_pieces_do_not_disturb_it() -> None:
+def test_relaxed_scores_handle_unplaced_and_discontinuous_mentions() -> None:
     gold = mentions_of([[(0, 2, "A")]])
     lost = mentions_of([[(-1, -1, "A"), (1, 3, "A")]])
     assert match(gold, lost, matcher="overlap").events().rows() == [(0, 1, "BEo", 1), (-1, 0, "FP", 0)]

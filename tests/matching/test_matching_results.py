@@ -73,7 +73,7 @@ def f1(gold: set[Row], predicted: set[Row]) -> float:
 
 
 @pytest.mark.parametrize("kind", ["LE", "BE", "LBE", "FN", "FP"])
-def test_a_gain_is_what_fixing_the_predictions_by_hand_adds(nested: Pair, kind: str) -> None:
+def test_a_gain_equals_the_effect_of_fixing_predictions_by_hand(nested: Pair, kind: str) -> None:
     gold_side, predicted_side = nested
     result = evaluate(gold_side, {"mine": predicted_side}, resamples=0, attributes="none")["mine"]
     gold, predicted = result.gold.rows(), result.predicted.rows()

@@ -10,7 +10,7 @@ import spanwise
 from spanwise.placement import checked, placement
 
 
-def test_langextract_places_gold_strings_where_its_preset_does(data: Path) -> None:
+def test_langextract_places_gold_strings_like_its_preset(data: Path) -> None:
     resolver = pytest.importorskip("langextract.resolver")
     from langextract.core.data import Extraction
 

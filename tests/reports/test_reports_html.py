@@ -83,7 +83,7 @@ def test_nothing_in_the_page_points_outside(page: str) -> None:
     assert addresses == {"http://www.w3.org/2000/svg"}
 
 
-def test_no_code_is_made_from_text(page: str) -> None:
+def test_no_code_is_created_from_text(page: str) -> None:
     assert not re.search(r"\beval\(|new Function|document\.write|setAttribute\(.on", page)
 
 
@@ -105,7 +105,7 @@ def test_the_verdict_states_the_lead_and_whether_it_may_be_chance(page: str) -> 
     assert headline == "bert scores 72.0 F1, 1.9 above crf. A lead this small can be chance (p = 0.28)."
 
 
-def test_one_system_is_judged_alone() -> None:
+def test_a_single_system_has_a_verdict() -> None:
     page = render(result("crf"))
     headline = re.sub(r"<[^>]*>", "", page.split('<h1 id="headline">')[1].split("</h1>")[0])
     assert headline.startswith("crf scores ") and "above" not in headline
@@ -133,8 +133,8 @@ def test_a_study_says_who_leads_on_each_dataset_and_over_all() -> None:
     assert isinstance(document, Study)
     overall, rows = overall_verdict(document), verdicts(document)
     assert overall is not None and overall.leader == "bert"
-    assert overall.said.startswith(" has the highest mean F1 over 3 datasets, ")
-    assert "It leads on 2 of 3" in overall.said
+    assert overall.rest.startswith(" has the highest mean F1 over 3 datasets, ")
+    assert "It leads on 2 of 3" in overall.rest
     assert [(row.dataset, row.leader) for row in rows] == [
         ("news", "bert"),
         ("tweets", "crf"),
@@ -305,7 +305,7 @@ def test_redacted_sentences_have_lengths_and_no_text() -> None:
     assert "Per0" not in page
 
 
-def test_a_link_is_made_for_every_count_of_a_bucket(page: str) -> None:
+def test_every_count_of_a_bucket_has_a_link(page: str) -> None:
     rows = sentences(["bert", "crf"])
     length = sum(m["buckets"]["entity_length"] == "XS" for row in rows for m in row["gold"])
     link = examples(length, unit="gold", attribute="entity_length", bucket="XS")

@@ -19,7 +19,7 @@ from spanwise.conditions import (
     Criterion,
     Operator,
     WordSearch,
-    bucket_holds,
+    bucket_meets,
     parse,
 )
 from spanwise.evaluation import read_inputs
@@ -71,18 +71,20 @@ def test_words_are_found_as_by_a_search_in_the_joined_text(
     around = [f" {' '.join(words)} ".casefold() for words in sentences]
     mention, sentence = np.array(rows).T, np.arange(len(sentences))
     text = " ".join(queried[:2]) + "*" * more
-    mask = search.holding(text, *search.mentions(*mention))
+    mask = search.containing(text, *search.mentions(*mention))
     assert mask.tolist() == [pattern in joined for joined in inside]
-    assert search.holding(text, *search.around(sentence)).tolist() == [pattern in joined for joined in around]
+    assert search.containing(text, *search.around(sentence)).tolist() == [
+        pattern in joined for joined in around
+    ]
 
 
 def test_words_of_texts_without_tokens_are_found_between_punctuation() -> None:
     search = WordSearch.of_texts(["In (Rome), U.S. troops", "Romeo"])
     window = search.mentions(np.array([0, 0, 1]), np.array([4, 11, 0]), np.array([8, 15, 5]))
-    assert search.holding("rome", *window).tolist() == [True, False, False]
-    assert search.holding("u.s.", *window).tolist() == [False, True, False]
-    assert search.holding("rome*", *window).tolist() == [True, False, True]
-    assert search.holding("troops", *search.around(np.array([0, 1]))).tolist() == [True, False]
+    assert search.containing("rome", *window).tolist() == [True, False, False]
+    assert search.containing("u.s.", *window).tolist() == [False, True, False]
+    assert search.containing("rome*", *window).tolist() == [True, False, True]
+    assert search.containing("troops", *search.around(np.array([0, 1]))).tolist() == [True, False]
 
 
 def test_errors_are_listed_by_words_of_the_mention_and_of_its_sentence(
@@ -189,7 +191,7 @@ def test_a_bucket_decides_a_comparison_if_all_its_values_agree(
         ">": inside > bound, "<": inside < bound,
     }[operator]  # fmt: skip
     expected = True if compare.all() else False if not compare.any() else None
-    assert bucket_holds(bucket, criterion) == expected
+    assert bucket_meets(bucket, criterion) == expected
 
 
 @given(st.integers(-1, 12), st.sampled_from([">=", "<=", ">", "<"]), st.integers(0, 3))
@@ -207,10 +209,12 @@ def test_a_bucket_of_whole_numbers_contains_no_values_between_them(
     }[operator]  # fmt: skip
     expected = True if all(compare) else None if any(compare) else False
     criterion = Criterion("entity_length", operator, (str(bound),))
-    assert bucket_holds(bucket, criterion) == expected
+    assert bucket_meets(bucket, criterion) == expected
 
 
-def test_errors_where_lists_what_the_slice_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_where_lists_the_mentions_that_the_slice_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     gold, mine = tmp_path / "gold.conll", tmp_path / "mine.conll"
     gold.write_text(
         "Anna B-PER\nvan I-PER\nDyk I-PER\n\nOslo B-LOC\nRome B-LOC\n\n"

@@ -111,7 +111,7 @@ def test_counts_of_one_form_equal_those_of_tough_mentions(sides: tuple[list[int]
     assert members(*sides) == [int(tough.of(subset).sum()) for subset in SUBSETS]
 
 
-def test_the_command_writes_parts_and_shows_what_was_reached(
+def test_the_command_writes_parts_and_shows_the_shares_reached(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = ["split", str(corpus), "--unseen", "60", "--share", "TCM-ALL=5", "--dev", "10"]

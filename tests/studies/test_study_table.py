@@ -21,7 +21,7 @@ def test_a_result_document_becomes_a_table_of_one_dataset() -> None:
     assert whole.column("model") == ["crf", "bert"] and whole.column("dataset") == ["gold", "gold"]
 
 
-def test_scores_are_those_of_the_document() -> None:
+def test_scores_equal_those_of_the_document() -> None:
     document = result("crf")
     table = PerformanceTable.of_document(document)
     part = table.where(attribute="entity_length")

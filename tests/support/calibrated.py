@@ -19,7 +19,7 @@ from spanwise.corpus import Annotation
 from spanwise.gates import gate
 
 F1 = ("exact", "overall", "f1")
-NULL = World(kinds=(1.0, 0.0, 0.0))  # labels, lengths and seen mentions are all alike
+NULL = World(kinds=(1.0, 0.0, 0.0))  # labels, lengths and seen mentions are equally hard
 SENTENCES = World(spread=0.0)
 
 Size = Mapping[str, Any]  # documents or sentences

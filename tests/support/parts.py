@@ -23,7 +23,7 @@ def small_parts(
     """
     if tokens is not None:
         monkeypatch.setattr(_blocks, "LEAST_TOKENS", tokens)
-        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)  # whatever the memory
+        monkeypatch.setattr(_blocks, "BYTES_PER_TOKEN", 1 << 60)  # so that the available memory has no effect
     if training is not None:
         monkeypatch.setattr(_blocks, "TRAINING_TOKENS", training)
     if together is not None:

@@ -87,7 +87,7 @@ def test_the_same_seed_gives_the_same_tags_and_another_one_does_not(demo: dict[s
     ]
 
 
-def test_runs_side_by_side_are_the_same_as_alone(demo: dict[str, str]) -> None:
+def test_runs_trained_together_equal_runs_trained_alone(demo: dict[str, str]) -> None:
     jobs = [
         Job("CnoneWrandCnnCrf", demo["dev"], demo["dev"], (demo["test"],), seed, {**SMALL, "epochs": 1})
         for seed in (1, 2)
@@ -213,7 +213,7 @@ def test_a_run_that_fails_does_not_stop_the_others(demo: dict[str, str]) -> None
     assert [isinstance(ended[number], Exception) for number in range(3)] == [True, True, False]
 
 
-def test_what_cannot_be_trained_on_is_refused(demo: dict[str, str], tmp_path: Path) -> None:
+def test_unusable_training_data_is_refused(demo: dict[str, str], tmp_path: Path) -> None:
     empty = tmp_path / "empty.conll"
     empty.write_text("", encoding="utf-8")
     with pytest.raises(InputError):
