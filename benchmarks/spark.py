@@ -366,7 +366,7 @@ def _asked(session: Any, args: argparse.Namespace, folder: Path, size: str) -> A
     with scale.weighing():
         _document(files, engine=SparkEngine(session), memory=args.memory)
     assert scale.lexicon is not None
-    wanted = scale.lexicon.wanted
+    wanted = scale.lexicon.queries
     return Asked(corpus["tokens"], len(wanted.words), len(wanted.forms))
 
 

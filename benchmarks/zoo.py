@@ -132,7 +132,7 @@ def train(args: argparse.Namespace) -> None:
         report |= {"f1": {"dev": ended.report["f1"]["dev"], "test": ended.report["f1"][test]}}
         report |= {
             "mentions_cut": ended.report["mentions_cut"][test],
-            "tags": list(ended.known.vocabulary.tags),
+            "tags": list(ended.definition.vocabulary.tags),
         }
         report |= {
             "curve": [

@@ -86,7 +86,7 @@ def columns(path: Path, draw: random.Random) -> None:
     loaded = MentionColumns.load(path)
     SliceIndex.of(loaded).counted(parse("label=PER"))
     for sentence in range(min(loaded.head.sentences, 5)):
-        loaded.words(sentence), loaded.place(sentence)
+        loaded.words(sentence), loaded.location(sentence)
 
 
 def tagger(path: Path, draw: random.Random) -> None:

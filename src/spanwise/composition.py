@@ -62,9 +62,15 @@ class DatasetPart(Struct, frozen=True, eq=False):
     repeated: int | None  # sentences that also occur in the training data
 
     @classmethod
-    def of(cls, gold: Annotation, known: SentenceHashes | None, tough: Toughness | None) -> DatasetPart:
-        """Count one part; `known` are the training sentences, None if there are no training data."""
-        repeated = None if known is None or gold.corpus.without_text else known.count(gold.corpus)
+    def of(
+        cls, gold: Annotation, training_sentences: SentenceHashes | None, tough: Toughness | None
+    ) -> DatasetPart:
+        """Count one part; `training_sentences` is None if there are no training data."""
+        repeated = (
+            None
+            if training_sentences is None or gold.corpus.without_text
+            else training_sentences.count(gold.corpus)
+        )
         return cls(
             len(gold.corpus),
             int(gold.corpus.sentences[-1]),

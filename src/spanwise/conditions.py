@@ -23,7 +23,7 @@ __all__ = [
     "Condition",
     "Criterion",
     "WordSearch",
-    "bucket_holds",
+    "bucket_meets",
     "parse",
     "unsearchable_error",
     "words_of",
@@ -342,9 +342,9 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         """The first token of each sentence and the one after its last."""
         return ints(self.sentences[sentence]), ints(self.sentences[np.asarray(sentence) + 1])
 
-    def holding(self, asked: str, low: Ints, high: Ints) -> Bools:
+    def containing(self, query: str, low: Ints, high: Ints) -> Bools:
         """Which ranges of tokens contain a word or phrase; one that ends in * matches longer words too."""
-        text = " ".join(asked.casefold().split())
+        text = " ".join(query.casefold().split())
         more = text.endswith("*")
         text = text.removesuffix("*").rstrip() if more else text
         words = text.split() if self.characters is None else _WORD.findall(text)
@@ -378,10 +378,10 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
         return matching
 
 
-def unsearchable_error(one: Criterion) -> ChoiceError:
+def unsearchable_error(criterion: Criterion) -> ChoiceError:
     """The error for a comparison that cannot be made by searching text."""
     return ChoiceError(
-        f"{str(one)!r} cannot be searched for.\n"
+        f"{str(criterion)!r} cannot be searched for.\n"
         "Use text=WORD or sentence=WORD, or != with them, on data that have text."
     )
 
@@ -399,7 +399,7 @@ def words_of(search: WordSearch | None, column: Callable[[str], Column]) -> dict
         mask = np.zeros(len(columns[0]), dtype=bool)
         for first in range(0, len(mask), BLOCK):
             block = slice(first, first + BLOCK)
-            mask[block] = search.holding(query, *window(*(ints(column[block]) for column in columns)))
+            mask[block] = search.containing(query, *window(*(ints(column[block]) for column in columns)))
         return mask
 
     def inside(query: str) -> Bools:
@@ -423,7 +423,7 @@ def _unspaced(text: str) -> str:
     return "".join(text.split())
 
 
-def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
+def bucket_meets(bucket: Bucket, criterion: Criterion) -> bool | None:
     """Whether all mentions of a bucket meet a comparison, or none do; None if it may be only some of them.
 
     A document stores the bucket of a mention, not its value.
@@ -438,31 +438,31 @@ def bucket_holds(bucket: Bucket, one: Criterion) -> bool | None:
         >>> bucket_holds(whole, Criterion("entity_length", ">=", ("4",)))
         True
     """
-    if one.operator == "!=":
-        opposite = bucket_holds(bucket, one.opposite())
+    if criterion.operator == "!=":
+        opposite = bucket_meets(bucket, criterion.opposite())
         return None if opposite is None else not opposite
-    if one.operator == "=":
-        answers = [_bucket_is(bucket, value) for value in one.values]
+    if criterion.operator == "=":
+        answers = [_bucket_is(bucket, value) for value in criterion.values]
         return True if any(answers) else None if None in answers else False
     if bucket.rest:
         return False
     if bucket.value is not None:
         return None
-    bound = float(one.values[0])
+    bound = float(criterion.values[0])
     low = -np.inf if bucket.low is None else bucket.low
     high = np.inf if bucket.high is None else bucket.high
     if bucket.special:
-        return _ordered(low, one.operator, bound)
+        return _ordered(low, criterion.operator, bound)
     if _is_whole(bucket):
         least, most = (
-            bool(_ordered(end, one.operator, bound)) for end in (np.floor(low) + 1, np.floor(high))
+            bool(_ordered(end, criterion.operator, bound)) for end in (np.floor(low) + 1, np.floor(high))
         )
         return least if least == most else None
     # The bucket holds low < value <= high.
-    upward = one.operator in (">=", ">")
+    upward = criterion.operator in (">=", ">")
     if low >= bound:
         return upward
-    below = high <= bound if one.operator in (">", "<=") else high < bound
+    below = high <= bound if criterion.operator in (">", "<=") else high < bound
     return not upward if below else None
 
 

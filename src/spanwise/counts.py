@@ -45,7 +45,7 @@ class EventGroup(Struct, frozen=True, eq=False):
 
     units: EventUnits
     kind: Column | None  # of each event; None: all events are of kind 0
-    places: tuple[Ints, ...]  # each array has a place for every kind; -1: not counted
+    positions: tuple[Ints, ...]  # each array has a place for every kind; -1: not counted
 
 
 class Counts(Struct, frozen=True, eq=False, dict=True):
@@ -205,11 +205,11 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         rows = self.total.reshape(1, -1).astype(np.int32)
         return Counts(self.cells, self.columns, frozen(rows), frozen(np.zeros(1, dtype=np.uint8)))
 
-    def of_cells(self, places: Sequence[int]) -> Counts:
+    def select_cells(self, indices: Sequence[int]) -> Counts:
         """The counts in the cells at these positions; rows that become equal are not merged."""
         wide = len(self.columns)
-        positions = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in places])
-        cells = tuple(self.cells[index] for index in places)
+        positions = np.concatenate([np.arange(index * wide, (index + 1) * wide) for index in indices])
+        cells = tuple(self.cells[index] for index in indices)
         return Counts(cells, self.columns, frozen(self.rows[:, positions]), self.row)
 
 
@@ -278,8 +278,8 @@ def _add_total(total: Matrix, group: EventGroup) -> None:
     if group.kind is None:
         times = np.full(1, len(group.units.unit))
     else:
-        times = np.bincount(group.kind, minlength=len(group.places[0]))
-    for places in group.places:
+        times = np.bincount(group.kind, minlength=len(group.positions[0]))
+    for places in group.positions:
         counted = places >= 0
         np.add.at(total, places[counted], times[counted].astype(np.int32))
 
@@ -302,7 +302,7 @@ class _Layout(Struct, frozen=True, eq=False):
     def of(cls, groups: Sequence[EventGroup], width: int) -> _Layout:
         """Give every place enough bits for the most events that a unit can have there."""
         most = [0] * width
-        listed = [[places.tolist() for places in group.places] for group in groups]
+        listed = [[places.tolist() for places in group.positions] for group in groups]
         for group, columns in zip(groups, listed, strict=True):
             for position in chain.from_iterable(map(set, columns)):
                 if position >= 0:
@@ -350,8 +350,8 @@ class _Layout(Struct, frozen=True, eq=False):
 
     def _sums(self, group: EventGroup, units: int) -> Iterator[tuple[int, Floats]]:
         """Each section that a group counts in, with what the group adds to it in every unit."""
-        amounts = np.zeros((len(self.at), len(group.places[0])))
-        for places in group.places:
+        amounts = np.zeros((len(self.at), len(group.positions[0])))
+        for places in group.positions:
             kinds = np.flatnonzero(places >= 0)
             amounts[self.section[places[kinds]], kinds] += self.factor[places[kinds]]
         sections = np.flatnonzero(amounts.any(axis=1))

@@ -464,9 +464,9 @@ def lettering(scores: Mapping[str, float | None]) -> dict[str, str]:
     return {name: letter(index) for index, name in enumerate(order)}
 
 
-def letter(place: int) -> str:
+def letter(rank: int) -> str:
     """The letter of the system at a rank, from 0: a … z, A … Z, then its number in brackets."""
-    return LETTERS[place] if place < len(LETTERS) else f"({place + 1})"
+    return LETTERS[rank] if rank < len(LETTERS) else f"({rank + 1})"
 
 
 def _or_lowest(value: float | None) -> float:

@@ -166,7 +166,7 @@ class Training(Struct, frozen=True, eq=False, dict=True):
 
     tagged: Tagged
     departures: Departures
-    found: dict[tuple[bool, bool, str], list[int]] = field(default_factory=dict)
+    matches: dict[tuple[bool, bool, str], list[int]] = field(default_factory=dict)
 
     @cached_property
     def words(self) -> list[str]:
@@ -205,7 +205,7 @@ class Training(Struct, frozen=True, eq=False, dict=True):
         return joined, [at for at, character in enumerate(joined) if character == " "]
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
+    def positions(self) -> dict[str, list[int]]:
         """The positions of each token."""
         positions: dict[str, list[int]] = defaultdict(list)
         for at, word in enumerate(self.words):
@@ -220,9 +220,9 @@ class Training(Struct, frozen=True, eq=False, dict=True):
         """The position of the first token of each occurrence of a string."""
         searched = self.departures.regular_expression
         key = (self.departures.lower_case, searched, string)
-        if key not in self.found:
-            self.found[key] = list(self._matches(string) if searched else self._equal(string))
-        return self.found[key]
+        if key not in self.matches:
+            self.matches[key] = list(self._matches(string) if searched else self._equal(string))
+        return self.matches[key]
 
     def _matches(self, string: str) -> Iterator[int]:
         try:
@@ -236,7 +236,7 @@ class Training(Struct, frozen=True, eq=False, dict=True):
     def _equal(self, string: str) -> Iterator[int]:
         target = string.split(" ")
         sentence = self.tagged.sentence_of
-        for at in self.places.get(target[0], ()):
+        for at in self.positions.get(target[0], ()):
             end = at + len(target)
             if self.words[at:end] == target and sentence[at] == sentence[end - 1]:
                 yield at

@@ -213,7 +213,7 @@ def differences(
     first = systems[0][0]
     tables = [run for runs in systems for run in runs]
     if cells is not None:
-        systems = [[run.of_paths(list(cells)) for run in runs] for runs in systems]
+        systems = [[run.select_paths(list(cells)) for run in runs] for runs in systems]
     ends = np.cumsum([0, *(len(runs) for runs in systems)])
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
     sums = {name: _PairSums() for name in first.tested}
@@ -340,7 +340,7 @@ def _joint_blocks(
     else:
         distinct, times = joint_numbers(counts)
     step = max(1, BLOCK // max(cells * columns * len(tables), 1))
-    cell_rows = [count.rows if selected is None else count.of_cells(selected).rows for count in counts]
+    cell_rows = [count.rows if selected is None else count.select_cells(selected).rows for count in counts]
     for at in range(0, max(len(distinct), 1), step):
         chosen = distinct[at : at + step]
         yield (

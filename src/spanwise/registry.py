@@ -90,11 +90,11 @@ class Registry(Generic[T]):
                 self.add(point.load())
 
 
-def resolve(place: str) -> Any:
+def resolve(path: str) -> Any:
     """The object at `module:name`, imported on demand.
 
     A result is displayed by modules above it (reports, compat layers); referring to them by name
     keeps lower modules from importing higher ones.
     """
-    room, _, name = place.partition(":")
+    room, _, name = path.partition(":")
     return getattr(import_module(f"spanwise.{room}"), name)

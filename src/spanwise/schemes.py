@@ -236,7 +236,7 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
     return letters, label_of, names_sorted
 
 
-def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Tags:
+def checked(tags: Tags, *, locate: Callable[[int, int], str] | None = None) -> Tags:
     """Return the tags unchanged, or raise an error for the first one that is valid in no scheme."""
     troubles = {code: trouble for code, name in enumerate(tags.names) if (trouble := malformed(name))}
     if not troubles:
@@ -246,7 +246,7 @@ def checked(tags: Tags, *, place: Callable[[int, int], str] | None = None) -> Ta
         return tags
     sentence = int(np.searchsorted(tags.sentences, bad[0], side="right")) - 1
     token = int(bad[0] - tags.sentences[sentence])
-    raise wrong_tags(_where(sentence, token, place), troubles[int(tags.codes[bad[0]])], len(bad))
+    raise wrong_tags(_where(sentence, token, locate), troubles[int(tags.codes[bad[0]])], len(bad))
 
 
 def wrong_tags(where: str, trouble: str, number: int) -> InputError:
@@ -255,8 +255,8 @@ def wrong_tags(where: str, trouble: str, number: int) -> InputError:
     return InputError(at(where, None, trouble + more))
 
 
-def _where(sentence: int, token: int, place: Callable[[int, int], str] | None) -> str:
-    return place(sentence, token) if place else f"sentence {sentence + 1}, token {token + 1}"
+def _where(sentence: int, token: int, locate: Callable[[int, int], str] | None) -> str:
+    return locate(sentence, token) if locate else f"sentence {sentence + 1}, token {token + 1}"
 
 
 def _own_letters(scheme: Scheme) -> Bools:
@@ -388,7 +388,7 @@ def decode(
     scheme: str | Scheme,
     *,
     repair: Repair = "conlleval",
-    place: Callable[[int, int], str] | None = None,
+    locate: Callable[[int, int], str] | None = None,
 ) -> Decoded:
     """Decode tags into mentions.
 
@@ -397,7 +397,7 @@ def decode(
     With `"discard"`, a tag that cannot belong to a properly started mention becomes O: a
     letter that the scheme does not have, an I- without a start, a B- in IOB1 that does not
     follow a mention of its label; a mention without its end is dropped altogether. With
-    `"none"`, an impossible tag is an error, located by `place(sentence, token)`.
+    `"none"`, an impossible tag is an error, located by `locate(sentence, token)`.
 
     Examples:
         >>> tags = Tags.of([["I-PER", "O", "B-LOC", "I-LOC"]])
@@ -409,11 +409,11 @@ def decode(
     if repair not in get_args(Repair):
         raise unknown("repair", repair, get_args(Repair))
     chosen = SCHEMES.find(scheme)
-    marked = checked(tags, place=place)._marked
+    marked = checked(tags, locate=locate)._marked
     wrong = _impossible(chosen, marked)
     repairs = int(np.count_nonzero(wrong))
     if repairs and repair == "none":
-        raise InputError(_first_impossible(tags, chosen, wrong, place))
+        raise InputError(_first_impossible(tags, chosen, wrong, locate))
     if repairs and repair == "discard":
         return Decoded(_discarding(tags, chosen), repairs)
     return Decoded(_mentions(tags, marked), repairs)
@@ -462,14 +462,14 @@ def _with_outside(tags: Tags, position: Ints) -> Tags:
 
 
 def _first_impossible(
-    tags: Tags, scheme: Scheme, wrong: Bools, place: Callable[[int, int], str] | None
+    tags: Tags, scheme: Scheme, wrong: Bools, locate: Callable[[int, int], str] | None
 ) -> str:
     """The error message for the first impossible tag, with the number of others."""
     sentence, token, tag, reason = impossible(tags, scheme, most=1)[0]
     others = int(np.count_nonzero(wrong)) - 1
     more = f" {many(others, 'more tag')} like it." if others else ""
     return at(
-        _where(sentence, token, place),
+        _where(sentence, token, locate),
         None,
         f"the tag {tag!r} is impossible in {scheme.name}: {reason}.{more}\n"
         'Fix the file, name its scheme, or repair with "conlleval" or "discard".',

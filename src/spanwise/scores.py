@@ -117,10 +117,10 @@ class Measure(Struct, frozen=True, eq=False):
         """The same measure with only the total counts, as a single unit."""
         return replace(self, counts=self.counts.as_one_unit())
 
-    def of_paths(self, places: list[int]) -> Measure:
+    def select_paths(self, indices: list[int]) -> Measure:
         """Only the cells at these positions, for a measure with one counted cell per path."""
-        paths = tuple(self.paths[index] for index in places)
-        return replace(self, counts=self.counts.of_cells(places), paths=paths)
+        paths = tuple(self.paths[index] for index in indices)
+        return replace(self, counts=self.counts.select_cells(indices), paths=paths)
 
 
 def _chosen(parts: dict[str, Callable[[], Floats]], only: Collection[str]) -> Scores:

@@ -49,7 +49,7 @@ class Setting(NamedTuple):
         return f"--{self.flag or self.name.replace('_', '-')}"
 
     @property
-    def unless_given(self) -> object:
+    def default_value(self) -> object:
         """The value used if none is given; None if it depends on the data."""
         return self.usual if self.default is None else self.default
 
@@ -259,7 +259,7 @@ SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _DECLARE
 
 def default_value(name: str) -> Any:
     """The value of a setting if none is given."""
-    return SETTINGS[name].unless_given
+    return SETTINGS[name].default_value
 
 
 # The parts of a signature in the order of published signatures; any others follow.

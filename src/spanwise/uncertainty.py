@@ -251,7 +251,7 @@ class Swapping(Struct, frozen=True, eq=False):
     """
 
     columns: Column  # units (or groups of them) × distinct columns
-    place: Ints  # systems × columns: the index of the distinct column
+    column_index: Ints  # systems × columns: the index of the distinct column
 
     @classmethod
     def of(cls, tables: Sequence[Counts]) -> Swapping:
@@ -299,7 +299,7 @@ class Swapping(Struct, frozen=True, eq=False):
 
     def change(self, moved: Floats, first: int, second: int) -> Floats:
         """What the first system of a pair gains, and the second loses, when the units are swapped."""
-        return np.asarray(moved[:, self.place[second]] - moved[:, self.place[first]])
+        return np.asarray(moved[:, self.column_index[second]] - moved[:, self.column_index[first]])
 
 
 def _matrices(tables: Sequence[Counts]) -> list[Matrix]:

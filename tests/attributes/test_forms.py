@@ -1,4 +1,4 @@
-"""The tree of token sequences: numbers that are exact, found in a text, recoded and united."""
+"""The tree of token sequences: exact numbers, lookup in a text, recoding and union."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_overlapping_occurrences_are_all_counted() -> None:
 
 def test_a_sequence_that_is_not_in_the_tree_is_not_found() -> None:
     tokens = np.array([0, 1, 2], dtype=np.int32)
-    known, _ = Forms.of(tokens, Runs.spanning(np.array([0]), np.array([2])), width=3)
+    tree, _ = Forms.of(tokens, Runs.spanning(np.array([0]), np.array([2])), width=3)
     rows = Runs.spanning(np.array([0, 1, 0, 0]), np.array([2, 2, 3, 0]))
-    asked, number = Forms.of(tokens, rows, width=3)
-    assert np.append(known.places(asked), -1)[number].tolist() == [1, -1, -1, -1]
+    queried, number = Forms.of(tokens, rows, width=3)
+    assert np.append(tree.numbers_of(queried), -1)[number].tolist() == [1, -1, -1, -1]
 
 
 def drawn_text(blocks: int, words: int, seed: int) -> tuple[Lexicon, Codes, Runs]:
-    """A text of random sentences, and the tree of some runs of tokens that occur in it or not."""
+    """A text of random sentences, and some runs of tokens that may or may not occur in it."""
     rng = np.random.default_rng(seed)
     sizes = [rng.integers(0, 40, 500) for _ in range(blocks)]
     text = [(rng.integers(0, words, size.sum()).astype(np.int32), offsets(size)) for size in sizes]
@@ -43,7 +43,7 @@ def drawn_text(blocks: int, words: int, seed: int) -> tuple[Lexicon, Codes, Runs
 
 
 def plainly_counted(lexicon: Lexicon, longest: int) -> Counter[tuple[int, ...]]:
-    """How often every sequence of up to so many tokens occurs, sentence by sentence."""
+    """How often every sequence of up to `longest` tokens occurs, counted sentence by sentence."""
     expected: Counter[tuple[int, ...]] = Counter()
     for part in lexicon.parts:
         for begin, end in pairwise(part.corpus.sentences.tolist()):
@@ -53,20 +53,20 @@ def plainly_counted(lexicon: Lexicon, longest: int) -> Counter[tuple[int, ...]]:
     return expected
 
 
-def test_thousands_of_sequences_are_told_apart_and_counted_across_blocks(
+def test_thousands_of_sequences_are_distinguished_and_counted_across_blocks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("spanwise.attributes.forms.BLOCK", 1000)
     lexicon, tokens, rows = drawn_text(3, 60, 7)
     forms, number = Forms.of(tokens, rows, width=63)
-    assert forms.slots[1].any()  # some hashes are shared, or this would show nothing
-    asked = [tuple(tokens[row].tolist()) for row in np.split(rows.position, rows.at[1:-1])]
+    assert forms.slots[1].any()  # some hashes collide; otherwise this test would prove nothing
+    sequences = [tuple(tokens[row].tolist()) for row in np.split(rows.position, rows.at[1:-1])]
     expected = plainly_counted(lexicon, 4)
-    assert lexicon.occurrences(forms)[number].tolist() == [expected[form] for form in asked]
-    assert len(set(number.tolist())) == len(set(asked))
+    assert lexicon.occurrences(forms)[number].tolist() == [expected[form] for form in sequences]
+    assert len(set(number.tolist())) == len(set(sequences))
 
 
-def test_a_tree_tells_its_sequences() -> None:
+def test_a_tree_lists_its_sequences() -> None:
     tokens = np.array([4, 7, 7, 1, 4, 7], dtype=np.int32)
     rows = Runs.spanning(np.array([0, 3, 2, 4]), np.array([3, 1, 2, 2]))
     forms, number = Forms.of(tokens, rows, width=8)
@@ -78,21 +78,21 @@ def test_a_recoded_tree_is_the_tree_of_the_recoded_text() -> None:
     for seed in range(5):
         _, tokens, rows = drawn_text(1, 9, seed)
         labels = np.random.default_rng(seed).integers(0, 2, len(rows.size)).astype(np.int32)
-        table = np.array([0, 1, 2, 0, 1, 2, 3, 3, 3, 4, 4, 5], dtype=np.int32)  # as lower case does it
+        table = np.array([0, 1, 2, 0, 1, 2, 3, 3, 3, 4, 4, 5], dtype=np.int32)  # like lowercasing
         forms, number = Forms.of(tokens, rows, width=12)
         pairs = PairCounts.of(number, labels, items=len(forms), labels=2)
-        merged, (place,) = Forms.union([(forms, table)], 6)
+        merged, (index,) = Forms.union([(forms, table)], 6)
         plain, plain_number = Forms.of(table[tokens], rows, width=6)
         assert merged.single.tolist() == plain.single.tolist()
         assert merged.keys.tolist() == plain.keys.tolist()
-        assert place[number].tolist() == plain_number.tolist()
-        moved = PairCounts.joined([(pairs, place, ints([0, 1]))], items=len(merged), labels=2)
+        assert index[number].tolist() == plain_number.tolist()
+        moved = PairCounts.joined([(pairs, index, ints([0, 1]))], items=len(merged), labels=2)
         expected = PairCounts.of(plain_number, labels, items=len(plain), labels=2)
         assert moved.table.tolist() == expected.table.tolist()
         assert moved.row.tolist() == expected.row.tolist()
 
 
-def test_a_union_of_trees_is_the_tree_of_all_rows_without_those_that_have_a_code_left_out() -> None:
+def test_a_union_of_trees_is_the_tree_of_all_rows_without_dropped_codes() -> None:
     for seed in range(5):
         _, tokens, rows = drawn_text(1, 9, seed)
         table = np.array([3, -1, 0, 1, 2, 4, -1, 5, 6, 7, 8, 9], dtype=np.int32)
@@ -100,11 +100,11 @@ def test_a_union_of_trees_is_the_tree_of_all_rows_without_those_that_have_a_code
             (rows.size[:3000], 0), (rows.size[3000:], int(rows.at[3000])),
         )]  # fmt: skip
         trees, numbers = zip(*(Forms.of(tokens, half, width=12) for half in halves), strict=True)
-        union, places = Forms.union([(tree, table) for tree in trees], 10)
-        found = np.concatenate([place[number] for place, number in zip(places, numbers, strict=True)])
+        union, indexes = Forms.union([(tree, table) for tree in trees], 10)
+        indices = np.concatenate([index[number] for index, number in zip(indexes, numbers, strict=True)])
         kept = [(table[tokens[row]] >= 0).all() for row in np.split(rows.position, rows.at[1:-1])]
-        assert (found >= 0).tolist() == kept
-        flat, at = union.sequences(ints(found[found >= 0]))
+        assert (indices >= 0).tolist() == kept
+        flat, at = union.sequences(ints(indices[indices >= 0]))
         expected = [
             row
             for row, all_there in zip(np.split(rows.position, rows.at[1:-1]), kept, strict=True)

@@ -153,4 +153,4 @@ def test_many_labels_and_many_events_are_counted_in_blocks() -> None:
 def test_a_sum_comes_before_the_cells_and_cells_can_be_selected() -> None:
     counts = counts_of(np.array([[1, 2, 3, 4, 5, 6], [0, 1, 0, 0, 0, 1]], dtype=np.int32))
     assert counts.with_sum().total.tolist() == [[5, 8, 10], [1, 3, 3], [4, 5, 7]]
-    assert counts.with_sum().of_cells([0, 2]).total.tolist() == [[5, 8, 10], [4, 5, 7]]
+    assert counts.with_sum().select_cells([0, 2]).total.tolist() == [[5, 8, 10], [4, 5, 7]]

@@ -64,9 +64,9 @@ def two_datasets(folder: Path) -> Study:
 
 def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one_dataset: Study) -> None:
     (row,), overall = verdicts(one_dataset), overall_verdict(one_dataset)
-    assert row.significant and row.said == "significant, p < 0.001"
+    assert row.significant and row.significance == "significant, p < 0.001"
     assert overall is not None and overall.leader == row.leader == "large"
-    assert overall.said.endswith(", which is significant (p < 0.001).")
+    assert overall.rest.endswith(", which is significant (p < 0.001).")
     assert "chance" not in one_dataset.to_html().partition("<h1>")[2].partition("</h1>")[0]
     screen = one_dataset.to_text(width=100)
     assert "cannot be told apart" not in screen
@@ -93,10 +93,10 @@ def test_a_lead_on_one_dataset_that_may_be_chance_is_described_as_such(one_datas
     ]
     changed = replace(one_dataset, datasets={"north": replace(part, comparisons=tuple(weak))})
     overall = overall_verdict(changed)
-    assert overall is not None and overall.said.endswith(", which can be chance (p = 0.40).")
+    assert overall is not None and overall.rest.endswith(", which can be chance (p = 0.40).")
     untested = replace(one_dataset, datasets={"north": replace(part, comparisons=())})
     overall = overall_verdict(untested)
-    assert overall is not None and overall.said.endswith(" above small.")
+    assert overall is not None and overall.rest.endswith(" above small.")
 
 
 def test_too_few_datasets_are_never_said_to_show_chance(two_datasets: Study) -> None:
@@ -104,7 +104,7 @@ def test_too_few_datasets_are_never_said_to_show_chance(two_datasets: Study) -> 
     assert pair and pair.note and pair.p == 0.5
     overall = overall_verdict(two_datasets)
     assert overall is not None
-    assert "above small, but 2 datasets are too few to test that. It leads on 2 of 2" in overall.said
+    assert "above small, but 2 datasets are too few to test that. It leads on 2 of 2" in overall.rest
     statements = [str(line[0]) for line in two_datasets.table("statements").rows]
     assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in statements
     assert not any("cannot be told apart" in line for line in statements)
@@ -303,7 +303,7 @@ def test_a_summary_of_runs_has_errors_labels_and_findings(one_dataset: Study, tw
 
 def test_errors_of_runs_say_how_many_runs_make_them(one_dataset: Study) -> None:
     listed = listing(one_dataset, system="rules")
-    assert listed and {error.of for error in listed} == {3}
+    assert listed and {error.total_runs for error in listed} == {3}
     counted = sum(len(error.runs) for error in listed)
     scored = one_dataset.datasets["north"].runs["rules"].values()
     kinds = ("LE", "BE", "LBE", "FN", "FP")

@@ -188,7 +188,7 @@ def test_inconsistent_documents_are_refused_with_the_position(tmp_path: Path) ->
         with pytest.raises(spanwise.InputError) as read:
             spanwise.load(path)
         with pytest.raises(spanwise.InputError) as converted:
-            document_of(document, place=str(path))
+            document_of(document, location=str(path))
         (message,) = {str(error.value).splitlines()[0] for error in (read, converted)}
         return message.removeprefix(f"{path}: ")
 

@@ -65,7 +65,7 @@ def test_a_dataset_is_surveyed_once_for_all_systems_and_runs(folder: Path) -> No
 def test_groups_of_cells_change_no_result(folder: Path) -> None:
     manifest = read_manifest(folder / "study.toml")
     whole, parted = (
-        run_cells(manifest, cache=None, engine=InProcess(), progress=lambda text: None, held=held)
+        run_cells(manifest, cache=None, engine=InProcess(), progress=lambda text: None, group_bytes=held)
         for held in (1 << 30, 1)
     )
     assert parted.cells == whole.cells

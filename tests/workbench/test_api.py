@@ -481,9 +481,9 @@ def test_results_are_ordered_by_arrival_whatever_their_names_and_times(folder: P
 def test_a_page_of_an_earlier_server_receives_later_events(folder: Path, tmp_path: Path) -> None:
     workspace = copied(folder, tmp_path / "runs")
     first, second = BenchEvents(), BenchEvents()
-    first.tell("job", None, "before")
+    first.add("job", None, "before")
     second.last = max(second.last, first.last)
-    second.tell("job", None, "after")
+    second.add("job", None, "after")
     assert [event.text for event in second.after(first.last)] == ["after"]
     with client_of(workspace) as client:
         bench = bench_of(client.app)

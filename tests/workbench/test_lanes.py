@@ -41,15 +41,15 @@ def test_the_latest_of_every_kind_stays_whatever_its_size() -> None:
     kept.put("index", "a", "large", 500)
     for number in range(20):
         kept.put("answer", number, number, 10)
-    assert kept.look("index", "a") == "large" and kept.look("answer", 19) == 19
-    assert kept.look("answer", 18) is None and kept.size == 510
+    assert kept.peek("index", "a") == "large" and kept.peek("answer", 19) == 19
+    assert kept.peek("answer", 18) is None and kept.size == 510
 
 
 def test_a_replaced_value_is_counted_once() -> None:
     kept = AnswerCache(100)
     for size in (40, 60, 20):
         kept.put("index", "a", size, size)
-    assert kept.size == 20 and kept.look("index", "a") == 20
+    assert kept.size == 20 and kept.peek("index", "a") == 20
 
 
 def test_a_value_requested_many_times_at_once_is_computed_once() -> None:

@@ -243,7 +243,7 @@ def _opened(
 
 def _counted(request: AgreementContext, engine: Engine) -> AgreementSums:
     """Count all blocks and add up their sums."""
-    total: Joining[AgreementSums] = Joining(partial(joined_sums, asked=request))
+    total: Joining[AgreementSums] = Joining(partial(joined_sums, context=request))
     for sums in engine.map(block_sums, request.source.references(), request):
         total.add(sums)
     return total.total()
@@ -403,10 +403,10 @@ class AgreementSums(Struct, frozen=True, eq=False):
         )
 
 
-def joined_sums(parts: Sequence[AgreementSums], asked: AgreementContext) -> AgreementSums:
+def joined_sums(parts: Sequence[AgreementSums], context: AgreementContext) -> AgreementSums:
     """Add up the sums of consecutive blocks."""
     labels = tuple(sorted({label for part in parts for label in part.labels}))
-    parts = [part.relabeled(labels, asked.tokens) for part in parts]
+    parts = [part.relabeled(labels, context.tokens) for part in parts]
     examples = [example for part in parts for example in part.examples]
     return AgreementSums(
         labels=labels,
@@ -416,28 +416,28 @@ def joined_sums(parts: Sequence[AgreementSums], asked: AgreementContext) -> Agre
         tokens=TokenSums.joined([part.tokens for part in parts]),
         units=UnitSums.joined([part.units for part in parts]),
         gamma={number: value for part in parts for number, value in part.gamma.items()},
-        examples=tuple(sorted(examples, key=lambda item: -item.disputed)[: asked.examples]),
+        examples=tuple(sorted(examples, key=lambda item: -item.disputed)[: context.examples]),
         rows=OpenRows.joined([part.rows for part in parts]),
         majority=tuple(item for part in parts for item in part.majority),
     )
 
 
-def block_sums(reference: object, asked: AgreementContext) -> AgreementSums:
+def block_sums(reference: object, context: AgreementContext) -> AgreementSums:
     """Compute the sums of one block."""
-    ground = asked.source.open(reference)
-    votes = count_votes(ground, asked.votes)
-    decided = decided_here(ground, asked.decisions)
+    ground = context.source.open(reference)
+    votes = count_votes(ground, context.votes)
+    decided = decided_here(ground, context.decisions)
     return AgreementSums(
         labels=ground.labels,
         mentions=ints([len(mentions) for mentions in ground.mentions]),
         pairs=PairSums.of(ground),
-        votes=VoteSums.of(ground, votes, by_document=asked.by_document),
-        tokens=TokenSums.of(ground, asked.tokens),
+        votes=VoteSums.of(ground, votes, by_document=context.by_document),
+        tokens=TokenSums.of(ground, context.tokens),
         units=UnitSums.of(ground),
-        gamma=gamma_of(ground) if asked.gamma else {},
-        examples=() if asked.redact else _examples(ground, votes, asked.examples),
-        rows=OpenRows.of(ground, votes, redact=asked.redact) if asked.worksheet else OpenRows(),
-        majority=(accepted(ground, votes, decided, text=asked.text),) if asked.majority else (),
+        gamma=gamma_of(ground) if context.gamma else {},
+        examples=() if context.redact else _examples(ground, votes, context.examples),
+        rows=OpenRows.of(ground, votes, redact=context.redact) if context.worksheet else OpenRows(),
+        majority=(accepted(ground, votes, decided, text=context.text),) if context.majority else (),
     )
 
 

@@ -87,7 +87,7 @@ def lake_ground(
     lakes = [opened_lake(engine.session, path, reading) for path in named.values()]
     indexed = [_indexed(engine, lake, contents, by_sentence=False) for lake, contents in lakes]
     units: list[Unit] = [files[0].unit for files in indexed]
-    check_parties(list(sides[0]), units, [lake.given for lake, _ in lakes])
+    check_parties(list(sides[0]), units, [lake.source for lake, _ in lakes])
     kind = _kind(indexed)
     if kind in ("ids", "sentences"):
         indexed = [_indexed(engine, lake, contents, by_sentence=True) for lake, contents in lakes]
@@ -101,7 +101,7 @@ def lake_ground(
         marked=marked, unit=units[0],
     )  # fmt: skip
     ground = _cut_ground(
-        placement, documents, borders, given=lakes[0][0].given, stretched=kind == "whole", whole=whole
+        placement, documents, borders, source=lakes[0][0].source, stretched=kind == "whole", whole=whole
     )
     routes = [
         Routes(offsets(own.sizes), numbers, own.begins)
@@ -267,7 +267,7 @@ def _documents(files: Sequence[FileIndex], lake: Lake, kind: str, borders: Seque
         )
     goes_on: set[str] = set()
     if kind in ("names", "contents"):
-        goes_on = {file.path for before, file in pairwise(lake.files) if file.goes_on(before)}
+        goes_on = {file.path for before, file in pairwise(lake.files) if file.continues_document(before)}
     names: list[str] = []
     total: list[tuple[int, int, int]] = []
     for file in files:
@@ -295,8 +295,8 @@ def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
     """How the files of a source were read."""
     digest = sha256("".join(file.sha256 for file in lake.files).encode()).hexdigest()
     return Reading(
-        path=lake.given,
-        sha256=lake.files[0].sha256 if Path(lake.given).is_file() else digest,
+        path=lake.source,
+        sha256=lake.files[0].sha256 if Path(lake.source).is_file() else digest,
         format=lake.files[0].format,
         scheme=lake.reading.get("scheme"),
         evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
@@ -320,7 +320,7 @@ class LakeGround(Struct, frozen=True, eq=False):
     of documents; all of them belong to the only document. Both are called pieces below.
     """
 
-    given: str  # the path of the first party
+    source: str  # the path of the first party
     presence: Presence
     stretched: bool  # whether pieces are stretches of the only document
     present: Bools  # parties × pieces
@@ -379,7 +379,7 @@ class LakeGround(Struct, frozen=True, eq=False):
         if self.stretched:
             document, numbers = np.zeros(len(document)), ints([0])
             if len({part.corpus.source.path for _, _, part in received[0]}) > 1:  # drop line numbers
-                corpus = replace(corpus, source=Source(self.given))
+                corpus = replace(corpus, source=Source(self.source))
         return block_of(
             corpus, ints(document), mentions, self.presence, numbers,
             sentence=int(self.first[begin]), position=int(self.positions[begin]),
@@ -391,7 +391,7 @@ def _cut_ground(
     documents: Sequence[PartyDocuments],
     borders: Sequence[int],
     *,
-    given: str,
+    source: str,
     stretched: bool,
     whole: bool,
 ) -> LakeGround:
@@ -421,7 +421,7 @@ def _cut_ground(
         )
     edges = ints([*cuts, len(sizes)])
     return LakeGround(
-        given, presence, stretched, present, first, offsets(lengths), edges, of_first,
+        source, presence, stretched, present, first, offsets(lengths), edges, of_first,
         documents[0].called if of_first else None,
     )  # fmt: skip
 

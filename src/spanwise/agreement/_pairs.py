@@ -93,14 +93,14 @@ class PairSums(Struct, frozen=True, eq=False):
             ints(sum(part.outcomes for part in parts)),
         )
 
-    def relabeled(self, place: Ints, labels: int) -> PairSums:
-        """Replace each label code by `place[code]`, out of `labels` codes."""
+    def relabeled(self, new_code: Ints, labels: int) -> PairSums:
+        """Replace each label code by `new_code[code]`, out of `labels` codes."""
         grown = []
         for column in (self.label_both, self.label_theirs):
             whole = np.zeros((labels, *column.shape[1:]), dtype=np.int64)
-            whole[place] = column
+            whole[new_code] = column
             grown.append(ints(whole))
-        cells = self.on_spans.renamed([1, 2], lambda code: place[code])
+        cells = self.on_spans.renamed([1, 2], lambda code: new_code[code])
         return replace(self, label_both=grown[0], label_theirs=grown[1], on_spans=cells)
 
 

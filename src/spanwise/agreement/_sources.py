@@ -28,17 +28,17 @@ from spanwise.formats._format import ReadKeywords
 WHO = "{annotator}"
 
 
-def annotations_of(given: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
+def annotations_of(sources: Any, reading: ReadKeywords, what: str = "annotator") -> dict[str, Annotation]:
     """Read the given sources; return the annotations by the names of the annotators.
 
     A single path may stand for several annotators: a pattern with {annotator}, a folder with one subfolder
     for each of them, or a file in which records or columns belong to different annotators.
     """
-    if given is None:
+    if sources is None:
         return {}
-    if isinstance(given, Mapping):
-        return {str(name): read(source, **reading) for name, source in given.items()}
-    listed = [given] if is_source(given) else list(given)
+    if isinstance(sources, Mapping):
+        return {str(name): read(source, **reading) for name, source in sources.items()}
+    listed = [sources] if is_source(sources) else list(sources)
     alone = listed[0] if len(listed) == 1 and isinstance(listed[0], str | os.PathLike) else None
     if alone is not None and what == "annotator":
         several = _several(os.fspath(alone), reading)

@@ -89,13 +89,13 @@ class TokenSums(Struct, frozen=True, eq=False):
             cohen=Cells.joined([part.cohen for part in parts]),
         )
 
-    def relabeled(self, place: Ints, units: TokenUnits) -> TokenSums:
-        """Replace each label code by `place[code]`."""
+    def relabeled(self, new_code: Ints, units: TokenUnits) -> TokenSums:
+        """Replace each label code by `new_code[code]`."""
         width = 2 if units == "iob2" else 1
 
         def category(own: Ints) -> Ints:
             label, kind = np.divmod(np.maximum(own - 1, 0), width)
-            return ints(np.where(own == 0, 0, place[label] * width + kind + 1) if len(place) else own)
+            return ints(np.where(own == 0, 0, new_code[label] * width + kind + 1) if len(new_code) else own)
 
         return replace(
             self,

@@ -122,18 +122,18 @@ class UnitSums(Struct, frozen=True, eq=False):
             behind=ints(behind),
         )
 
-    def relabeled(self, place: Ints, labels: int) -> UnitSums:
-        """Replace each label code by `place[code]`, out of `labels` codes."""
+    def relabeled(self, new_code: Ints, labels: int) -> UnitSums:
+        """Replace each label code by `new_code[code]`, out of `labels` codes."""
         used, observed = np.zeros(labels, dtype=bool), np.zeros(labels, dtype=np.int64)
-        used[place], observed[place] = self.used, self.observed
+        used[new_code], observed[new_code] = self.used, self.observed
         before, behind = (np.full((len(self.before), labels), NOWHERE) for _ in range(2))
-        before[:, place], behind[:, place] = self.before, self.behind
+        before[:, new_code], behind[:, new_code] = self.before, self.behind
         return replace(
             self,
             used=used,
             observed=ints(observed),
-            units=self.units.renamed([0], lambda code: place[code]),
-            gaps=self.gaps.renamed([0], lambda code: place[code]),
+            units=self.units.renamed([0], lambda code: new_code[code]),
+            gaps=self.gaps.renamed([0], lambda code: new_code[code]),
             before=ints(before),
             behind=ints(behind),
         )

@@ -109,7 +109,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
     def forms_seen(self) -> Iterator[tuple[tuple[str, ...], str, int]]:
         """The tokens and the label of each distinct training mention, and how often it occurs."""
-        form, label, times = self.seen.mentions.met()
+        form, label, times = self.seen.mentions.occurring()
         flat, at = self.seen.forms.sequences(form)
         words = [self.vocabulary[code] for code in flat.tolist()]
         bounds = at.tolist()
@@ -128,7 +128,7 @@ class Lexicon(Struct, frozen=True, eq=False, dict=True):
 
         The text is not searched until the occurrences are needed.
         """
-        numbers = self.seen.forms.places(forms, table)
+        numbers = self.seen.forms.numbers_of(forms, table)
         search = partial(self._occurrences_of, forms, table)
         return FormCounts(self.seen.exact.at(numbers), self.seen.mentions.at(numbers), search)
 
@@ -420,8 +420,8 @@ class LexiconSums(Struct, frozen=True, eq=False):
         """The counts from one training block."""
         code = wanted.codes_of(lexicon.vocabulary)
         seen, width = lexicon.seen, len(wanted.words)
-        form_numbers = wanted.forms.places(seen.forms, code)
-        item, label, times = seen.tokens.met()
+        form_numbers = wanted.forms.numbers_of(seen.forms, code)
+        item, label, times = seen.tokens.occurring()
         counts = lexicon.occurrences(wanted.forms, codes(np.where(code < 0, width, code)))
         return cls(
             tokens=lexicon.tokens,
@@ -465,21 +465,21 @@ def _counts(item: Ints, times: Ints) -> LabelTally:
 
 
 def _moved(pairs: PairCounts, numbers: Ints) -> LabelTally:
-    item, label, times = pairs.met()
+    item, label, times = pairs.occurring()
     return LabelTally.of(ints(numbers[item]), label, times)
 
 
 class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
     """The training counts of a test set's words and sequences: like `Lexicon`, but sums without the text."""
 
-    wanted: LexiconQueries
+    queries: LexiconQueries
     sums: LexiconSums
 
     @cached_property
     def lowered(self) -> SummedLexicon:
         """The lexicon with every token in lower case."""
-        assert self.wanted.lowered is not None and self.sums.lowered is not None
-        return SummedLexicon(self.wanted.lowered, self.sums.lowered)
+        assert self.queries.lowered is not None and self.sums.lowered is not None
+        return SummedLexicon(self.queries.lowered, self.sums.lowered)
 
     @property
     def tokens(self) -> int:
@@ -489,7 +489,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def frequency(self) -> Ints:
         """How often each code occurs in the training text."""
-        return self.sums.words.column(len(self.wanted.words))
+        return self.sums.words.column(len(self.queries.words))
 
     @property
     def labels(self) -> Sequence[str]:
@@ -509,7 +509,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def token_labels(self) -> PairCounts:
         """How often each code occurs in training mentions of each label; a (position, label) counts once."""
-        return self.sums.word_labels.pairs(len(self.wanted.words), len(self.labels))
+        return self.sums.word_labels.pairs(len(self.queries.words), len(self.labels))
 
     @property
     def inside(self) -> int:
@@ -518,11 +518,11 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     def codes_of(self, strings: Sequence[str]) -> Codes:
         """The code of each string in this lexicon, -1 if it has none."""
-        return self.wanted.codes_of(strings)
+        return self.queries.codes_of(strings)
 
     def count(self, forms: Forms, table: Codes | None) -> FormCounts:
         """Training counts of the token sequences of `forms`; `table` translates their codes to those here."""
-        numbers = self.wanted.forms.places(forms, table)
+        numbers = self.queries.forms.numbers_of(forms, table)
         exact, mentions, occurrences = self._of_forms
         return FormCounts(
             exact.at(numbers), mentions.at(numbers), lambda: ints(np.append(occurrences, 0)[numbers])
@@ -530,7 +530,7 @@ class SummedLexicon(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _of_forms(self) -> tuple[PairCounts, PairCounts, Ints]:
-        forms, labels = len(self.wanted.forms), len(self.labels)
+        forms, labels = len(self.queries.forms), len(self.labels)
         return (
             self.sums.exact.pairs(forms, labels),
             self.sums.mentions.pairs(forms, labels),

@@ -202,7 +202,7 @@ class Forms(Struct, frozen=True, eq=False, dict=True):
         all_keys = np.concatenate(levels) if levels else np.empty(0, dtype=np.int64)
         return cls(ints(single[:-1]), ints(all_keys), singles), [ints(mapping) for mapping in mappings]
 
-    def places(self, other: Forms, table: Column | None = None) -> Ints:
+    def numbers_of(self, other: Forms, table: Column | None = None) -> Ints:
         """The number in this tree of each sequence of `other`, -1 if it is not in the tree.
 
         A table maps the codes of `other` to those of this tree (-1: none); without one, they are the same.
@@ -372,14 +372,14 @@ class PairCounts(Struct, frozen=True, eq=False):
     @classmethod
     def joined(cls, parts: Sequence[tuple[PairCounts, Ints, Ints]], *, items: int, labels: int) -> PairCounts:
         """The sum of several tables, each given with the new numbers of its items and labels."""
-        met = [part.met() for part, _, _ in parts]
+        met = [part.occurring() for part, _, _ in parts]
         items_met = [new_item[item] for (item, _, _), (_, new_item, _) in zip(met, parts, strict=True)]
         labels_met = [new_label[label] for (_, label, _), (_, _, new_label) in zip(met, parts, strict=True)]
         times = [number for _, _, number in met]
         columns = [ints(np.concatenate(column)) for column in (items_met, labels_met, times)]
         return cls.of(columns[0], columns[1], items=items, labels=labels, times=columns[2])
 
-    def met(self) -> tuple[Ints, Ints, Ints]:
+    def occurring(self) -> tuple[Ints, Ints, Ints]:
         """The items and the labels of the pairs that occur, and how often each pair does."""
         item = np.flatnonzero(self.row[:-1] < len(self.table) - 1)
         times = self.table[self.row[item]]

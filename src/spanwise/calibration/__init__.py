@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import nan
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -31,7 +31,7 @@ from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document import Input
 from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
-from spanwise.engines import engine_of
+from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._blocks import BlockSums
 from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
@@ -49,6 +49,9 @@ from spanwise.formats import NO_SCORE, read
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["TOKEN_SCORES", "apply_threshold", "confidence", "confidence_of", "read_scored"]
 
@@ -80,7 +83,7 @@ def confidence(
     command: str | None = None,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     **reading: Any,
 ) -> Confidence:
     """Evaluate the confidence scores of one or more systems.
@@ -260,16 +263,16 @@ class ScoredBlock(Struct, frozen=True, eq=False):
         )
 
 
-class _Asked(Struct, frozen=True, eq=False):
+class _WeighContext(Struct, frozen=True, eq=False):
     """What `weigh` needs in addition to a block."""
 
     shared: BlockContext
     token_scores: TokenScores | None  # None to ignore token scores
 
 
-def weigh(reference: object, asked: _Asked) -> ScoredBlock:
+def weigh(reference: object, shared: _WeighContext) -> ScoredBlock:
     """Return the scores of the predictions of one block, and whether each is right."""
-    context = asked.shared
+    context = shared.shared
     block = context.source.open(reference)
     units, facts = ResampledUnits.of(block.corpus, context.unit), context.facts
     gold, *others = context.sides(block) if facts is not None else [None] * (1 + len(block.systems))
@@ -286,8 +289,8 @@ def weigh(reference: object, asked: _Asked) -> ScoredBlock:
     for (system, mentions), predicted in zip(block.systems.items(), others, strict=True):
         annotation = block.predicted[system]
         scored = annotation.mentions
-        if asked.token_scores is not None:
-            scored = _with_scores(annotation, asked.token_scores)
+        if shared.token_scores is not None:
+            scored = _with_scores(annotation, shared.token_scores)
         # Alignment keeps mentions in the order in which they were read.
         score = np.full(len(mentions), np.nan) if scored.score is None else scored.score
         matching = exact(*with_one_labelling([block.gold.mentions, mentions]))
@@ -326,9 +329,9 @@ class _Joined(Struct, frozen=True, eq=False):
 
 def _joined(opened: OpenedSources, token_scores: TokenScores | None) -> _Joined:
     try:
-        context = opened.fixed() if opened.shared.attributes else opened.shared
+        context = opened.fix_facts() if opened.shared.attributes else opened.shared
         source = context.source
-        asked = partial(_Asked, token_scores=token_scores)
+        asked = partial(_WeighContext, token_scores=token_scores)
         whole = ScoredBlock.joined(
             list(context.mapped(opened.engine, weigh, source.references(), send=asked))
         )
@@ -402,7 +405,7 @@ def apply_threshold(
 
 
 def read_scored(
-    source: Any,
+    source: object,
     *,
     score_column: int | str | None = None,
     token_scores: TokenScores = "mean",

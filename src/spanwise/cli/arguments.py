@@ -19,6 +19,7 @@ from spanwise.streams import put
 
 if TYPE_CHECKING:
     from spanwise.document import Document
+    from spanwise.engines.spark import SparkEngine
 
 
 class Command(NamedTuple):
@@ -54,9 +55,9 @@ class Parser(argparse.ArgumentParser):
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
         return super().format_help()
 
-    def parsed(self, given: Sequence[str]) -> argparse.Namespace:
+    def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The parsed arguments; the error about an unknown option suggests the closest known one."""
-        args, rest = self.parse_known_args(given)
+        args, rest = self.parse_known_args(arguments)
         if rest:
             self.error(self._unexpected(next((text for text in rest if text.startswith("-")), rest[0])))
         return args
@@ -119,7 +120,7 @@ def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) ->
     group.add_argument(setting.option, metavar=setting.metavar, **how)
 
 
-def flag_default(setting: Setting) -> Any:
+def flag_default(setting: Setting) -> object:
     """The default of an option; a new list if the option may be repeated."""
     return list(setting.default) if isinstance(setting.default, tuple) else setting.default
 
@@ -127,7 +128,13 @@ def flag_default(setting: Setting) -> Any:
 class _Limits(argparse.Action):
     """Collect NAME=NUMBER pairs in a dictionary."""
 
-    def __call__(self, parser: Any, namespace: Any, values: object, option_string: str | None = None) -> None:
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
         name, _, number = str(values).partition("=")
         if not number.isascii() or not number.isdecimal() or len(number) > 18:
             parser.error(
@@ -141,15 +148,15 @@ def add_train(group: argparse._ActionsContainer) -> None:
     add_setting(group, "train")
 
 
-def training_files(given: Sequence[str] | None) -> list[str] | None:
+def training_files(paths: Sequence[str] | None) -> list[str] | None:
     """The training files, given as paths, as patterns such as 'train/*.conll', or as folders of files.
 
     A folder that is itself an input, such as one of brat files, is kept as a single source.
     """
-    if given is None:
+    if paths is None:
         return None
     files: list[str] = []
-    for path in given:
+    for path in paths:
         if Path(path).is_dir() and not _is_input(path):
             children = sorted(child for child in Path(path).iterdir() if child.is_file())
             files += [str(child) for child in children if child.name[0] not in "._"]
@@ -402,7 +409,7 @@ _LEXICON = "spark.spanwise.lexicon"  # our own setting: Spark accepts unknown on
 
 
 @contextmanager
-def engine_of(args: argparse.Namespace) -> Iterator[Any]:
+def engine_of(args: argparse.Namespace) -> Iterator[SparkEngine | None]:
     """The chosen engine, None for the local one; a Spark session is stopped on exit."""
     spark_options = [name for name in ("master", "partitions", "conf") if getattr(args, name)]
     if args.engine == "local":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 import numpy as np
 from msgspec import convert
@@ -30,7 +30,7 @@ from spanwise.description._counting import (
     look,
 )
 from spanwise.document.dataset import DatasetFacts, Description
-from spanwise.engines import InProcess, engine_of
+from spanwise.engines import Engine, InProcess, engine_of
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, TrainingSource
 from spanwise.evaluation._choices import Choices
@@ -46,14 +46,17 @@ from spanwise.evaluation._dataset import (
 )
 from spanwise.hashing import ordered_hashes
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 __all__ = ["Description", "describe"]
 
 
 def describe(
-    test: Any,
+    test: object,
     *,
     gold: str | None = None,
-    train: Any = None,
+    train: object = None,
     attributes: str | Attribute | Iterable[str | Attribute] = "all",
     vocabulary: Iterable[str] | None = None,
     lowercase: bool = False,
@@ -62,7 +65,7 @@ def describe(
     redact: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     **reading: Any,
 ) -> Description:
     """Describe a test set and, if given, how it relates to its training data.
@@ -127,7 +130,7 @@ def _described(opened: OpenedSources, most: int) -> Description:
     trained: TrainPart | None = None
     if train is not None:
         sentences = ordered_hashes(np.concatenate([part.sentences[:, :2] for part in tested]))
-        trained = train.asked(count_training, TrainingContext(train.source, sentences))
+        trained = train.map_and_join(count_training, TrainingContext(train.source, sentences))
     dataset = dataset_entry(
         source.name,
         [part.part for part in tested],

@@ -77,7 +77,7 @@ def conflicts(
     asked = replace(asked, chosen=ordered_hashes(chosen), among=np.unique(counts.context))
     rows: list[SentenceRow] = []
     if train is not None:
-        elsewhere = train.asked(read_elsewhere, asked)
+        elsewhere = train.map_and_join(read_elsewhere, asked)
         rows += elsewhere.rows
         counts = ContextCounts.joined([counts, elsewhere.counts])
     asked = replace(asked, counts=counts.varying(), among=None)
@@ -132,12 +132,12 @@ class WordsRead(Struct, frozen=True, eq=False):
     sentences: tuple[Content, ...]
 
 
-def read_words(reference: object, asked: ConflictsContext) -> WordsRead:
+def read_words(reference: object, shared: ConflictsContext) -> WordsRead:
     """Count the readings of the words of mentions in a test block."""
-    block = opened_gold(reference, asked.source)
-    conflicting = (find_hashes(asked.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
+    block = opened_gold(reference, shared.source)
+    conflicting = (find_hashes(shared.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
     first = dict.fromkeys(_contents(block.hashes[conflicting]))
-    return WordsRead(contexts(block.line, asked.surfaces, asked.labels), tuple(first)[: asked.most])
+    return WordsRead(contexts(block.line, shared.surfaces, shared.labels), tuple(first)[: shared.most])
 
 
 class SentenceRow(Struct, frozen=True, order=True):
@@ -164,17 +164,17 @@ class Elsewhere(Struct, frozen=True, eq=False):
         )
 
 
-def read_elsewhere(reference: object, asked: ConflictsContext) -> Elsewhere:
+def read_elsewhere(reference: object, shared: ConflictsContext) -> Elsewhere:
     """Count the readings of words in a training block, in the contexts of the test set."""
-    assert asked.training is not None
-    _, annotation = asked.training.read(reference)
-    first = asked.training.first(reference)
+    assert shared.training is not None
+    _, annotation = shared.training.read(reference)
+    first = shared.training.first(reference)
     rows = [
         replace(row, order=(1, first + row.order[0]))
-        for row in _rows(annotation, sentence_hashes(annotation.corpus), asked)
+        for row in _rows(annotation, sentence_hashes(annotation.corpus), shared)
     ]
     return Elsewhere(
-        contexts(BlockText.of(annotation), asked.surfaces, asked.labels, asked.among), tuple(rows)
+        contexts(BlockText.of(annotation), shared.surfaces, shared.labels, shared.among), tuple(rows)
     )
 
 
@@ -187,21 +187,21 @@ class ShownConflicts(Struct, frozen=True, eq=False):
     texts: dict[Content, str]
 
 
-def show(reference: object, asked: ConflictsContext) -> ShownConflicts:
+def show(reference: object, shared: ConflictsContext) -> ShownConflicts:
     """Collect the conflicts in a test block."""
-    assert asked.counts is not None
-    block = opened_gold(reference, asked.source)
-    gold = relabeled(block.gold, asked.labels)
-    occurrences, varying = varied(block.line, asked.surfaces, asked.counts, asked.labels)
+    assert shared.counts is not None
+    block = opened_gold(reference, shared.source)
+    gold = relabeled(block.gold, shared.labels)
+    occurrences, varying = varied(block.line, shared.surfaces, shared.counts, shared.labels)
     box = ballot(gold.mentions, [])
     table = places_of(occurrences, varying, block.line.line, box, gold.corpus)
     candidates = join(box, count(box, NOBODY), 0, table)
     order, _, _ = ranked(candidates, lots(candidates, gold.corpus))
     return ShownConflicts(
         places=len(candidates.gold),
-        examples=[_example(gold, box, candidates, row) for row in order[: asked.most].tolist()],
-        rows=_rows(block.gold, block.hashes, asked),
-        texts=_texts(block, asked),
+        examples=[_example(gold, box, candidates, row) for row in order[: shared.most].tolist()],
+        rows=_rows(block.gold, block.hashes, shared),
+        texts=_texts(block, shared),
     )
 
 
@@ -237,19 +237,19 @@ def _example(
     }
 
 
-def _texts(block: OpenedGold, asked: ConflictsContext) -> dict[Content, str]:
+def _texts(block: OpenedGold, shared: ConflictsContext) -> dict[Content, str]:
     """The token sequences of a block to show, including the alphabetically first of the tied ones."""
-    texts = sorted(set(block.confused(asked.confusable).texts))
+    texts = sorted(set(block.confused(shared.confusable).texts))
     hashes = word_hashes(texts)
-    wanted, tied = find_hashes(asked.texts, hashes) >= 0, find_hashes(asked.tied, hashes) >= 0
-    first = np.flatnonzero(tied)[: asked.most].tolist()
+    wanted, tied = find_hashes(shared.texts, hashes) >= 0, find_hashes(shared.tied, hashes) >= 0
+    first = np.flatnonzero(tied)[: shared.most].tolist()
     rows = sorted({*np.flatnonzero(wanted).tolist(), *first})
     return dict(zip(_contents(hashes[rows]), [texts[row] for row in rows], strict=True))
 
 
-def _rows(annotation: Annotation, hashes: Words, asked: ConflictsContext) -> list[SentenceRow]:
+def _rows(annotation: Annotation, hashes: Words, shared: ConflictsContext) -> list[SentenceRow]:
     """The sentences of a block to show."""
-    chosen = find_hashes(asked.chosen, hashes)
+    chosen = find_hashes(shared.chosen, hashes)
     sentences = np.flatnonzero((chosen >= 0) & (annotation.corpus.lengths > 0)).tolist()
     return [
         SentenceRow(
@@ -262,9 +262,9 @@ def _rows(annotation: Annotation, hashes: Words, asked: ConflictsContext) -> lis
     ]
 
 
-def annotated(one: Annotation, sentence: int) -> str:
+def annotated(annotation: Annotation, sentence: int) -> str:
     """The mentions of one sentence, such as `PER [0, 2); LOC [4, 5)`."""
-    mentions = one.mentions
+    mentions = annotation.mentions
     first, last = np.searchsorted(mentions.sentence, [sentence, sentence + 1]).tolist()
     rows = sorted(
         (start, end, mentions.labels[label])

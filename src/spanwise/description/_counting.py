@@ -89,9 +89,9 @@ class CachedGoldBlock(OneBlock, frozen=True, eq=False):
     opened: OpenedGold
 
     @classmethod
-    def of(cls, one: OneBlock) -> CachedGoldBlock:
+    def of(cls, source: OneBlock) -> CachedGoldBlock:
         """Open a block."""
-        return cls(one.inputs, OpenedGold(one.inputs.gold, {}, {}, {}))
+        return cls(source.inputs, OpenedGold(source.inputs.gold, {}, {}, {}))
 
     def references(self, *, gold_only: bool = False) -> Iterator[Block]:
         """The block itself."""
@@ -180,7 +180,7 @@ def count(reference: object, shared: BlockContext) -> TestPart:
     if text and shared.lexicon is not None:
         unknown = int(Context(gold.corpus, gold.mentions, shared.lexicon).unknown.sum())
     return TestPart(
-        part=DatasetPart.of(gold, shared.known, tough),
+        part=DatasetPart.of(gold, shared.training_sentences, tough),
         sums=BlockSums.of(gold),
         buckets=buckets,
         texts=word_hashes(confused.texts),
@@ -199,9 +199,9 @@ def count(reference: object, shared: BlockContext) -> TestPart:
 NONE_CONFUSED = ConfusedTexts((), (), ints([]), 0)
 
 
-def annotated_sentences(one: Annotation, hashes: Words) -> Words:
+def annotated_sentences(annotation: Annotation, hashes: Words) -> Words:
     """The distinct pairs of non-empty sentence and annotation, as hashes."""
-    pairs = np.column_stack([hashes, _written(one)])[one.corpus.lengths > 0]
+    pairs = np.column_stack([hashes, _written(annotation)])[annotation.corpus.lengths > 0]
     return distinct_rows(pairs)
 
 
@@ -248,11 +248,11 @@ LENGTHS = {
 }
 
 
-def lengths(one: Annotation) -> dict[str, Histogram]:
+def lengths(annotation: Annotation) -> dict[str, Histogram]:
     """Histograms of sentence lengths, mention lengths, and numbers of mentions per sentence."""
     result = {}
     for name, read in LENGTHS.items():
-        value, times = np.unique(read(one.corpus, one.mentions), return_counts=True)
+        value, times = np.unique(read(annotation.corpus, annotation.mentions), return_counts=True)
         result[name] = (floats(value), ints(times))
     return result
 
@@ -353,13 +353,13 @@ class TrainingContext(Struct, frozen=True, eq=False):
     sentences: Words  # sorted hashes of the sentences of the test set
 
 
-def count_training(reference: object, asked: TrainingContext) -> TrainPart:
+def count_training(reference: object, shared: TrainingContext) -> TrainPart:
     """Count a block of training data."""
-    number, annotation = asked.source.read(reference)
+    number, annotation = shared.source.read(reference)
     corpus, mentions, seen = annotation.corpus, annotation.mentions, Counter(annotation.mentions.names())
     if corpus.without_text:
         return TrainPart(seen, {}, 0, 0, NO_ITEMS, NO_ITEMS, NO_ITEMS, NO_SENTENCES, {}, False)
-    units, words = asked.source.units(reference, corpus), word_hashes(corpus.vocabulary)
+    units, words = shared.source.units(reference, corpus), word_hashes(corpus.vocabulary)
     tree, form = Forms.of(corpus.tokens, mention_tokens(corpus, mentions), width=len(words))
     some = np.flatnonzero(form >= 0)
     of_mention, form = ints(units[mentions.sentence[some]]), form[some]
@@ -379,7 +379,7 @@ def count_training(reference: object, asked: TrainingContext) -> TrainPart:
         words=UnitItems.of(words, corpus.tokens, ints(np.repeat(units, corpus.lengths))),
         forms=UnitItems.of(forms, form, of_mention),
         pairs=UnitItems.of(pairs, pair, of_mention),
-        sentences=sentences[find_hashes(asked.sentences, sentences[:, :2]) >= 0],
+        sentences=sentences[find_hashes(shared.sentences, sentences[:, :2]) >= 0],
         surfaces=BlockText.of(annotation).surfaces(),
         text=True,
     )

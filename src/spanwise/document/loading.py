@@ -37,8 +37,8 @@ class _Head(Struct):
     """The keys that tell one kind of document from another; the other keys are skipped."""
 
     spanwise: msgspec.Raw | UnsetType = UNSET
-    schema: Any = UNSET
-    kind: Any = UNSET
+    schema: object = UNSET
+    kind: object = UNSET
     systems: msgspec.Raw | UnsetType = UNSET
     datasets: msgspec.Raw | UnsetType = UNSET
 
@@ -78,26 +78,30 @@ def _decoded(data: bytes, location: str, kinds: Mapping[str, str]) -> Document:
         head.kind, location, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
     )
     if head.schema != SCHEMA:
-        return document_of(msgspec.json.decode(data), place=location)
+        return document_of(msgspec.json.decode(data), location=location)
     try:
-        return _consistent(cast("Document", msgspec.json.decode(data, type=kind)), location)
+        return _consistent(msgspec.json.decode(data, type=kind), location)
     except msgspec.ValidationError as error:
         raise wrong_part(error, msgspec.json.decode(data), kind, location) from None
 
 
-def document_of(content: Mapping[str, Any], *, place: str = "the document") -> Document:
+def document_of(content: Mapping[str, object], *, location: str = "the document") -> Document:
     """Convert plain dicts and lists, as returned by `to_dict`, to a document."""
     if not isinstance(content, Mapping) or "spanwise" not in content or "schema" not in content:
-        raise _not_ours(place)
-    _check_schema(content["schema"], place)
-    migrated = _migrated(content) if content["schema"] < SCHEMA else dict(content)
+        raise _not_ours(location)
+    schema = _check_schema(content["schema"], location)
+    migrated = _migrated(content) if schema < SCHEMA else dict(content)
     kind = _type_of(
-        migrated.get("kind", UNSET), place, KINDS, systems="systems" in content, studies="datasets" in content
+        migrated.get("kind", UNSET),
+        location,
+        KINDS,
+        systems="systems" in content,
+        studies="datasets" in content,
     )
     try:
-        return _consistent(cast("Document", msgspec.convert(migrated, kind)), place)
+        return _consistent(msgspec.convert(migrated, kind), location)
     except msgspec.ValidationError as error:
-        raise wrong_part(error, migrated, kind, place) from None
+        raise wrong_part(error, migrated, kind, location) from None
 
 
 def _consistent(document: Document, location: str) -> Document:
@@ -139,36 +143,38 @@ def _not_ours(location: str) -> InputError:
     )
 
 
-def _check_schema(schema: object, location: str) -> None:
+def _check_schema(schema: object, location: str) -> int:
+    """Return the schema of a document, or raise an error if this version cannot read it."""
     if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         raise InputError(
             f"{location}: the document has schema {schema!r}, this spanwise reads up to {SCHEMA}.\n"
             "Install a newer spanwise, or make the document again."
         )
+    return schema
 
 
 def _type_of(
     kind: object, location: str, kinds: Mapping[str, str], *, systems: bool, studies: bool
-) -> type[Any]:
+) -> type[Document]:
     """The type of a document; its kind may be missing in schema 1, and is then inferred from its keys."""
     if kind is UNSET:
         kind = "study" if studies else "evaluation" if systems else "description"
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{location}: {unknown('kind of document', str(kind), KINDS)}")
-    kind_type: type[object] = resolve(kinds[kind])
+    kind_type: type[Document] = resolve(kinds[kind])
     return kind_type
 
 
-def _migrated(content: Mapping[str, Any]) -> dict[str, object]:
+def _migrated(content: Mapping[str, object]) -> dict[str, object]:
     """Convert a document of schema 1 to schema 2."""
     migrated = {**content, "schema": SCHEMA}
     if "kind" not in content:
         kind = "study" if "datasets" in content else "evaluation" if "systems" in content else "description"
         migrated["kind"] = kind
-    if isinstance(content.get("comparisons"), list):
-        migrated["comparisons"] = [_with_plain_detectable(row) for row in content["comparisons"]]
-    if isinstance(content.get("datasets"), Mapping):
-        migrated["datasets"] = {name: _migrated_runs(part) for name, part in content["datasets"].items()}
+    if isinstance(comparisons := content.get("comparisons"), list):
+        migrated["comparisons"] = [_with_plain_detectable(row) for row in comparisons]
+    if isinstance(datasets := content.get("datasets"), Mapping):
+        migrated["datasets"] = {name: _migrated_runs(part) for name, part in datasets.items()}
     return migrated
 
 
@@ -210,14 +216,14 @@ def wrong_part(
     error: msgspec.ValidationError,
     content: object,
     kind: type[object],
-    place: str,
+    location: str,
     advice: str = _AGAIN,
 ) -> InputError:
     """An error that names the path inside the document and what was expected there."""
     message, _, where = str(error).partition(" - at `")
     # For an invalid key, the decoder writes: at `key` in `$.tough`.
     path = _named(where.removeprefix("key` in `").rstrip("`") or "$", str(error), content, kind)
-    return InputError(f"{place}: {path}: {_in_words(message)}.\n{advice}")
+    return InputError(f"{location}: {path}: {_in_words(message)}.\n{advice}")
 
 
 def _in_words(message: str) -> str:
@@ -292,7 +298,7 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of all kinds of document, generated from their types."""
     from inspect import cleandoc
 
-    types = list({path: cast("type[Any]", resolve(path)) for path in KINDS.values()}.values())
+    types = [resolve(path) for path in dict.fromkeys(KINDS.values())]
     references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         if "description" in definition:  # a docstring, whose indentation Python strips since 3.13

@@ -153,17 +153,17 @@ def local_engine(workers: int) -> Engine:
     return InProcess() if workers <= 1 else Processes(workers)
 
 
-def engine_of(given: Engine | SparkSession | None) -> Engine | None:
+def engine_of(value: Engine | SparkSession | None) -> Engine | None:
     """Return an engine as it is, and a Spark session as an engine that runs blocks on it."""
-    if given is None or not type(given).__module__.startswith("pyspark."):
-        engine: Engine | None = given
+    if value is None or not type(value).__module__.startswith("pyspark."):
+        engine: Engine | None = value
         return engine
-    if type(given).__module__.startswith("pyspark.sql.connect"):
+    if type(value).__module__.startswith("pyspark.sql.connect"):
         raise ChoiceError(
             "a session of Spark Connect cannot run blocks.\n"
             "Give a session of the cluster itself: SparkSession.builder.master(…).getOrCreate()."
         )
-    of_session: Engine = resolve("engines.spark:SparkEngine")(given)
+    of_session: Engine = resolve("engines.spark:SparkEngine")(value)
     return of_session
 
 
@@ -362,15 +362,15 @@ class Joining(Generic[T]):
         self._join = join
         self._levels: list[list[T]] = []  # later levels hold results of more, and earlier, blocks
 
-    def add(self, one: T) -> None:
+    def add(self, part: T) -> None:
         """Add the result of the next block."""
         for level in self._levels:
-            level.append(one)
+            level.append(part)
             if len(level) < JOINED_TOGETHER:
                 return
-            one = self._join(level)
+            part = self._join(level)
             level.clear()
-        self._levels.append([one])
+        self._levels.append([part])
 
     def total(self) -> T:
         """The joined result of all blocks."""

@@ -304,7 +304,7 @@ def _counted(
         whole, kept = _one_block(inputs, shared, blocks.absent, progress)
     else:
         try:
-            kept = whole = counted_whole(blocks.fixed(progress), blocks.engine, progress)
+            kept = whole = counted_whole(blocks.fix_facts(progress), blocks.engine, progress)
         finally:
             blocks.free()
     return _Counts(whole, kept, blocks.training, shared.unit, inputs, bound)
@@ -334,7 +334,7 @@ def evaluate_blocks(
     given = gold if source is None else source
     blocks = open_sources(UnopenedSources(given, systems, train, choices, columns, name, engine_of(engine)))
     try:
-        shared = blocks.fixed()
+        shared = blocks.fix_facts()
         whole = counted_whole(shared, blocks.engine, ignore_progress)
     except BaseException:
         blocks.free()

@@ -277,14 +277,16 @@ class LayerParts(Struct, frozen=True, eq=False):
             yield read_piece(self.source, piece)[self.layer]
 
 
-def entry_of(role: str, one: Parted, layer: str, sums: BlockSums) -> Input:
+def entry_of(role: str, source: Parted, layer: str, sums: BlockSums) -> Input:
     """The entry of a layer of a file in `inputs` of the document."""
     from spanwise.formats.parts import reading_of
 
-    reading = reading_of(one, layer, repairs=sums.repairs, labels=sorted(sums.labels))
+    reading = reading_of(source, layer, repairs=sums.repairs, labels=sorted(sums.labels))
     if role == "gold" and reading.sha256 is None:
-        reading = replace(reading, sha256=content_of(LayerParts(one, layer)))
-    entry = reading_entry(role, reading, sentences=one.sentences, tokens=one.tokens, mentions=sums.mentions)
+        reading = replace(reading, sha256=content_of(LayerParts(source, layer)))
+    entry = reading_entry(
+        role, reading, sentences=source.sentences, tokens=source.tokens, mentions=sums.mentions
+    )
     return replace(entry, alignment=sums.alignment)
 
 
@@ -323,7 +325,7 @@ def many_blocks(
     rows = KeptRows(memory // KEPT_SHARE) if keep else None
     held = memory if keep else 0
     cutting = Cutting(tokens=tokens, merged=merged, keep=rows)
-    first = _cut_into_parts(gold, choices.reading, cutting, held=held)
+    first = _cut_into_parts(gold, choices.reading, cutting, hold_up_to=held)
     title = name or stem_of(first.path)
     if merged:
         layers = {system: FileLayer(0, "predicted") for system in named}
@@ -345,7 +347,7 @@ def many_blocks(
                 source,
                 reading,
                 Cutting(sentences=sentences, keep=KeptRows(room, like=kept) if keep else None),
-                held=held,
+                hold_up_to=held,
             )
             for source in named.values()
         ]
@@ -366,11 +368,11 @@ def many_blocks(
     return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
 
-def _cut_into_parts(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int = 0) -> Parted:
+def _cut_into_parts(source: Any, reading: ReadKeywords, cutting: Cutting, *, hold_up_to: int = 0) -> Parted:
     """Cut a source into parts: survey it if its format allows that, else read it whole and slice it."""
     from spanwise.formats.parts import InMemorySource
 
-    survey = _surveyed(source, reading, cutting, held=held)
+    survey = _surveyed(source, reading, cutting, hold_up_to=hold_up_to)
     if survey is not None:
         return survey
     reader = Reader(**reading)
@@ -378,16 +380,16 @@ def _cut_into_parts(source: Any, reading: ReadKeywords, cutting: Cutting, *, hel
     return InMemorySource.of(layers, tokens=cutting.tokens, sentences=cutting.sentences)
 
 
-def _surveyed(source: Any, reading: ReadKeywords, cutting: Cutting, *, held: int) -> Parted | None:
+def _surveyed(source: Any, reading: ReadKeywords, cutting: Cutting, *, hold_up_to: int) -> Parted | None:
     """Survey a source in one pass; None if it is better held in memory, or has to be.
 
     Formats whose rows a survey cannot keep are read again for every step, so a source in such a format is
-    held if it needs at most `held` bytes.
+    held if it needs at most `hold_up_to` bytes.
     """
     from spanwise.formats.parts import streamed_format, surveyed
 
     streamed = streamed_format(source, reading)
-    if streamed is None or not (streamed.keeps_rows or needs(source) > held):
+    if streamed is None or not (streamed.keeps_rows or needs(source) > hold_up_to):
         return None
     return surveyed(source, reading, cutting)
 
@@ -400,7 +402,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
     """What is known from training data: their lexicon, their sentences, and the entries of their files."""
 
     lexicon: Lexicon | SummedLexicon | None = None
-    known: SentenceHashes | None = None
+    training_sentences: SentenceHashes | None = None
     entries: Sequence[Input] = ()
     parts: tuple[LexiconPart, ...] = ()  # if the whole is too large to be sent to every block
 
@@ -465,7 +467,7 @@ class TrainingData(Struct, frozen=True, eq=False):
     engine: Engine
     free: Callable[[], None] = do_nothing  # lets executors drop the blocks
 
-    def asked(self, function: Callable[[Reference, Shared], Addable], shared: Shared) -> Addable:
+    def map_and_join(self, function: Callable[[Reference, Shared], Addable], shared: Shared) -> Addable:
         """Run a function over all blocks and join the results."""
         return joined(self.engine.map(function, self.source.references(), shared))
 
@@ -484,12 +486,12 @@ class TrainingFiles(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, train: object, reading: ReadKeywords, *, keep: bool, held: int = 0, documents: bool = False
+        cls, train: object, reading: ReadKeywords, *, keep: bool, hold_up_to: int = 0, documents: bool = False
     ) -> TrainingFiles:
         """Survey all files; with `keep` their rows stay in memory, so that they are parsed only once.
 
-        Files of records are held if they need at most `held` bytes. Document boundaries are read only with
-        `documents`.
+        Files of records are held in memory if they need at most `hold_up_to` bytes. Document boundaries are
+        read only with `documents`.
         """
         from spanwise.formats.parts import InMemorySource, KeptRows
 
@@ -499,7 +501,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         files: list[Parted] = []
         for source in listed_sources(train):
             cutting = Cutting(tokens=TRAINING_TOKENS, keep=KeptRows(sys.maxsize) if keep else None)
-            survey = _surveyed(source, rest, cutting, held=held)
+            survey = _surveyed(source, rest, cutting, hold_up_to=hold_up_to)
             if survey is not None and survey.tokens:
                 files.append(survey)
             else:
@@ -508,7 +510,7 @@ class TrainingFiles(Struct, frozen=True, eq=False):
         return cls(tuple(files))
 
     @classmethod
-    def held(cls, train: Sequence[Annotation]) -> TrainingFiles:
+    def in_memory(cls, train: Sequence[Annotation]) -> TrainingFiles:
         """Training data that are already in memory."""
         from spanwise.formats.parts import InMemorySource
 
@@ -565,13 +567,13 @@ class QueryContext(Struct, frozen=True, eq=False):
 class TrainingQueries(Struct, frozen=True, eq=False):
     """What test blocks look up in training data: words, token sequences and whole sentences."""
 
-    wanted: LexiconQueries
+    lexicon: LexiconQueries
     sentences: SentenceHashes
 
     @property
     def size(self) -> int:
         """About how many bytes the answers to these questions take."""
-        cases = [self.wanted, *([] if self.wanted.lowered is None else [self.wanted.lowered])]
+        cases = [self.lexicon, *([] if self.lexicon.lowered is None else [self.lexicon.lowered])]
         return sum(WORD * len(case.words) + FORM * len(case.forms) for case in cases) + 16 * len(
             self.sentences.hashes
         )
@@ -580,16 +582,16 @@ class TrainingQueries(Struct, frozen=True, eq=False):
     def joined(cls, parts: Sequence[TrainingQueries]) -> TrainingQueries:
         """Join the questions of several blocks."""
         return cls(
-            LexiconQueries.joined([part.wanted for part in parts]),
+            LexiconQueries.joined([part.lexicon for part in parts]),
             SentenceHashes.joined([part.sentences for part in parts]),
         )
 
 
-def collect_queries(reference: object, asking: QueryContext) -> TrainingQueries:
+def collect_queries(reference: object, shared: QueryContext) -> TrainingQueries:
     """Collect the words, token sequences and sentences of a test block to look up in training data."""
-    block = asking.source.open(reference)
+    block = shared.source.open(reference)
     layers = [block.gold.mentions, *block.systems.values()]
-    lookups = collect_lexicon_queries(block.corpus, layers, lowercase=asking.lowercase)
+    lookups = collect_lexicon_queries(block.corpus, layers, lowercase=shared.lowercase)
     return TrainingQueries(lookups, SentenceHashes.of([block.corpus]))
 
 
@@ -597,14 +599,14 @@ class TrainingAnswer(Struct, frozen=True, eq=False):
     """The answers of training blocks to `TrainingQueries`; those of several blocks can be joined."""
 
     lexicon: LexiconSums
-    known: SentenceHashes
+    sentences: SentenceHashes
     sums: Mapping[int, BlockSums]  # by file
 
     @classmethod
     def joined(cls, parts: Sequence[TrainingAnswer]) -> TrainingAnswer:
         """Join the answers of several blocks."""
         lexicon = LexiconSums.joined([part.lexicon for part in parts])
-        sentences = SentenceHashes.joined([part.known for part in parts])
+        sentences = SentenceHashes.joined([part.sentences for part in parts])
         return cls(lexicon, sentences, BlockSums.added([part.sums for part in parts]))
 
 
@@ -612,16 +614,16 @@ class LearnContext(Struct, frozen=True, eq=False):
     """What `learn` needs besides a training block."""
 
     source: TrainingSource
-    asked: TrainingQueries
+    queries: TrainingQueries
 
 
-def learn(reference: object, answering: LearnContext) -> TrainingAnswer:
+def learn(reference: object, shared: LearnContext) -> TrainingAnswer:
     """Answer the questions of the test set from one training block."""
-    file, block = answering.source.read(reference)
+    file, block = shared.source.read(reference)
     with_text(block)
     return TrainingAnswer(
-        LexiconSums.of(Lexicon.of([block]), answering.asked.wanted),
-        SentenceHashes.of([block.corpus]).within(answering.asked.sentences),
+        LexiconSums.of(Lexicon.of([block]), shared.queries.lexicon),
+        SentenceHashes.of([block.corpus]).within(shared.queries.sentences),
         {file: BlockSums.of(block)},
     )
 
@@ -631,7 +633,7 @@ class LexiconPart(Struct, frozen=True, eq=False):
 
     blocks: int
     lexicon: SummedLexicon
-    known: SentenceHashes
+    training_sentences: SentenceHashes
 
 
 def learn_facts(
@@ -653,11 +655,13 @@ def learn_facts(
     parts: list[LexiconPart] = []
     sums: Mapping[int, BlockSums] = {}
     for blocks, questions in _together(asking, bound):
-        total = train.asked(learn, LearnContext(train.source, questions))
-        parts.append(LexiconPart(blocks, SummedLexicon(questions.wanted, total.lexicon), total.known))
+        total = train.map_and_join(learn, LearnContext(train.source, questions))
+        parts.append(LexiconPart(blocks, SummedLexicon(questions.lexicon, total.lexicon), total.sentences))
         sums = total.sums
     first, entries = parts[0], train.source.entries(sums)
-    return TrainingFacts(first.lexicon, first.known, entries, tuple(parts) if len(parts) > 1 else ())
+    return TrainingFacts(
+        first.lexicon, first.training_sentences, entries, tuple(parts) if len(parts) > 1 else ()
+    )
 
 
 def _together(asking: Iterable[TrainingQueries], bound: int | None) -> Iterator[tuple[int, TrainingQueries]]:

@@ -101,27 +101,27 @@ class ResampledUnits(Struct, frozen=True, eq=False):
         return cls(kind, len(corpus), ints(np.arange(len(corpus))))
 
 
-def unit_of(asked: str | None, documents: int | None, path: str) -> str:
+def unit_of(requested: str | None, documents: int | None, path: str) -> str:
     """The kind of unit to resample: documents if there is more than one, unless another is asked for."""
-    if asked is not None and asked not in UNITS:
-        block_size(asked)  # raises an error if it is not a unit
+    if requested is not None and requested not in UNITS:
+        block_size(requested)  # raises an error if it is not a unit
         return "sentence"  # consecutive sentences are joined after counting
-    if asked == "document" and documents is None:
+    if requested == "document" and documents is None:
         raise InputError(
             f"{path}: the file marks no documents, so they cannot be resampled.\n"
             'Use unit="sentence", or mark documents with -DOCSTART- lines.'
         )
-    return asked or ("document" if (documents or 0) > 1 else "sentence")
+    return requested or ("document" if (documents or 0) > 1 else "sentence")
 
 
-def block_size(asked: str | None) -> int:
+def block_size(requested: str | None) -> int:
     """The number of consecutive sentences per unit: N for "block:N", else 1."""
-    if asked is None or asked in UNITS:
+    if requested is None or requested in UNITS:
         return 1
-    kind, _, size = asked.partition(":")
+    kind, _, size = requested.partition(":")
     if kind != "block" or not size.isdecimal() or int(size) < 1:
         raise ChoiceError(
-            f"unit is {asked!r}, but must be 'sentence', 'document' or 'block:N'.\n"
+            f"unit is {requested!r}, but must be 'sentence', 'document' or 'block:N'.\n"
             "Write block:20 for blocks of 20 consecutive sentences."
         )
     return int(size)

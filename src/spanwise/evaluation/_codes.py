@@ -284,7 +284,7 @@ def _packed(name: str, column: Column) -> PackedColumn:
     return PackedColumn(name=name, width=width, codes=base64.b64encode(data).decode("ascii"))
 
 
-def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
+def unpacked_codes(codes: MentionCodes, *, location: str) -> CodedMentions | None:
     """Unpack the mentions of a document; None if there were too many to store.
 
     Raises:
@@ -301,13 +301,13 @@ def unpacked_codes(codes: MentionCodes, *, place: str) -> CodedMentions | None:
         return CodedMentions(0, codes.labels, codes.subsets, codes.buckets, gold, systems)
     except (ValueError, KeyError, IndexError, zlib.error) as error:
         raise InputError(
-            f"{place}: its mentions cannot be read ({error}).\n"
+            f"{location}: its mentions cannot be read ({error}).\n"
             "Make the result document again with spanwise evaluate --json."
         ) from error
 
 
 def packed_beside(
-    codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, place: str
+    codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, location: str
 ) -> MentionCodes | UnsetType:
     """Combine the mentions of several documents over the same gold file, and rename their systems.
 
@@ -318,7 +318,7 @@ def packed_beside(
         return UNSET
     if any(set(entry.systems) - set(renamed) for entry, renamed in zip(present, names, strict=True)):
         return UNSET
-    coded = [unpacked_codes(entry, place=place) for entry in present]
+    coded = [unpacked_codes(entry, location=location) for entry in present]
     parts = [part.named(renamed) for part, renamed in zip(coded, names, strict=True) if part is not None]
     if len(parts) < len(present):
         return MentionCodes(number=max(entry.number for entry in present), cap=MOST_MENTIONS)

@@ -324,7 +324,7 @@ def _scored_counts(
             ..., 0
         ]
     form = fraction(first, question.score)
-    tables = {system: measure.counts.of_cells([question.cell]) for system, measure in measures.items()}
+    tables = {system: measure.counts.select_cells([question.cell]) for system, measure in measures.items()}
     return tables, lambda totals: ratio(
         *(_weighted(totals, weights[:, 0]) for weights in (form.above, form.below))
     )

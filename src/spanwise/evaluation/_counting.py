@@ -361,15 +361,19 @@ class GoldBlock(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(
-        cls, block: Block, gold: AttributeSide, shared: BlockContext, valued: ComputeValues = values_of
+        cls,
+        block: Block,
+        gold: AttributeSide,
+        shared: BlockContext,
+        compute_values: ComputeValues = values_of,
     ) -> GoldBlock:
-        """The gold side of an open block; `valued` computes the values of attributes."""
+        """The gold side of an open block; `compute_values` computes the values of attributes."""
         facts = shared.facts
         assert facts is not None
         tough = shared.toughness(block, gold)
         units = ResampledUnits.of(block.corpus, shared.unit)
-        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold, valued))
-        return cls(data, DatasetPart.of(block.gold, shared.known, tough))
+        data = DatasetBlock(block, units, tough, facts, sides_of(facts, gold, compute_values))
+        return cls(data, DatasetPart.of(block.gold, shared.training_sentences, tough))
 
 
 def fix_facts_of_one_block(
@@ -531,8 +535,8 @@ def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> W
     return adding.total(shared)
 
 
-def counted_block(one: EvaluatedBlock, shared: BlockContext) -> Whole:
+def counted_block(block: EvaluatedBlock, shared: BlockContext) -> Whole:
     """Like `counted_whole`, for a single block that is already evaluated; sentences are written on demand."""
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
-    adding.add(one.summed({}, 0, redact=shared.choices.redact))
+    adding.add(block.summed({}, 0, redact=shared.choices.redact))
     return adding.total(shared)

@@ -140,10 +140,12 @@ def mention_sides(sides: Mapping[str, BucketedSide]) -> dict[str, BucketedSide]:
 ComputeValues = Callable[[Attribute, AttributeSide], Values]  # computes the values of an attribute
 
 
-def sides_of(facts: Facts, side: AttributeSide, valued: ComputeValues = values_of) -> dict[str, BucketedSide]:
-    """Assign the units of every attribute on one side to buckets; `valued` computes their values."""
+def sides_of(
+    facts: Facts, side: AttributeSide, compute_values: ComputeValues = values_of
+) -> dict[str, BucketedSide]:
+    """Assign the units of every attribute on one side to buckets; `compute_values` computes their values."""
     return {
-        name: _side(valued(attribute, side), facts.bucketings[name])
+        name: _side(compute_values(attribute, side), facts.bucketings[name])
         for name, attribute in facts.attributes.items()
     }
 
@@ -168,7 +170,7 @@ class BlockContext(Struct, frozen=True, eq=False):
     source: BlockSource
     choices: Choices
     lexicon: Lexicon | SummedLexicon | None
-    known: SentenceHashes | None
+    training_sentences: SentenceHashes | None
     unit: str
     attributes: Mapping[str, Attribute] = {}
     facts: Facts | None = None
@@ -199,7 +201,9 @@ class BlockContext(Struct, frozen=True, eq=False):
             return
         waiting = iter(references)
         for part in self.parts:
-            context = replace(self, lexicon=part.lexicon, known=part.known, parts=())
+            context = replace(
+                self, lexicon=part.lexicon, training_sentences=part.training_sentences, parts=()
+            )
             yield context, islice(waiting, part.blocks)
 
     @property
@@ -252,12 +256,12 @@ def look(reference: object, shared: BlockContext) -> Look:
     return look_at(shared.context(gold).side(gold.mentions), shared)
 
 
-def look_at(side: AttributeSide, shared: BlockContext, valued: ComputeValues = values_of) -> Look:
-    """Like `look`, for a block that is already open; `valued` computes the values of attributes."""
+def look_at(side: AttributeSide, shared: BlockContext, compute_values: ComputeValues = values_of) -> Look:
+    """Like `look`, for a block that is already open; `compute_values` computes the values of attributes."""
     numbers: dict[str, tuple[Floats, Ints]] = {}
     names: dict[str, dict[str, int]] = {}
     for name, attribute in shared.attributes.items():
-        values = valued(attribute, side)
+        values = compute_values(attribute, side)
         if values.names is None:
             numbers[name] = values.distinct()
         else:
@@ -281,14 +285,14 @@ def look_all_on(engine: Engine) -> LookAll:
 
 
 def fix_facts(
-    shared: BlockContext, looking: LookAll, absent: Mapping[str, str], progress: Progress
+    shared: BlockContext, look_all: LookAll, absent: Mapping[str, str], progress: Progress
 ) -> BlockContext:
     """Look at all blocks, and add the facts that follow: buckets, and which sequences are confusable."""
     looks: list[Look] = []
     carried = LabelCollector()
     total = shared.source.blocks
     progress("look", 0, total)
-    for look in looking(shared):
+    for look in look_all(shared):
         if look.labeled is not None:
             carried.add(look.labeled)
         looks.append(replace(look, labeled=None))
@@ -302,7 +306,7 @@ def fix_facts(
         # Numbers in one block, names in another: all are categories, as they would be in a single block.
         categories = {name: replace(shared.attributes[name], kind="category") for name in mixed}
         recast = replace(shared, attributes={**shared.attributes, **categories})
-        return fix_facts(recast, looking, absent, progress)
+        return fix_facts(recast, look_all, absent, progress)
     attributes = {name: _of_kind(attribute, looks) for name, attribute in shared.attributes.items()}
     fitted = {
         name: Fitted.of(attribute, _values(attribute, looks), shared.choices)
@@ -426,7 +430,7 @@ class OpenedSources(Struct, frozen=True, eq=False):
     free: Callable[[], None] = do_nothing  # lets executors drop the blocks
     train: TrainingData | None = None  # training data themselves
 
-    def fixed(self, progress: Progress = ignore_progress) -> BlockContext:
+    def fix_facts(self, progress: Progress = ignore_progress) -> BlockContext:
         """Look at all blocks, and add the facts that follow."""
         return fix_facts(self.shared, look_all_on(self.engine), self.absent, progress)
 
@@ -452,39 +456,39 @@ def read_by_spark(gold: object, systems: object, train: object, engine: Engine |
     return is_spark(engine) and resolve("evaluation.spark:any_in_lake")(gold, systems, train)
 
 
-def open_with_spark(given: UnopenedSources, progress: Progress) -> OpenedSources | None:
+def open_with_spark(sources: UnopenedSources, progress: Progress) -> OpenedSources | None:
     """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
-    if given.columns is None and not is_spark(given.engine):
+    if sources.columns is None and not is_spark(sources.engine):
         return None
-    opened: OpenedSources | None = resolve("evaluation.spark:open_with_spark")(given, progress)
+    opened: OpenedSources | None = resolve("evaluation.spark:open_with_spark")(sources, progress)
     return opened
 
 
 def open_sources(
-    given: UnopenedSources,
+    sources: UnopenedSources,
     *,
     always_tough: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
 ) -> OpenedSources:
     """Open sources of any kind, for verbs with fewer options than `evaluate`."""
-    reading = given.choices.reading
+    reading = sources.choices.reading
     check_keywords(reading)
-    opened = open_with_spark(given, ignore_progress)
+    opened = open_with_spark(sources, ignore_progress)
     if opened is None:
-        others = given.systems
-        if given.alone:  # the size of training files counts as well
+        others = sources.systems
+        if sources.alone:  # the size of training files counts as well
             files = [
                 listed_source
-                for listed_source in listed_sources(given.train)
+                for listed_source in listed_sources(sources.train)
                 if isinstance(listed_source, str | os.PathLike)
             ]
             others = dict(enumerate(files))
         bound, workers = parts_of(
-            memory, workers, given.gold, others, streamable=True, reading=reading,
-            elsewhere=given.engine is not None,
+            memory, workers, sources.gold, others, streamable=True, reading=reading,
+            elsewhere=sources.engine is not None,
         )  # fmt: skip
-        opened = open_locally(given, ignore_progress, memory=bound, workers=workers)
+        opened = open_locally(sources, ignore_progress, memory=bound, workers=workers)
     return replace(opened, shared=replace(opened.shared, always_tough=always_tough))
 
 
@@ -495,37 +499,41 @@ def open_inputs(inputs: Inputs, choices: Choices, *, always_tough: bool = False)
 
 
 def open_locally(
-    given: UnopenedSources, progress: Progress, *, memory: int | None, workers: int
+    sources: UnopenedSources, progress: Progress, *, memory: int | None, workers: int
 ) -> OpenedSources:
     """Open sources that this machine reads: in memory as one block, or in parts of about `memory` bytes."""
     source: BlockSource
-    choices, engine, name = given.choices, given.engine, given.name
+    choices, engine, name = sources.choices, sources.engine, sources.name
     block_engine = engine or local_engine(workers)
-    if not given.alone:
-        check_any(given.systems)
+    if not sources.alone:
+        check_any(sources.systems)
     if memory is None:
         progress("read", 0, 1)
-        inputs = _held(given)
+        inputs = _read_whole(sources)
         progress("read", 1, 1)
         choices.check_systems(list(inputs.systems))
         source, training = OneBlock(inputs), TrainingFacts.of(inputs.train)
-        needs_training = given.alone and inputs.train
-        train = TrainingData(TrainingFiles.held(inputs.train), block_engine) if needs_training else None
+        needs_training = sources.alone and inputs.train
+        train = TrainingData(TrainingFiles.in_memory(inputs.train), block_engine) if needs_training else None
     else:
         keep = engine is None or not engine.elsewhere  # kept rows would be sent along with every block
         source, files = at_once(
             lambda: many_blocks(
-                given.gold,
-                given.systems,
+                sources.gold,
+                sources.systems,
                 choices,
                 name=name,
                 memory=memory,
                 keep=keep,
                 progress=progress,
-                predicted_reading=given.predicted_reading,
+                predicted_reading=sources.predicted_reading,
             ),
             lambda: TrainingFiles.of(
-                given.train, choices.reading, keep=keep, held=memory if keep else 0, documents=given.alone
+                sources.train,
+                choices.reading,
+                keep=keep,
+                hold_up_to=memory if keep else 0,
+                documents=sources.alone,
             ),
         )
         train = TrainingData(files, block_engine) if files.files else None
@@ -534,17 +542,18 @@ def open_locally(
         )
     threads = MOST_THREADS if memory is None and engine is None else 1
     opened = prepare_source(source, choices, training, block_engine, threads=threads)
-    return replace(opened, train=train) if given.alone else opened
+    return replace(opened, train=train) if sources.alone else opened
 
 
-def _held(given: UnopenedSources) -> Inputs:
+def _read_whole(sources: UnopenedSources) -> Inputs:
     """Read the sources whole."""
-    reading = given.choices.reading
-    if given.alone:
-        return read_gold_inputs(given.gold, given.train, reading=reading, name=given.name)
+    reading = sources.choices.reading
+    if sources.alone:
+        return read_gold_inputs(sources.gold, sources.train, reading=reading, name=sources.name)
     return read_inputs(
-        given.gold, given.systems, given.train, align=given.choices.align, reading=reading, name=given.name,
-        predicted_reading=given.predicted_reading,
+        sources.gold, sources.systems, sources.train, align=sources.choices.align, reading=reading,
+        name=sources.name,
+        predicted_reading=sources.predicted_reading,
     )  # fmt: skip
 
 
@@ -555,7 +564,13 @@ def prepare_source(
     """Combine a source, its training facts and the engine that runs its blocks."""
     unit = unit_of(choices.unit, source.documents, source.path)
     shared = BlockContext(
-        source, choices, training.lexicon, training.known, unit, threads=threads, parts=training.parts
+        source,
+        choices,
+        training.lexicon,
+        training.training_sentences,
+        unit,
+        threads=threads,
+        parts=training.parts,
     )
     with_attributes, absent = shared.with_attributes()
     return OpenedSources(with_attributes, absent, training.entries, engine, free)

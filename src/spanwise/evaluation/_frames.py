@@ -54,9 +54,9 @@ class FrameColumns(Struct, frozen=True):
         return {name: f"layer {number}" for number, name in enumerate(["", *self.systems])}
 
 
-def is_frame(given: object) -> bool:
+def is_frame(value: object) -> bool:
     """Whether this is a Spark frame; does not import Spark."""
-    kind = type(given)
+    kind = type(value)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 

@@ -118,7 +118,7 @@ class LakeFile(Struct, frozen=True, eq=False):
         """
         return self.whole == other.whole
 
-    def goes_on(self, other: LakeFile) -> bool:
+    def continues_document(self, other: LakeFile) -> bool:
         """Whether the first document of these rows began in `other`, the entry before."""
         if self.borders is None or other.borders is None:
             return False
@@ -128,7 +128,7 @@ class LakeFile(Struct, frozen=True, eq=False):
 class Lake(Struct, frozen=True, eq=False):
     """The files of one source in the order of their paths, and how they are read."""
 
-    given: str
+    source: str
     files: tuple[LakeFile, ...]
     reading: ReadKeywords
     evidence: str
@@ -153,7 +153,7 @@ class Lake(Struct, frozen=True, eq=False):
             for begin, file in zip(self.begins, self.files, strict=False)
         ]
         for index, (before, file) in enumerate(pairwise(self.files), start=1):
-            if file.goes_on(before):
+            if file.continues_document(before):
                 starts[index] = starts[index][1:]
         return ints(np.unique(np.concatenate(starts)))
 
@@ -169,12 +169,12 @@ class Lake(Struct, frozen=True, eq=False):
         evidence = f"{many(files, 'file')} read by Spark; {self.evidence}"
         if any(ROWS_FROM in file.path for file in self.files):  # does not depend on how rows are split
             digest = f"{sum(int(file.sha256, 16) for file in self.files) % (1 << 256):064x}"
-        elif Path(self.given).is_file():  # as this machine would have read it
+        elif Path(self.source).is_file():  # as this machine would have read it
             digest, evidence = self.files[0].sha256, self.evidence
         else:
             digest = sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
         reading = Reading(
-            path=self.given, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
+            path=self.source, sha256=digest, format=self.files[0].format, scheme=self.reading.get("scheme"),
             evidence=evidence,
             repair=self.reading.get("repair", default_value("repair")), repairs=sums.repairs,
             notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
@@ -220,34 +220,34 @@ def _read_rows(reader: Reader, key: str, table: object) -> Annotation:
     )
 
 
-def _paths(given: str) -> list[str]:
+def _paths(path: str) -> list[str]:
     """The path as Spark takes it: local files and folders by their full address."""
-    if "://" not in given and (Path(given).exists() or any(mark in given for mark in _MAGIC)):
-        full = os.path.abspath(given)  # noqa: PTH100 - a pattern is not a path
+    if "://" not in path and (Path(path).exists() or any(mark in path for mark in _MAGIC)):
+        full = os.path.abspath(path)  # noqa: PTH100 - a pattern is not a path
         return [f"file://{full}"]
-    return [given]
+    return [path]
 
 
-def _contents(session: SparkSession, given: str) -> RDD:
+def _contents(session: SparkSession, path: str) -> RDD:
     """The files of a source, as rows of path and content."""
     from pyspark.errors import PySparkException
 
     reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        frame = reader.load(_paths(given)).select("path", "content")
+        frame = reader.load(_paths(path)).select("path", "content")
         empty = not frame.select("path").head(1)
     except PySparkException as error:
         reason = str(error).partition("\n")[0][:200]
-        wrong = InputError(at(given, None, f"Spark cannot read this ({reason}).\nCheck the path."))
+        wrong = InputError(at(path, None, f"Spark cannot read this ({reason}).\nCheck the path."))
         raise wrong from None
     if empty:
-        wrong = InputError(at(given, None, "there is no file.\nCheck the path."))
+        wrong = InputError(at(path, None, "there is no file.\nCheck the path."))
         raise wrong
-    rows = _parquet_rows(session, given, frame)
+    rows = _parquet_rows(session, path, frame)
     return (frame if rows is None else rows).rdd
 
 
-def _parquet_rows(session: SparkSession, given: str, files: DataFrame) -> DataFrame | None:
+def _parquet_rows(session: SparkSession, path: str, files: DataFrame) -> DataFrame | None:
     """The rows of Parquet files as tables of a few thousand rows; None if files must be read whole.
 
     Each row must be a sentence: a list of tokens with a list of tags, or with spans. Spark splits large files
@@ -262,7 +262,7 @@ def _parquet_rows(session: SparkSession, given: str, files: DataFrame) -> DataFr
     if files.where(~functions.col("path").endswith(".parquet")).select("path").head(1):
         return None
     try:
-        frame = session.read.option("recursiveFileLookup", "true").parquet(*_paths(given))
+        frame = session.read.option("recursiveFileLookup", "true").parquet(*_paths(path))
     except (PySparkException, Py4JError):  # a damaged footer raises an error of Java
         return None  # reading the files will report what is wrong with them
     kinds = {name.lower(): kind for name, kind in frame.dtypes}
@@ -296,10 +296,10 @@ def shown_path(path: str) -> str:
 
 
 def opened_lake(
-    session: SparkSession, given: Any, reading: ReadKeywords, prefer: str | None = None
+    session: SparkSession, source: Any, reading: ReadKeywords, prefer: str | None = None
 ) -> tuple[Lake, RDD]:
     """Take a first look at all files of a source, which finds errors in them."""
-    context, contents = session.sparkContext, _contents(session, os.fspath(given))
+    context, contents = session.sparkContext, _contents(session, os.fspath(source))
     plain = {key: value for key, value in reading.items() if key not in NO_EXTRAS}
     sent = context.broadcast(Sent.of(plain))
     job = contents.mapPartitions(partial(_each, _first_look, sent))
@@ -316,7 +316,7 @@ def opened_lake(
         schemes = [file.scheme for file in files if file.scheme is not None]
         scheme = max(schemes, key=schemes.count) if schemes else None
     chosen = {**plain, "scheme": scheme} if scheme else plain
-    return Lake(os.fspath(given), tuple(files), chosen, words), contents
+    return Lake(os.fspath(source), tuple(files), chosen, words), contents
 
 
 def _each(function: Callable[..., object], sent: Broadcast, rows: Iterable[Row]) -> Iterator[bytes]:
@@ -443,7 +443,7 @@ class LakeBlocks(Struct, frozen=True, eq=False):
     @property
     def path(self) -> str:
         """The source of gold, as it was given."""
-        return self.gold.given
+        return self.gold.source
 
     @property
     def systems(self) -> Sequence[str]:
@@ -531,13 +531,13 @@ def lake_blocks(
     for lake, _ in others.values():
         if lake.sentences != first.sentences:
             wrong = InputError(
-                at(lake.given, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
-                   f"the gold files ({first.given}).\nGive predictions for the same sentences.")
+                at(lake.source, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
+                   f"the gold files ({first.source}).\nGive predictions for the same sentences.")
             )  # fmt: skip
             raise wrong
     cuts = _cuts(first)
     lakes = {key: lake for key, (lake, _) in others.items()}
-    source = LakeBlocks(name or stem_of(first.given), first, lakes, choices.align, tuple(cuts))
+    source = LakeBlocks(name or stem_of(first.source), first, lakes, choices.align, tuple(cuts))
     number = min(partitions or max(context.defaultParallelism, 1), source.blocks)
     sent = context.broadcast(Sent.of(source))
     rdds = [contents, *(rdd for _, rdd in others.values())]

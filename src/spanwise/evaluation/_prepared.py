@@ -88,7 +88,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     """A dataset that is ready for systems to be evaluated on; nothing in it depends on a system."""
 
     block: Inputs
-    known: BlockContext
+    shared: BlockContext
     gold: GoldBlock
     training: Sequence[Input]  # the entries of the training data in the result document
 
@@ -100,13 +100,13 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def context(self) -> Context:
         """The context in which the attributes of all systems' mentions are computed."""
-        return self.known.context(self.block.gold)
+        return self.shared.context(self.block.gold)
 
     def result(self, systems: ReadSystems) -> Result:
         """Evaluate a group of systems; their results do not depend on the systems of other groups."""
         entries = (*self.block.entries, *systems.entries)
         block = replace(self.block, systems=systems.mentions, entries=entries)
-        shared = replace(self.known, source=OneBlock(block))
+        shared = replace(self.shared, source=OneBlock(block))
         evaluated = with_systems(
             self.gold, block, self.context.sides(list(systems.mentions.values())), shared
         )
@@ -147,7 +147,7 @@ class PartedDataset(Struct, frozen=True, eq=False):
 
     def fixed(self) -> PartedDataset:
         """Survey the gold mentions of all parts, and fix the buckets and other facts based on them."""
-        return replace(self, opened=replace(self.opened, shared=self.opened.fixed()))
+        return replace(self, opened=replace(self.opened, shared=self.opened.fix_facts()))
 
     def result(self, systems: Mapping[str, str]) -> Result:
         """Evaluate some of the systems part by part; the files of the others are not opened.

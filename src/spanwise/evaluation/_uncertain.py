@@ -164,7 +164,7 @@ def weak_slices(
     exact = next((measure for measure in by_cell if measure.key.kind == "exact"), None)
     if exact is None:
         return {}
-    whole = exact.counts.of_cells([0])
+    whole = exact.counts.select_cells([0])
     gold, predicted, _ = (int(number) for number in whole.total[0])
     chosen = [(measure, cells) for measure in by_cell if (cells := _slice_cells(measure, gold, predicted))]
     if not chosen:
@@ -202,7 +202,7 @@ class _Losses(Struct, frozen=True, eq=False):
         """The losses in these cells of measures that score each cell on its own."""
         losses, items, of_recall = [], [], []
         for measure, cells in chosen:
-            counted = _flipped_rows(measure.counts.of_cells(cells))
+            counted = _flipped_rows(measure.counts.select_cells(cells))
             recall = measure.scorer == "recall"
             size = counted[..., 0] if recall else counted[..., 0] + counted[..., 1]
             losses.append(size - (counted[..., 1] if recall else 2 * counted[..., 2]))
@@ -274,13 +274,13 @@ def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
     )
 
 
-def unpacked(entries: Sequence[PackedMeasure], *, place: str) -> list[Measure]:
-    """Unpack the measures of a result document; `place` names it in error messages."""
+def unpacked(entries: Sequence[PackedMeasure], *, location: str) -> list[Measure]:
+    """Unpack the measures of a result document; `location` names it in error messages."""
     try:
         return [_measure(entry) for entry in entries]
     except (ValueError, TypeError, zlib.error) as error:
         raise InputError(
-            f"{place}: its counts per unit cannot be read ({error}).\n"
+            f"{location}: its counts per unit cannot be read ({error}).\n"
             "Make the result document again with spanwise evaluate --json."
         ) from error
 

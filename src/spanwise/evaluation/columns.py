@@ -112,7 +112,7 @@ class MentionColumns(Struct, frozen=True, eq=False, dict=True):
             return []
         return [self.vocabulary[code] for code in self.arrays["tokens"][begin:end].tolist()]
 
-    def place(self, sentence: int) -> str:
+    def location(self, sentence: int) -> str:
         """`file:line` of a sentence, or its number."""
         path = os.path.basename(self.head.path or self.head.dataset)  # noqa: PTH119
         lines = self.arrays.get("lines")

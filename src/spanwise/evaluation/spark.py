@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark import RDD, Broadcast, SparkContext
     from pyspark.sql import DataFrame, Row
 
-__all__ = ["any_in_lake", "resolve_frame", "open_with_spark"]
+__all__ = ["any_in_lake", "open_with_spark", "resolve_frame"]
 
 T = TypeVar("T")
 Shared = TypeVar("Shared")
@@ -67,66 +67,71 @@ def resolve_frame(
     return frame, systems, columns_of(frame, gold, systems, named)
 
 
-def open_with_spark(given: UnopenedSources, progress: Progress) -> OpenedSources | None:
+def open_with_spark(sources: UnopenedSources, progress: Progress) -> OpenedSources | None:
     """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
-    if given.columns is not None:
-        return _opened_frame(cast("DataFrame", given.gold), given.columns, given, progress)
-    if isinstance(given.engine, SparkEngine) and any_in_lake(given.gold, given.systems, given.train):
-        return _opened_lake(given, given.engine, progress)
+    if sources.columns is not None:
+        return _opened_frame(cast("DataFrame", sources.gold), sources.columns, sources, progress)
+    if isinstance(sources.engine, SparkEngine) and any_in_lake(sources.gold, sources.systems, sources.train):
+        return _opened_lake(sources, sources.engine, progress)
     return None
 
 
-def _opened_lake(given: UnopenedSources, engine: SparkEngine, progress: Progress) -> OpenedSources:
+def _opened_lake(sources: UnopenedSources, engine: SparkEngine, progress: Progress) -> OpenedSources:
     """Open files that Spark reads."""
     progress("read", 0, 1)
-    choices = given.choices
+    choices = sources.choices
     source, frame_engine = lake_blocks(
-        engine.session, given.gold, given.systems, choices, name=given.name, partitions=engine.partitions
+        engine.session,
+        sources.gold,
+        sources.systems,
+        choices,
+        name=sources.name,
+        partitions=engine.partitions,
     )
     choices.check_systems(list(source.systems))
-    return _with_training(source, frame_engine, given, engine, progress)
+    return _with_training(source, frame_engine, sources, engine, progress)
 
 
 def _opened_frame(
-    frame: DataFrame, columns: FrameColumns, given: UnopenedSources, progress: Progress
+    frame: DataFrame, columns: FrameColumns, sources: UnopenedSources, progress: Progress
 ) -> OpenedSources:
     """Open a Spark frame."""
-    engine, choices = given.engine or engine_of(frame.sparkSession), given.choices
+    engine, choices = sources.engine or engine_of(frame.sparkSession), sources.choices
     if not isinstance(engine, SparkEngine):
         engine = SparkEngine(frame.sparkSession)
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)
     source, frame_engine = opened_frame(
-        frame, columns, choices, name=given.name or "frame", partitions=engine.partitions
+        frame, columns, choices, name=sources.name or "frame", partitions=engine.partitions
     )
-    return _with_training(source, frame_engine, given, engine, progress)
+    return _with_training(source, frame_engine, sources, engine, progress)
 
 
 def _with_training(
     source: FrameBlocks | LakeBlocks,
     frame_engine: FrameEngine,
-    given: UnopenedSources,
+    sources: UnopenedSources,
     engine: SparkEngine,
     progress: Progress,
 ) -> OpenedSources:
     """Add the training facts to blocks that the executors hold."""
-    choices = given.choices
+    choices = sources.choices
     frees = [frame_engine.packed.free]
     try:
-        train = _training(given, engine)
+        train = _training(sources, engine)
         if train is not None:
             frees.append(train.free)
         training = learn_facts(
             source, train, lowercase=choices.lowercase, engine=frame_engine, bound=most_shared(engine)
         )
         progress("read", 1, 1)
-        if train is not None and not given.alone:
+        if train is not None and not sources.alone:
             frees.pop()()
         opened = prepare_source(source, choices, training, frame_engine, free=partial(_free, frees))
     except BaseException:
         _free(frees)
         raise
-    return replace(opened, train=train) if given.alone else opened
+    return replace(opened, train=train) if sources.alone else opened
 
 
 def _free(frees: Sequence[Callable[[], None]]) -> None:
@@ -134,21 +139,21 @@ def _free(frees: Sequence[Callable[[], None]]) -> None:
         free()
 
 
-def _training(given: UnopenedSources, engine: SparkEngine) -> TrainingData | None:
+def _training(unopened: UnopenedSources, engine: SparkEngine) -> TrainingData | None:
     """Open training data: a frame, files that Spark reads, or files of this machine."""
-    train, choices = given.train, given.choices
-    if given.columns is not None and is_frame(train):
+    train, choices = unopened.train, unopened.choices
+    if unopened.columns is not None and is_frame(train):
         source, frame_engine = opened_frame(
-            train, given.columns.of_training(), choices, name="train", partitions=engine.partitions
+            train, unopened.columns.of_training(), choices, name="train", partitions=engine.partitions
         )
         return TrainingData(TrainingFrame(source), frame_engine, frame_engine.packed.free)
     sources = listed_sources(train)
     if not sources:
         return None
-    if given.columns is not None and not any(map(in_lake, sources)):
-        files = TrainingFiles.of(train, choices.reading, keep=False, documents=given.alone)
+    if unopened.columns is not None and not any(map(in_lake, sources)):
+        files = TrainingFiles.of(train, choices.reading, keep=False, documents=unopened.alone)
         return TrainingData(files, engine)
-    reading = choices.reading if given.alone else {**choices.reading, "documents": "none"}
+    reading = choices.reading if unopened.alone else {**choices.reading, "documents": "none"}
     lakes = [opened_lake(engine.session, source, reading) for source in sources]
     contents = tuple(rows for _, rows in lakes)
     return TrainingData(

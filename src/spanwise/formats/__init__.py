@@ -166,10 +166,10 @@ def side_by_side(
     return annotated_columns(source, gold, systems, options_of(**options))
 
 
-def read_by(known: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
+def read_by(form: Format, file: File, options: Options, words: Interner | None = None) -> Annotation:
     """Read a file in a given format; whatever the file contains, only spanwise's own errors are raised."""
-    with _file_errors(known, file):
-        annotation = known.read(file, options, words) if known.interning else known.read(file, options)
+    with _file_errors(form, file):
+        annotation = form.read(file, options, words) if form.interning else form.read(file, options)
         return options.limits.check(annotation)
 
 
@@ -263,22 +263,22 @@ def _opened(source: str | os.PathLike[str], options: Options) -> File:
     return File(source, encoding=options.encoding, unpacked=options.limits.unpacked)
 
 
-def listed_sources(given: Any) -> list[object]:
+def listed_sources(sources: Any) -> list[object]:
     """One or several sources for `read`, as a list; nested lists of tags or spans are one source.
 
     Examples:
         >>> listed_sources("a.conll"), listed_sources(["a.conll", "b.conll"]), listed_sources([["B-PER"]])
         (['a.conll'], ['a.conll', 'b.conll'], [[['B-PER']]])
     """
-    if given is None:
+    if sources is None:
         return []
-    if is_source(given):
-        return [given]
-    listed = list(given)
+    if is_source(sources):
+        return [sources]
+    listed = list(sources)
     return listed if all(map(is_source, listed)) else [listed]
 
 
-def is_source(given: object) -> bool:
+def is_source(value: object) -> bool:
     """Whether this is certainly a single source: a path, an annotation, or an object that a format reads.
 
     Such objects are frames, tables, datasets, and spaCy documents or lists of them. Other lists are
@@ -288,14 +288,14 @@ def is_source(given: object) -> bool:
         >>> is_source("a.conll"), is_source(["a.conll"]), is_source([["B-PER"]])
         (True, False, False)
     """
-    if isinstance(given, str | os.PathLike | Annotation):
+    if isinstance(value, str | os.PathLike | Annotation):
         return True
-    if isinstance(given, list | tuple):
-        if given and isinstance(given[0], str):  # tags or paths; scanning a long list is slow
+    if isinstance(value, list | tuple):
+        if value and isinstance(value[0], str):  # tags or paths; scanning a long list is slow
             return False
-        if {*map(type, given)} <= {list, tuple, str} and not is_records(given):
+        if {*map(type, value)} <= {list, tuple, str} and not is_records(value):
             return False
-    return _format_of_object(given) is not None
+    return _format_of_object(value) is not None
 
 
 def _format_of_object(source: object) -> Format | None:

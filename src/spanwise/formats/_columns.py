@@ -250,28 +250,28 @@ def without(size: int, left_out: Ints) -> Ints:
 
 
 def _rows(
-    places: FieldPositions, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
+    fields: FieldPositions, layout: Layout, interners: tuple[Interner, ...], *, open: bool, line: int
 ) -> Rows:
     """The rows of regular lines, given the positions of their fields."""
-    number, width = len(places.blanks) - 1, layout.width
-    marks = _document_marks(places.buffer, places.begin[::width], places.stop[::width])
-    breaks = places.blanks > 0  # breaks[i]: a sentence ends before row i
+    number, width = len(fields.blanks) - 1, layout.width
+    marks = _document_marks(fields.buffer, fields.begin[::width], fields.stop[::width])
+    breaks = fields.blanks > 0  # breaks[i]: a sentence ends before row i
     open = open and not breaks[0]
     breaks[0] = not open
     breaks[marks + 1] = True
     ending = not breaks[number] if number else open
     breaks[marks] = False
     begins = np.flatnonzero(breaks[:number])
-    before = np.cumsum(places.blanks)
+    before = np.cumsum(fields.blanks)
     token_lines = None
     if layout.comments is not None:
         token_lines = ints(np.delete(line + np.arange(number) + before[:number], marks))
     columns = []
     kept = without(number, marks) if len(marks) else slice(None)
     for which, interner in zip(layout.wanted, interners, strict=True):
-        begin, stop = places.begin[which::width][kept], places.stop[which::width][kept]
+        begin, stop = fields.begin[which::width][kept], fields.stop[which::width][kept]
         coded = _tag_codes if which in layout.tags else Interner.codes
-        columns.append(coded(interner, places.buffer, begin, stop))
+        columns.append(coded(interner, fields.buffer, begin, stop))
     return Rows(
         columns=tuple(columns),
         begins=ints(begins - np.searchsorted(marks, begins)),

@@ -51,16 +51,16 @@ class Limits(Struct, frozen=True):
     values: int = 20_000_000  # in a Parquet or Arrow file; fifty per byte of the file if that is more
 
     @classmethod
-    def of(cls, given: Mapping[str, int]) -> Limits:
+    def of(cls, limits: Mapping[str, int]) -> Limits:
         """The default limits, overridden by the given ones."""
-        for name, value in given.items():
+        for name, value in limits.items():
             if name not in cls.__struct_fields__:
                 raise unknown("limit", name, cls.__struct_fields__)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ChoiceError(
                     f"the limit {name!r} is {value!r}, but must be a whole number of 1 or more."
                 )
-        return cls(**given)
+        return cls(**limits)
 
     def check(self, annotation: Annotation) -> Annotation:
         """Return the annotation unchanged; raise if it exceeds a limit or contains invalid text."""
@@ -298,13 +298,13 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     """The annotation of a corpus from its tags, decoded in the declared or the recognised scheme."""
     locate = partial(_place, corpus)
     tags = options.spelled(tags)
-    checked(tags, place=locate)
+    checked(tags, locate=locate)
     recognised = recognise(tags, prefer=options.prefer)
     if options.declared is not None:
         scheme, evidence = options.declared, f"{options.scheme}, as declared"
     else:
         scheme, evidence = recognised.scheme, recognised.evidence
-    decoded = decode(tags, scheme, repair=options.repair, place=locate)
+    decoded = decode(tags, scheme, repair=options.repair, locate=locate)
     return Annotation(
         corpus,
         decoded.mentions,

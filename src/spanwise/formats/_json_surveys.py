@@ -249,7 +249,7 @@ def survey_json(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         return None
     surveyor = _RecordSurveyor(file, options)
     try:
-        if not surveyor.through():
+        if not surveyor.read_parts():
             return None
     except (InputError, NotOneList):
         return None  # reading the file whole reports the errors
@@ -275,13 +275,13 @@ class _RecordSurveyor:
         self._end = (1, 0)
         self._listed = False
 
-    def through(self) -> bool:
+    def read_parts(self) -> bool:
         """Read the file; False if it cannot be read in parts."""
         self._listed = self._file.head.lstrip(_SPACE)[:1] == b"["
-        steps = self._through_items() if self._listed else self._through_lines()
+        steps = self._read_items() if self._listed else self._read_lines()
         return all(steps) and bool(self._number)
 
-    def _through_lines(self) -> Iterator[bool]:
+    def _read_lines(self) -> Iterator[bool]:
         """Read some lines at a time; yields False if they cannot be read in parts."""
         byte, line = len(BOM) if has_mark(self._file) else 0, 1
         for chunk in whole_pieces(self._file, _after_line, CHUNK):
@@ -293,7 +293,7 @@ class _RecordSurveyor:
             byte += len(chunk)
             self._end = (line, byte)
 
-    def _through_items(self) -> Iterator[bool]:
+    def _read_items(self) -> Iterator[bool]:
         """Read some items of a list at a time; yields False if they cannot be read in parts."""
         for piece in item_pieces(self._file):
             # Bare lists of spans are pipeline output for one text or for several: read these files whole.
@@ -323,7 +323,7 @@ class _RecordSurveyor:
             return False
         self._lines.append(ints(batch.lines))
         self._bytes.append(begins)
-        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.places]))
+        self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.token_offsets]))
         self._ids &= all(isinstance(record.get("id"), str | int) for record in batch.records)
         for key in list(self._starts):
             self._note(key, batch.records)

@@ -76,7 +76,7 @@ SCORES = ("score", "confidence", "probability")  # the keys under which a span h
 LABELS = ("label", "type", "entity", "entity_group", "tag", "name")
 
 
-def score_of(span: Any, place: str) -> float:
+def score_of(span: Any, location: str) -> float:
     """The score of a span, given as an object or a list of four; NaN if it has none."""
     value = None
     if isinstance(span, Mapping):
@@ -92,7 +92,7 @@ def score_of(span: Any, place: str) -> float:
     if not isfinite(score):
         short = repr(span) if len(repr(span)) <= 60 else repr(span)[:60] + "…"
         raise InputError(
-            f"{place}: the score {value!r} of {short} is not a finite number.\n"
+            f"{location}: the score {value!r} of {short} is not a finite number.\n"
             "Give a number, or leave the score out."
         )
     return score
@@ -105,7 +105,7 @@ def is_spans(record: object) -> bool:
     )
 
 
-def is_records(given: object) -> bool:
+def is_records(value: object) -> bool:
     """Whether a list holds records as in JSON lines, or the output of a Hugging Face pipeline.
 
     Other bare lists of spans do not count: their positions are tokens, while a pipeline's are characters.
@@ -117,11 +117,11 @@ def is_records(given: object) -> bool:
         >>> is_records([[], [{"entity_group": "LOC", "score": 0.9, "word": "Rome", "start": 0, "end": 4}]])
         True
     """
-    if not isinstance(given, list | tuple) or not given:
+    if not isinstance(value, list | tuple) or not value:
         return False
-    if all(isinstance(item, Mapping) for item in given) or all(map(_is_pair, given)):
+    if all(isinstance(item, Mapping) for item in value) or all(map(_is_pair, value)):
         return True
-    return all(map(is_spans, given)) and any(_is_of_pipeline(span) for item in given for span in item)
+    return all(map(is_spans, value)) and any(_is_of_pipeline(span) for item in value for span in item)
 
 
 def _is_pair(item: object) -> bool:

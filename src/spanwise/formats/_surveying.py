@@ -84,7 +84,7 @@ def survey(
     if options.encoding not in UTF8:
         raise ChoiceError("only UTF-8 files can be streamed.\nConvert the file, or leave memory out.")
     file = path if isinstance(path, File) else File(path, unpacked=options.limits.unpacked)
-    return _ColumnSurveyor(file, options, columns, tokens, sentences, keep).look()
+    return _ColumnSurveyor(file, options, columns, tokens, sentences, keep).survey()
 
 
 class _ColumnSurveyor:
@@ -117,7 +117,7 @@ class _ColumnSurveyor:
         self._sentence = self._token = self._comments = 0
         self._wrong = [_Wrong() for _ in columns]
 
-    def look(self) -> Survey:
+    def survey(self) -> Survey:
         """Read the file and return its survey."""
         byte, line, open_ = len(BOM) if has_mark(self._file) else 0, 1, False
         for chunk in chunks(self._file):
@@ -352,14 +352,14 @@ def cuts_of(
     starts: Ints | None,
     sizes: Sequence[Ints],
     lines: Sequence[Ints],
-    places: Sequence[Ints],
+    columns: Sequence[Ints],
     end: tuple[int, int],
 ) -> tuple[Cut, ...]:
     """The beginning, every cut and the end, given the size, first line and first byte of each sentence.
 
     Documents begin at the sentences `starts`, if they are marked, and are not split when cutting by tokens.
     """
-    size, line, byte = (ints(np.concatenate(column)) for column in (sizes, lines, places))
+    size, line, byte = (ints(np.concatenate(column)) for column in (sizes, lines, columns))
     token, sentences = offsets(size), cutting.sentences
     if sentences is None:
         numbers = ints(np.arange(len(size)))
@@ -560,7 +560,7 @@ def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: in
         mentions, repairs, scheme = content.mentions, 0, layer.scheme(options)
         if scheme is not None:
             tags = options.spelled(content.tags[name])
-            decoded = decode(tags, scheme, repair=options.repair, place=corpus.place)
+            decoded = decode(tags, scheme, repair=options.repair, locate=corpus.place)
             mentions, repairs = decoded.mentions, decoded.repairs
         assert mentions is not None
         reading = Reading(survey.path, format=survey.format, repairs=repairs)

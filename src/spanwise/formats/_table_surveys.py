@@ -29,7 +29,7 @@ def survey_table(file: File, options: Options, cutting: Cutting) -> RecordSurvey
         return None
     surveyor = _TableSurveyor(file.path, options)
     try:
-        if not surveyor.through():
+        if not surveyor.read_parts():
             return None
         return surveyor.survey(sha256_of(file.path), cutting)
     except InputError:
@@ -51,7 +51,7 @@ class _TableSurveyor:
         self._has_ids = self._has_documents = False
         self._number = self._row = 0
 
-    def through(self) -> bool:
+    def read_parts(self) -> bool:
         """Read the table, some rows at a time; False if it cannot be read in parts.
 
         If rows are tokens, an incomplete sentence is carried over to the next batch.

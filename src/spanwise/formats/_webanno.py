@@ -200,32 +200,32 @@ def annotation_of(
 # ---- lines that all have the same columns ----
 
 
-def _are_tokens(places: FieldPositions, width: int) -> bool:
+def _are_tokens(fields: FieldPositions, width: int) -> bool:
     """Whether every row begins with its sentence and token numbers, and none is a part of a token."""
-    begin, stop = places.begin[::width], places.stop[::width]
+    begin, stop = fields.begin[::width], fields.stop[::width]
     return len(begin) > 0 and (
-        _TOKENS.fullmatch(in_lines(places.buffer, begin, stop - begin).tobytes()) is not None
+        _TOKENS.fullmatch(in_lines(fields.buffer, begin, stop - begin).tobytes()) is not None
     )
 
 
-def _token_codes(places: FieldPositions, width: int, words: Interner) -> Codes:
-    begin, stop = places.begin[2::width], places.stop[2::width]
-    if b"\\" not in places.buffer:
-        return words.codes(places.buffer, begin, stop)
+def _token_codes(fields: FieldPositions, width: int, words: Interner) -> Codes:
+    begin, stop = fields.begin[2::width], fields.stop[2::width]
+    if b"\\" not in fields.buffer:
+        return words.codes(fields.buffer, begin, stop)
     written = Interner()
-    column = written.codes(places.buffer, begin, stop)
+    column = written.codes(fields.buffer, begin, stop)
     return codes(words.codes_of([_plain(string).encode() for string in written.strings])[column])
 
 
-def _marks(places: FieldPositions, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
+def _marks(fields: FieldPositions, width: int, column: int) -> tuple[Ints, Sequence[str], Sequence[str]]:
     """The row, label and number of each mark; rows with several labels are repeated, numbers may be ""."""
-    begin, stop = places.begin[column::width], places.stop[column::width]
-    letters = np.frombuffer(places.buffer, dtype=np.uint8)
+    begin, stop = fields.begin[column::width], fields.stop[column::width]
+    letters = np.frombuffer(fields.buffer, dtype=np.uint8)
     rows = np.flatnonzero((stop - begin > 1) | (letters[begin] != ord("_")))
     if not len(rows):
         return ints([]), (), ()
     sizes = stop[rows] - begin[rows]
-    lines = in_lines(places.buffer, begin[rows], sizes)
+    lines = in_lines(fields.buffer, begin[rows], sizes)
     text = lines[:-1].tobytes().decode("utf-8")
     if "\\" in text:
         listed = [_values(field) for field in text.split("\n")]

@@ -118,10 +118,10 @@ def chosen_records(records: Sequence[object], annotator: str) -> list[Any]:
     return kept if annotators else list(records)
 
 
-def check_annotator(annotator: str, known: Collection[str]) -> None:
+def check_annotator(annotator: str, names: Collection[str]) -> None:
     """Refuse an unknown annotator, unless the file names none at all, as is usual for predictions."""
-    if known and annotator not in known:
-        raise unknown("annotator", annotator, known)
+    if names and annotator not in names:
+        raise unknown("annotator", annotator, names)
 
 
 def tag_columns(path: str | os.PathLike[str], options: Options) -> list[int]:

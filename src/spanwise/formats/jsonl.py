@@ -111,7 +111,7 @@ class JsonRecords(Struct, eq=False):
     kind: str = ""
     lines: list[int] = field(default_factory=list)
     tokens: list[list[str]] = field(default_factory=list)
-    places: list[list[tuple[int, int]]] = field(default_factory=list)
+    token_offsets: list[list[tuple[int, int]]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     tags: list[list[str]] = field(default_factory=list)
     spans: list[tuple[int, int, int, str]] = field(default_factory=list)
@@ -380,7 +380,7 @@ def _gather_text(content: JsonRecords, line: int, record: JsonRecord) -> None:
             )  # fmt: skip
         # White-space tokens are dropped: in a mention they would count as tokens without content.
         token_spans = [span for span in token_spans if text[slice(*span)].strip()]
-    content.places.append(token_spans)
+    content.token_offsets.append(token_spans)
     _gather_spans(content, line, record, len(text))
 
 
@@ -471,10 +471,11 @@ def _corpus(content: JsonRecords, options: Options) -> Corpus:
         plain = Corpus.of(content.tokens)
         return Corpus(plain.tokens, plain.vocabulary, plain.sentences, **more)
     strings = [
-        [text[a:b] for a, b in places] for text, places in zip(content.texts, content.places, strict=True)
+        [text[a:b] for a, b in places]
+        for text, places in zip(content.texts, content.token_offsets, strict=True)
     ]
     plain = Corpus.of(strings)
-    flat = [span for places in content.places for span in places]
+    flat = [span for places in content.token_offsets for span in places]
     return Corpus(
         plain.tokens,
         plain.vocabulary,
@@ -489,7 +490,7 @@ def _corpus(content: JsonRecords, options: Options) -> Corpus:
 
 def _token_lines(content: JsonRecords) -> Ints | None:
     """For each token, the line of its record."""
-    sizes = [len(tokens) for tokens in (content.tokens or content.places)]
+    sizes = [len(tokens) for tokens in (content.tokens or content.token_offsets)]
     return ints(np.repeat(content.lines, sizes)) if sizes else None
 
 

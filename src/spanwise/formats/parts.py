@@ -140,18 +140,18 @@ class InMemorySource(CutSource, Struct, frozen=True, eq=False):
 Parted: TypeAlias = Survey | RecordSurvey | InMemorySource
 
 
-def pieces(one: Parted) -> Iterator[PartBytes]:
+def pieces(source: Parted) -> Iterator[PartBytes]:
     """The parts of a source; those of a compressed file come with their bytes."""
-    kept = isinstance(one, Survey) and one.kept is not None
-    if isinstance(one, RecordSurvey) and one.pieces is not None:
-        yield from map(PartBytes, range(one.parts), one.pieces(one))
+    kept = isinstance(source, Survey) and source.kept is not None
+    if isinstance(source, RecordSurvey) and source.pieces is not None:
+        yield from map(PartBytes, range(source.parts), source.pieces(source))
         return
-    if isinstance(one, InMemorySource) or kept or not is_packed(one.path):
-        yield from map(PartBytes, range(one.parts))
+    if isinstance(source, InMemorySource) or kept or not is_packed(source.path):
+        yield from map(PartBytes, range(source.parts))
         return
-    buffer, at_byte = bytearray(), len(BOM) if has_mark(File(one.path)) else 0  # chunks omit the mark
-    stream = File(one.path).chunks(1 << 20)
-    for number, (begin, end) in enumerate(pairwise(one.cuts)):
+    buffer, at_byte = bytearray(), len(BOM) if has_mark(File(source.path)) else 0  # chunks omit the mark
+    stream = File(source.path).chunks(1 << 20)
+    for number, (begin, end) in enumerate(pairwise(source.cuts)):
         while at_byte + len(buffer) < end.byte and (more := next(stream, None)):
             buffer += more
         yield PartBytes(number, bytes(buffer[begin.byte - at_byte : end.byte - at_byte]))
@@ -159,31 +159,33 @@ def pieces(one: Parted) -> Iterator[PartBytes]:
         at_byte = end.byte
 
 
-def read_piece(one: Parted, piece: PartBytes, *, own_words: bool = True) -> dict[str, Annotation]:
+def read_piece(source: Parted, piece: PartBytes, *, own_words: bool = True) -> dict[str, Annotation]:
     """The annotations of one part by layer, with the line and document numbers of the whole file.
 
     Each part has its own vocabulary, so word codes are not comparable between parts. Without `own_words`,
     parts of a file whose rows were kept share the vocabulary of the whole file.
     """
-    begin, end = one.cuts[piece.number], one.cuts[piece.number + 1]
-    if isinstance(one, InMemorySource):
-        if one.parts == 1:
-            return dict(one.layers)
-        return {name: _slice(layer, begin, end) for name, layer in one.layers.items()}
-    if isinstance(one, RecordSurvey):
-        return _record_layers(one, piece, begin, end)
-    file = _Bytes(one.path, b"" if one.kept is not None else _bytes(one, piece))
-    columns = _columns_of(one, file, begin, end)
-    options = replace(one.options, documents="none")
-    corpus = _placed(corpus_of(columns, options, file), one, begin, end)
+    begin, end = source.cuts[piece.number], source.cuts[piece.number + 1]
+    if isinstance(source, InMemorySource):
+        if source.parts == 1:
+            return dict(source.layers)
+        return {name: _slice(layer, begin, end) for name, layer in source.layers.items()}
+    if isinstance(source, RecordSurvey):
+        return _record_layers(source, piece, begin, end)
+    file = _Bytes(source.path, b"" if source.kept is not None else _bytes(source, piece))
+    columns = _columns_of(source, file, begin, end)
+    options = replace(source.options, documents="none")
+    corpus = _placed(corpus_of(columns, options, file), source, begin, end)
     if own_words:
         corpus = _with_own_words(corpus)
     annotations = {}
-    for index, (name, recognised) in enumerate(one.layers.items(), start=1):
+    for index, (name, recognised) in enumerate(source.layers.items(), start=1):
         tags = Tags(codes(columns.rows.columns[index]), columns.strings[index], columns.offsets())
-        scheme = one.options.declared or recognised.scheme
-        decoded = decode(one.options.spelled(tags), scheme, repair=one.options.repair, place=corpus.place)
-        reading = Reading(path=one.path, format="conll", repairs=decoded.repairs)
+        scheme = source.options.declared or recognised.scheme
+        decoded = decode(
+            source.options.spelled(tags), scheme, repair=source.options.repair, locate=corpus.place
+        )
+        reading = Reading(path=source.path, format="conll", repairs=decoded.repairs)
         annotations[name] = Annotation(corpus, decoded.mentions, reading)
     return annotations
 
@@ -213,23 +215,23 @@ def _columns_of(survey: Survey, file: File, begin: Cut, end: Cut) -> CodedColumn
     return CodedColumns(survey.layout, rows, survey.strings)
 
 
-def reading_of(one: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
+def reading_of(source: Parted, layer: str, *, repairs: int, labels: Sequence[str]) -> Reading:
     """The `Reading` of the whole source; `repairs` and `labels` are totals over its parts."""
-    if isinstance(one, InMemorySource):
-        return one.layers[layer].reading
-    if isinstance(one, RecordSurvey):
-        return _reading_of_records(one, layer, repairs=repairs, labels=labels)
-    recognised, declared = one.layers[layer], one.options.declared
+    if isinstance(source, InMemorySource):
+        return source.layers[layer].reading
+    if isinstance(source, RecordSurvey):
+        return _reading_of_records(source, layer, repairs=repairs, labels=labels)
+    recognised, declared = source.layers[layer], source.options.declared
     scheme = declared or recognised.scheme
-    words = f"{one.options.scheme}, as declared" if declared else recognised.evidence
-    notes = [f"{one.comments:,} comment lines were left out"] if one.comments else []
+    words = f"{source.options.scheme}, as declared" if declared else recognised.evidence
+    notes = [f"{source.comments:,} comment lines were left out"] if source.comments else []
     return Reading(
-        path=one.path,
-        sha256=one.sha256,
+        path=source.path,
+        sha256=source.sha256,
         format="conll",
         scheme=scheme,
-        evidence=f"{one.evidence}; {words}",
-        repair=one.options.repair,
+        evidence=f"{source.evidence}; {words}",
+        repair=source.options.repair,
         repairs=repairs,
         notes=(*notes, *label_notes(Mentions.of([], labels=labels))),
         tags_fit=recognised.fitting,

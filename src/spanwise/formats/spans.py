@@ -132,7 +132,7 @@ class _Listing(Struct, frozen=True, eq=False):
     """The text `1, 2, 3, …`, in which the token list of every span is a substring."""
 
     words: Words
-    place: Ints  # the position of each token, and of one more
+    offset: Ints  # the position of each token, and of one more
 
 
 @cache
@@ -146,8 +146,8 @@ def _check_lists(data: bytes, begin: Ints, stop: Ints, start: Ints, end: Ints, p
     """Mark lines as not plain if their token list is not the list of all tokens of their span."""
     listing = _listing(1 << max(int(end.max(initial=0)).bit_length(), 7))  # powers of two: few are cached
     size = stop - begin
-    first = listing.place[start]
-    same = size == listing.place[end] - 2 - first
+    first = listing.offset[start]
+    same = size == listing.offset[end] - 2 - first
     # Most lists end within their first word.
     words = _words(data)
     differing = words[begin] ^ listing.words[first]

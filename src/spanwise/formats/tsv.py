@@ -39,14 +39,14 @@ class TaggedRows(Struct, frozen=True, eq=False):
         cls,
         sentences: Sequence[TaggedSentence],
         ends: Sequence[int],
-        known: Interners,
+        interners: Interners,
         marks: Sequence[int],
         after: Before,
     ) -> TaggedRows:
         """Build rows from sentences that were read line by line."""
         return cls(
-            known.words.codes_of([token.encode() for sentence in sentences for token in sentence.tokens]),
-            known.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags]),
+            interners.words.codes_of([token.encode() for sentence in sentences for token in sentence.tokens]),
+            interners.tags.codes_of([tag.encode() for sentence in sentences for tag in sentence.tags]),
             ints([line for sentence in sentences for line in sentence.lines]),
             offsets([len(sentence.tokens) for sentence in sentences])[:-1],
             ints(ends),
@@ -72,17 +72,17 @@ class TaggedRows(Struct, frozen=True, eq=False):
             parts[-1].after,
         )
 
-    def corpus(self, known: Interners, path: str, options: Options) -> tuple[Corpus, Tags]:
+    def corpus(self, interners: Interners, path: str, options: Options) -> tuple[Corpus, Tags]:
         """The corpus and its tags."""
         sentences = ints(np.append(self.begins, len(self.tokens)))
         corpus = Corpus(
             tokens=self.tokens,
-            vocabulary=tuple(known.words.strings),
+            vocabulary=tuple(interners.words.strings),
             sentences=sentences,
             ids=tuple(self.ids) if any(self.ids) else None,
             source=Source(path, token_lines=self.lines),
         )
-        tags = Tags(codes(self.tags), tuple(known.tags.strings), sentences)
+        tags = Tags(codes(self.tags), tuple(interners.tags.strings), sentences)
         return with_documents(corpus, self.documents, options), tags
 
 
@@ -117,10 +117,10 @@ class TaggedReader(Struct, frozen=True):
         marks = ints(rows.marks)
         return LinesRead(corpus, ints(borders[:-1]), borders[-1], {"only": tags}, None, marks, rows.after)
 
-    def rows(self, file: File, known: Interners, before: Before) -> TaggedRows:
+    def rows(self, file: File, interners: Interners, before: Before) -> TaggedRows:
         """The sentences of a part; `before` names the document that it continues."""
-        rows = self._regular_rows(file, known, before)
-        return rows if rows is not None else self._rows(file, known, before)
+        rows = self._regular_rows(file, interners, before)
+        return rows if rows is not None else self._rows(file, interners, before)
 
     def _regular_rows(self, file: File, interners: Interners, before: Before) -> TaggedRows | None:
         raise NotImplementedError

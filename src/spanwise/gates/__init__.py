@@ -70,7 +70,7 @@ class Outcome(Struct, frozen=True):
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()  # since an earlier result
-    said: tuple[str, ...] = ()  # descriptions of changes to which no threshold applies
+    descriptions: tuple[str, ...] = ()  # descriptions of changes to which no threshold applies
 
     @property
     def passed(self) -> bool:
@@ -80,7 +80,7 @@ class Outcome(Struct, frozen=True):
     @property
     def lines(self) -> list[str]:
         """One line per check, then the changes and the notes."""
-        return [*(check.message for check in self.checks), *self.said, *self.notes]
+        return [*(check.message for check in self.checks), *self.descriptions, *self.notes]
 
 
 def gate(
@@ -151,7 +151,7 @@ def gate(
     for path, least in _floors(floors):
         check_points(f"the floor of {path}", least)
         checks += [
-            least_check(system.name, path, system.held(path, bound=floor_bound), least, bound=floor_bound)
+            least_check(system.name, path, system.score_at(path, bound=floor_bound), least, bound=floor_bound)
             for system in systems
         ]
     if file is not None:
@@ -192,11 +192,11 @@ class GatedSystem(Struct, frozen=True):
             raise _no_bound(_PLACES[score])
         return (self.interval or (None, None))[0]
 
-    def held(self, place: str, *, bound: bool) -> float | None:
+    def score_at(self, path: str, *, bound: bool) -> float | None:
         """The score at a path such as "tough/SEEN", or the lower end of its interval."""
         if bound and len(self.runs) > 1:
-            raise _no_bound(place)
-        return _mean([_held(run, place, bound=bound) for run in self.runs])
+            raise _no_bound(path)
+        return _mean([_score_at(run, path, bound=bound) for run in self.runs])
 
 
 def _no_bound(path: str) -> ChoiceError:
@@ -273,7 +273,7 @@ def _check_drop(name: str, points: float, resamples: int) -> None:
         )
 
 
-def _held(system: SystemScores, path: str, *, bound: bool) -> float | None:
+def _score_at(system: SystemScores, path: str, *, bound: bool) -> float | None:
     """The value to compare with a floor: the score, or the lower end of its interval."""
     scores, name = _cell(system, path)
     if not bound:
@@ -505,7 +505,7 @@ def _compared(
     sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
     measures = {
         f"{side} {system}": [
-            [measure for measure in unpacked(counts, place=system) if measure.name == path[0]]
+            [measure for measure in unpacked(counts, location=system) if measure.name == path[0]]
             for counts in results.runs[system]
         ]
         for side, (results, names) in sides.items()

@@ -123,7 +123,7 @@ def _measures(
     return {
         renamed[Path(name).stem, system]: [
             measure
-            for measure in unpacked(_units(document).systems[system], place=name)
+            for measure in unpacked(_units(document).systems[system], location=name)
             if measure.name not in differing
         ]
         for document, name in zip(documents, names, strict=True)
@@ -159,7 +159,7 @@ def _merged(
         mentions=packed_beside(
             [document.mentions for document in documents],
             [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
-            place=stems[0],
+            location=stems[0],
         ),
         units=replace(
             _units(first),

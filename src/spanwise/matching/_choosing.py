@@ -365,22 +365,22 @@ class _Pieces:
         return total
 
 
-def pair_crowd(gold: FreeSide, predicted: FreeSide, places: tuple[Ints, Ints]) -> Overlaps:
-    """Pair the mentions of a crowd one to one, the best pairs first; `places` break ties on each side."""
+def pair_crowd(gold: FreeSide, predicted: FreeSide, ranks: tuple[Ints, Ints]) -> Overlaps:
+    """Pair the mentions of a crowd one to one, the best pairs first; `ranks` break ties on each side."""
     if len(gold) <= len(predicted):
-        first, second, shared = _proposed_pairs(gold, predicted, places, swapped=False)
+        first, second, shared = _proposed_pairs(gold, predicted, ranks, swapped=False)
     else:
-        second, first, shared = _proposed_pairs(predicted, gold, places[::-1], swapped=True)
+        second, first, shared = _proposed_pairs(predicted, gold, ranks[::-1], swapped=True)
     return Overlaps(first, second, shared)
 
 
-def _proposed_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *, swapped: bool) -> Ints:
+def _proposed_pairs(few: FreeSide, many: FreeSide, ranks: tuple[Ints, Ints], *, swapped: bool) -> Ints:
     """The pairs and the number of positions they share, as three rows.
 
     Every mention of the smaller side proposes to its best free partner. The best proposal is accepted,
     and a mention whose partner is already taken proposes again. The smaller side needs fewer proposals.
     """
-    offered = np.lexsort((places[1], many.size))  # the first maximum is then the best partner
+    offered = np.lexsort((ranks[1], many.size))  # the first maximum is then the best partner
     start, end, label = many.start[offered], many.end[offered].copy(), many.label[offered]
     taken = np.zeros(len(offered), dtype=bool)
 
@@ -394,7 +394,7 @@ def _proposed_pairs(few: FreeSide, many: FreeSide, places: tuple[Ints, Ints], *,
             return None
         partner = int(offered[best])
         differing = int(few.size[mention] + many.size[partner]) - 2 * most
-        ties = int(places[0][mention]), int(places[1][partner])
+        ties = int(ranks[0][mention]), int(ranks[1][partner])
         return not same, -most, differing, *(ties[::-1] if swapped else ties), mention, best
 
     proposals = [proposal for mention in range(len(few)) if (proposal := propose(mention)) is not None]
@@ -424,7 +424,7 @@ class Contest(Struct, frozen=True, eq=False):
     predicted: FreeSide
     pairs: Overlaps
 
-    def repaired(self, gold: Ints, predicted: Ints) -> Contest:
+    def with_pairs(self, gold: Ints, predicted: Ints) -> Contest:
         """The same contest with the mentions of equal span paired in another way."""
         pairing = self.pairing.copy()
         pairing.both(gold, predicted, LE)
@@ -465,7 +465,7 @@ class Ground:
         first, second, _ = equal_spans(*self.lines, self._free, (ranks[0], ranks[1]))
         same = np.array_equal(np.sort(first), np.sort(gold))
         same = same and np.array_equal(np.sort(second), np.sort(predicted))
-        return self.contest.repaired(first, second) if same else self._after(first, second)
+        return self.contest.with_pairs(first, second) if same else self._after(first, second)
 
     def _after(self, gold: Ints, predicted: Ints) -> Contest:
         """What is left to match after pairing these equal spans and all overlapping spans without rivals."""

@@ -189,9 +189,9 @@ class LaidOut(Struct, frozen=True, eq=False):
     dropped: int
 
 
-def laid_out(gold: Annotation, units: Units, given: ParsedAnswers, choices: PlacementChoices) -> LaidOut:
-    unit = [number for number, parsed in enumerate(given.units) for _ in parsed.answers]
-    answers = [answer for parsed in given.units for answer in parsed.answers]
+def laid_out(gold: Annotation, units: Units, parsed: ParsedAnswers, choices: PlacementChoices) -> LaidOut:
+    unit = [number for number, response in enumerate(parsed.units) for _ in response.answers]
+    answers = [answer for response in parsed.units for answer in response.answers]
     gold_names = set(gold_labels(gold.mentions))
     names = mapped_labels(answers, sorted(gold_names), choices.aliases)
     kept = [
@@ -220,10 +220,10 @@ def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
 
 
 def predictions(
-    gold: Annotation, given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
+    gold: Annotation, answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
 ) -> Annotation:
     mentions = laid.sheet.mentions(choices.policy, keep=choices.keep)
-    reading = Reading(path=given.path, sha256=given.sha256, format="answers", evidence=_evidence(choices))
+    reading = Reading(path=answers.path, sha256=answers.sha256, format="answers", evidence=_evidence(choices))
     return Annotation(gold.corpus, mentions, reading)
 
 
@@ -234,7 +234,7 @@ def _evidence(choices: PlacementChoices) -> str:
 
 
 def document(
-    gold: Annotation, given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
+    gold: Annotation, answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoices
 ) -> PlacementDocument:
     sheet, keep = laid.sheet, choices.keep
     scores = {policy: _score(sheet.counted(policy, keep=keep)) for policy in POLICIES}
@@ -253,25 +253,25 @@ def document(
         signature=_signature(choices),
         inputs=(
             _input("gold", gold),
-            Input(role="answers", path=given.path, sha256=given.sha256, format="jsonl"),
+            Input(role="answers", path=answers.path, sha256=answers.sha256, format="jsonl"),
         ),
         settings=PlacementSettings(
             policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
             unknown=choices.unknown, prompt_unit=choices.prompt_unit, response=choices.response,
             sample=choices.sample, aliases=dict(choices.aliases), rule=choices.rule,
         ),
-        units=UnitStatuses(**given.statuses),
-        answers=_answer_counts(given, laid, choices),
+        units=UnitStatuses(**answers.statuses),
+        answers=_answer_counts(answers, laid, choices),
         policies=policies,
         strings=strings["as-written"],
         normalised={name: string for name, string in strings.items() if name != "as-written"},
         presets=_presets(laid, strings, choices),
         ceilings=Ceilings(**ceilings),
         spread=(min(values), max(values)) if values else (None, None),
-        readable=_readable(given, sheet, texts, scores[choices.policy], choices),
+        readable=_readable(answers, sheet, texts, scores[choices.policy], choices),
         labels=laid.labels,
-        unplaced=_leftovers(given, laid, choices),
-        ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.asked.number > 1)), choices),
+        unplaced=_leftovers(answers, laid, choices),
+        ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.table.number > 1)), choices),
         inexact=_looked_at(laid, ints(np.flatnonzero(sheet.level > 0)), choices),
     )  # fmt: skip
 
@@ -331,12 +331,12 @@ def _presets(
     return scores
 
 
-def _answer_counts(given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
+def _answer_counts(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
     sheet = laid.sheet
-    asked = sheet.asked
+    asked = sheet.table
     placed, matched = sheet.placed(choices.policy), asked.number > 0
     levels = np.bincount(sheet.level[matched], minlength=len(LEVELS)).tolist()
-    markup = [parsed.markup for parsed in given.units]
+    markup = [parsed.markup for parsed in answers.units]
     return AnswerCounts(
         given=len(asked),
         placed=int(placed.sum()),
@@ -353,11 +353,11 @@ def _answer_counts(given: ParsedAnswers, laid: LaidOut, choices: PlacementChoice
 
 
 def _readable(
-    given: ParsedAnswers, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices
+    answers: ParsedAnswers, sheet: Sheet, texts: Texts, score: Score, choices: PlacementChoices
 ) -> Score:
     """The score over readable units only; the others have gold mentions but no predictions."""
     readable = np.array(
-        [parsed.status in ("read", "repaired", "empty") for parsed in given.units], dtype=bool
+        [parsed.status in ("read", "repaired", "empty") for parsed in answers.units], dtype=bool
     )
     inside = readable[sheet.units.of_sentence[sheet.gold.sentence]] if len(sheet.gold) else readable[:0]
     if choices.rule is not None:
@@ -378,17 +378,17 @@ def _about(units: Units, unit: int) -> dict[str, Any]:
     }
 
 
-def _leftovers(given: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
+def _leftovers(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> tuple[Leftover, ...]:
     """The answers that were not placed, and the units that needed repair or failed, in order."""
     sheet = laid.sheet
     listed: list[tuple[int, int, Leftover]] = []
-    for unit, parsed in enumerate(given.units):
+    for unit, parsed in enumerate(answers.units):
         if parsed.status in ("failed", "repaired"):
             about = _about(sheet.units, unit)
             listed.append((unit, -1, Leftover(kind=parsed.status, why=parsed.why, **about)))
     for row in np.flatnonzero(~sheet.placed(choices.policy)).tolist():
-        unit, answer = int(sheet.asked.unit[row]), sheet.answers[row]
-        kind = "repeat" if sheet.asked.number[row] else "hallucinated"
+        unit, answer = int(sheet.table.unit[row]), sheet.answers[row]
+        kind = "repeat" if sheet.table.number[row] else "hallucinated"
         about = _about(sheet.units, unit)
         listed.append((unit, row, Leftover(kind=kind, text=answer.text, label=answer.label, **about)))
     return tuple(leftover for _, _, leftover in sorted(listed, key=lambda entry: entry[:2]))
@@ -398,7 +398,7 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
     """Describe the first of the given answers, and where the policy placed them."""
     sheet = laid.sheet
     chosen, candidate = sheet.chosen(choices.policy)
-    right = among(sheet.asked.claim(candidate, sheet.asked.label[chosen]), sheet.claims)
+    right = among(sheet.table.claim(candidate, sheet.table.label[chosen]), sheet.claims)
     order = np.argsort(chosen, kind="stable")
     listed = []
     for row in rows[:MOST_LISTED].tolist():
@@ -414,11 +414,11 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
             position = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
         listed.append(
             PlacedAnswer(
-                **_about(sheet.units, int(sheet.asked.unit[row])),
+                **_about(sheet.units, int(sheet.table.unit[row])),
                 text=answer.text,
                 label=answer.label,
                 level=LEVELS[int(sheet.level[row])],
-                candidates=int(sheet.asked.number[row]),
+                candidates=int(sheet.table.number[row]),
                 **position,
             )
         )
@@ -455,8 +455,8 @@ class Placement(Struct, frozen=True, eq=False):
 
 
 def place(
-    gold: Any,
-    answers: Any,
+    gold: object,
+    answers: object,
     *,
     policy: str = "ordered",
     level: str | None = None,
@@ -520,12 +520,12 @@ class PlacedSystems(Struct, frozen=True, eq=False):
     """Gold and systems, with answers placed; `documents` describes how."""
 
     gold: Any
-    systems: Mapping[str, Any]
+    systems: Mapping[str, object]
     documents: Mapping[str, PlacementDocument]
 
 
 def place_systems(
-    gold: Any, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: ReadKeywords
+    gold: object, systems: Mapping[str, object], how: str | Mapping[str, Any] | None, reading: ReadKeywords
 ) -> PlacedSystems:
     """Replace the systems that give answers by their placed predictions; leave the others unchanged.
 

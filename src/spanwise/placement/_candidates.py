@@ -412,7 +412,7 @@ def _distances_in_words(stream: Stream, queries: _Queries, query: Ints, begin: I
 
 
 @lru_cache(maxsize=1 << 16)
-def edit_distance(one: str, two: str) -> int:
+def edit_distance(first: str, two: str) -> int:
     """The minimum number of single-character edits that turn one string into the other.
 
     An edit is an insertion, deletion or replacement.
@@ -421,13 +421,13 @@ def edit_distance(one: str, two: str) -> int:
         >>> edit_distance("Rome", "Roma"), edit_distance("", "ab")
         (1, 2)
     """
-    if not one or not two:
-        return len(one) + len(two)
+    if not first or not two:
+        return len(first) + len(two)
     masks: dict[str, int] = {}
-    for index, char in enumerate(one):
+    for index, char in enumerate(first):
         masks[char] = masks.get(char, 0) | 1 << index
-    full, high = (1 << len(one)) - 1, 1 << (len(one) - 1)
-    pv, mv, score = full, 0, len(one)
+    full, high = (1 << len(first)) - 1, 1 << (len(first) - 1)
+    pv, mv, score = full, 0, len(first)
     for char in two:
         equal = masks.get(char, 0)
         xv = equal | mv

@@ -59,7 +59,7 @@ class NoAnswers(ValueError):
 
 
 def parse(
-    given: Json, *, label: str | None, labels: frozenset[str], words: list[str] | None = None
+    response: Json, *, label: str | None, labels: frozenset[str], words: list[str] | None = None
 ) -> Parsed:
     """Parse the answers in a response, given as text or as an already parsed JSON value.
 
@@ -68,12 +68,12 @@ def parse(
         labels: the labels of gold.
         words: the tokens of the unit, to locate markup in.
     """
-    if isinstance(given, str):
-        return _in_characters(_parse_text(given, label, labels, words))
-    if given is None:
+    if isinstance(response, str):
+        return _in_characters(_parse_text(response, label, labels, words))
+    if response is None:
         return Parsed("failed", why="there is no response")
     try:
-        return _in_characters(_valid(answers_of(given, label, labels)))
+        return _in_characters(_valid(answers_of(response, label, labels)))
     except NoAnswers as error:
         return Parsed("failed", why=str(error))
     except RecursionError:

@@ -113,38 +113,38 @@ class AnswerTable(Struct, frozen=True, eq=False, dict=True):
         return [part.tolist() for part in np.split(rows, borders)] if len(rows) else []
 
 
-def chosen_first(asked: AnswerTable) -> Ints:
+def chosen_first(answers: AnswerTable) -> Ints:
     """The first candidate of each answer, or the one given by its occurrence number; -1 for none."""
-    chosen = np.where(asked.number > 0, asked.first, -1)
-    return ints(np.where(asked.fixed, asked.first + asked.occurrence - 1, chosen))
+    chosen = np.where(answers.number > 0, answers.first, -1)
+    return ints(np.where(answers.fixed, answers.first + answers.occurrence - 1, chosen))
 
 
-def chosen_all(asked: AnswerTable) -> tuple[Ints, Ints]:
+def chosen_all(answers: AnswerTable) -> tuple[Ints, Ints]:
     """Every candidate of each answer, as rows of answers and their candidates."""
-    number = np.where(asked.fixed, 1, asked.number)
-    begin = np.where(asked.fixed, asked.first + asked.occurrence - 1, asked.first)
-    return ints(np.repeat(np.arange(len(asked)), number)), run_positions(begin, number)
+    number = np.where(answers.fixed, 1, answers.number)
+    begin = np.where(answers.fixed, answers.first + answers.occurrence - 1, answers.first)
+    return ints(np.repeat(np.arange(len(answers)), number)), run_positions(begin, number)
 
 
-def chosen_next(asked: AnswerTable) -> Ints:
+def chosen_next(answers: AnswerTable) -> Ints:
     """The first candidate of each answer that is not yet taken for its label; -1 for none."""
-    chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
-    for rows in asked.units(asked.contested):
+    chosen = np.where(answers.rank < answers.number, answers.first + answers.rank, -1)
+    for rows in answers.units(answers.contested):
         chosen[rows] = -1
-        _Unit(asked, rows).fill(chosen)
+        _Unit(answers, rows).fill(chosen)
     return ints(chosen)
 
 
-def chosen_ordered(asked: AnswerTable) -> Ints:
+def chosen_ordered(answers: AnswerTable) -> Ints:
     """The candidates that place the most tokens, disjoint and in output order; the rest as in "next"."""
-    chosen = np.where(asked.rank < asked.number, asked.first + asked.rank, -1)
-    for rows in asked.units(asked.contested | _out_of_order(asked, ints(chosen))):
-        unit = _Unit(asked, rows)
+    chosen = np.where(answers.rank < answers.number, answers.first + answers.rank, -1)
+    for rows in answers.units(answers.contested | _out_of_order(answers, ints(chosen))):
+        unit = _Unit(answers, rows)
         chosen[rows] = -1
         free = [row for row in rows if row not in unit.fixed]
         listed = [unit.free_candidates(row) for row in free]
         chain = _chain_of_many if sum(map(len, listed)) > _MANY else _chain
-        for row, candidate in zip(free, chain(asked.options, listed), strict=True):
+        for row, candidate in zip(free, chain(answers.options, listed), strict=True):
             if candidate >= 0:
                 chosen[row] = candidate
                 unit.take(row, candidate)
@@ -152,29 +152,29 @@ def chosen_ordered(asked: AnswerTable) -> Ints:
     return ints(chosen)
 
 
-def _out_of_order(asked: AnswerTable, chosen: Ints) -> Bools:
+def _out_of_order(answers: AnswerTable, chosen: Ints) -> Bools:
     """Which answers are in a unit where "next" does not place all in order at their longest candidates."""
-    options = asked.options
-    rows = np.flatnonzero(asked.number > 0)
+    options = answers.options
+    rows = np.flatnonzero(answers.number > 0)
     candidate = chosen[rows]
     wrong = candidate < 0
     longest = np.maximum.reduceat(np.append(options.tokens, 0), options.at[:-1]) if len(options.at) > 1 else 0
-    wrong |= options.tokens[candidate] < np.asarray(longest)[asked.question[rows]] if len(rows) else False
-    same = asked.unit[rows][1:] == asked.unit[rows][:-1]
+    wrong |= options.tokens[candidate] < np.asarray(longest)[answers.question[rows]] if len(rows) else False
+    same = answers.unit[rows][1:] == answers.unit[rows][:-1]
     wrong[1:] |= same & (options.start[candidate[1:]] < options.end[candidate[:-1]])
-    bad = np.zeros(int(asked.unit.max(initial=-1)) + 1, dtype=bool)
-    bad[asked.unit[rows[wrong]]] = True
-    return np.asarray(bad[asked.unit])
+    bad = np.zeros(int(answers.unit.max(initial=-1)) + 1, dtype=bool)
+    bad[answers.unit[rows[wrong]]] = True
+    return np.asarray(bad[answers.unit])
 
 
 class _Unit:
     """The answers of one unit, while their places are assigned one by one."""
 
-    def __init__(self, asked: AnswerTable, rows: Sequence[int]) -> None:
-        self.asked = asked
+    def __init__(self, answers: AnswerTable, rows: Sequence[int]) -> None:
+        self.asked = answers
         self.rows = rows
         self.fixed = {
-            row: int(asked.first[row] + asked.occurrence[row] - 1) for row in rows if asked.fixed[row]
+            row: int(answers.first[row] + answers.occurrence[row] - 1) for row in rows if answers.fixed[row]
         }
         self.taken: set[tuple[int, int]] = set()
         self._passed: dict[int, int] = {}  # by label and question: number of leading candidates already taken
@@ -342,7 +342,7 @@ class Bounds(Struct, frozen=True, eq=False):
     worst: int
 
 
-def bounds(asked: AnswerTable, gold: Ints) -> Bounds:
+def bounds(answers: AnswerTable, gold: Ints) -> Bounds:
     """Place as many answers as possible one-to-one within a label; bound how many of them are on gold.
 
     Of the largest sets of answers, the one with the earlier answers is chosen; the choice affects neither
@@ -353,21 +353,21 @@ def bounds(asked: AnswerTable, gold: Ints) -> Bounds:
     Args:
         gold: the claims (see `AnswerTable.claim`) of gold mentions, in ascending order.
     """
-    easy = ~asked.contested
-    placed = easy & (asked.rank < asked.number)
-    _, example, times = np.unique(asked.pair, return_index=True, return_counts=True)
+    easy = ~answers.contested
+    placed = easy & (answers.rank < answers.number)
+    _, example, times = np.unique(answers.pair, return_index=True, return_counts=True)
     example, times = example[easy[example]], times[easy[example]]
-    number = asked.number[example]
-    candidate = run_positions(asked.first[example], number)
-    claims = asked.claim(candidate, np.repeat(asked.label[example], number))
+    number = answers.number[example]
+    candidate = run_positions(answers.first[example], number)
+    claims = answers.claim(candidate, np.repeat(answers.label[example], number))
     before = np.concatenate([[0], np.cumsum(among(claims, gold))])
     right = before[offsets(number)[1:]] - before[offsets(number)[:-1]]
     full = np.minimum(times, number)
     best = int(np.minimum(full, right).sum())
     worst = int(np.maximum(full - (number - right), 0).sum())
-    for rows in asked.units(asked.contested):
-        for same in _by_label(asked, rows):
-            matched, most, fewest = _bounds_of_label(asked, same, gold)
+    for rows in answers.units(answers.contested):
+        for same in _by_label(answers, rows):
+            matched, most, fewest = _bounds_of_label(answers, same, gold)
             placed[matched] = True
             best, worst = best + most, worst + fewest
     return Bounds(placed, best, worst)
@@ -381,31 +381,31 @@ def among(claims: Ints, gold: Ints) -> Bools:
     return np.asarray(gold[index] == claims)
 
 
-def _by_label(asked: AnswerTable, rows: Sequence[int]) -> list[list[int]]:
+def _by_label(answers: AnswerTable, rows: Sequence[int]) -> list[list[int]]:
     parts: dict[int, list[int]] = {}
     for row in rows:
-        parts.setdefault(int(asked.label[row]), []).append(row)
+        parts.setdefault(int(answers.label[row]), []).append(row)
     return list(parts.values())
 
 
-def _bounds_of_label(asked: AnswerTable, rows: Sequence[int], gold: Ints) -> tuple[list[int], int, int]:
+def _bounds_of_label(answers: AnswerTable, rows: Sequence[int], gold: Ints) -> tuple[list[int], int, int]:
     """The placed answers of one unit and label, and the maximum and minimum number of them on gold."""
-    label = asked.label[rows[0]]
+    label = answers.label[rows[0]]
     claimed: dict[int, list[int]] = {}  # by question
     for row in rows:
-        question = int(asked.question[row])
+        question = int(answers.question[row])
         if question not in claimed:
-            candidate = np.arange(asked.first[row], asked.first[row] + asked.number[row])
-            claimed[question] = asked.claim(ints(candidate), label).tolist()
-    fixed = [row for row in rows if asked.fixed[row]]
-    taken = {claimed[int(asked.question[row])][int(asked.occurrence[row]) - 1] for row in fixed}
-    free = [row for row in rows if not asked.fixed[row]]
+            candidate = np.arange(answers.first[row], answers.first[row] + answers.number[row])
+            claimed[question] = answers.claim(ints(candidate), label).tolist()
+    fixed = [row for row in rows if answers.fixed[row]]
+    taken = {claimed[int(answers.question[row])][int(answers.occurrence[row]) - 1] for row in fixed}
+    free = [row for row in rows if not answers.fixed[row]]
     available = {key: [claim for claim in claims if claim not in taken] for key, claims in claimed.items()}
     listed = ints(sorted({claim for claims in claimed.values() for claim in claims}))
     right = set(listed[among(listed, gold)].tolist())
     on = {key: [claim for claim in claims if claim in right] for key, claims in available.items()}
     off = {key: [claim for claim in claims if claim not in right] for key, claims in available.items()}
-    questions = [int(asked.question[row]) for row in free]
+    questions = [int(answers.question[row]) for row in free]
     matched = [row for row, is_placed in zip(free, _covered(questions, available), strict=True) if is_placed]
     most = sum(_covered(questions, on))
     fewest = len(matched) - sum(_covered(questions, off))

@@ -38,7 +38,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     gold: Mentions
     answers: Sequence[Answer]  # with their labels mapped to those of gold, unit by unit
     labels: tuple[str, ...]
-    asked: AnswerTable
+    table: AnswerTable
     level: Small  # of each answer; -1 if it has no candidate
     sentence: Ints  # of each candidate; start and end are as in mentions
     start: Ints
@@ -48,9 +48,9 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
 
     def up_to(self, level: Level) -> Sheet:
         """A copy with only the candidates that a search up to this level would have found."""
-        options = self.asked.options
+        options = self.table.options
         allowed = np.zeros(len(options.at) - 1, dtype=bool)
-        allowed[self.asked.question[self.level <= LEVELS.index(level)]] = True
+        allowed[self.table.question[self.level <= LEVELS.index(level)]] = True
         kept = np.repeat(allowed, options.number)
         fewer = PolicyOptions(
             offsets(np.where(allowed, options.number, 0)), options.start[kept], options.end[kept],
@@ -60,7 +60,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         pieces = {at: self.pieces[row] for at, row in enumerate(rows.tolist()) if row in self.pieces}
         return replace(
             self,
-            asked=replace(self.asked, options=fewer),
+            table=replace(self.table, options=fewer),
             level=np.where(self.level <= LEVELS.index(level), self.level, -1).astype(np.int8),
             sentence=ints(self.sentence[rows]),
             start=ints(self.start[rows]),
@@ -75,8 +75,8 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         text = ints([distinct.setdefault(answer.text, len(distinct)) for answer in self.answers])
         folded: dict[str, int] = {}
         number = ints([folded.setdefault(fold(string), len(folded)) for string in distinct])
-        key = self.asked.unit * max(len(folded), 1) + number[text] if len(text) else text
-        _, first = np.unique(key * self.asked.labels + self.asked.label, return_index=True)
+        key = self.table.unit * max(len(folded), 1) + number[text] if len(text) else text
+        _, first = np.unique(key * self.table.labels + self.table.label, return_index=True)
         repeated = np.ones(len(self.answers), dtype=bool)
         repeated[first] = False
         return repeated
@@ -88,33 +88,33 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     def counted(self, policy: Policy, *, keep: bool) -> Counted:
         """The number of gold, predicted and correct mentions under a policy."""
         rows, candidate = self.chosen(policy)
-        claims = np.unique(self.asked.claim(candidate, self.asked.label[rows]))
+        claims = np.unique(self.table.claim(candidate, self.table.label[rows]))
         wrong = self.unplaced_predictions(self.placed(policy), keep=keep)
         predicted = len(claims) + int(wrong.sum())
         return len(self.gold), predicted, int(among(ints(claims), self.claims).sum())
 
     def bounds(self, *, keep: bool) -> tuple[Counted, Counted]:
         """The counts of the worst and the best one-to-one placement."""
-        limits = bounds(self.asked, self.claims)
+        limits = bounds(self.table, self.claims)
         wrong = int(self.unplaced_predictions(limits.placed, keep=keep).sum())
-        taken = self.asked.fixed & limits.placed
-        fixed = self.asked.first[taken] + self.asked.occurrence[taken] - 1
-        doubled = len(fixed) - len(np.unique(self.asked.claim(ints(fixed), self.asked.label[taken])))
+        taken = self.table.fixed & limits.placed
+        fixed = self.table.first[taken] + self.table.occurrence[taken] - 1
+        doubled = len(fixed) - len(np.unique(self.table.claim(ints(fixed), self.table.label[taken])))
         predicted = int(limits.placed.sum()) - doubled + wrong
         return (len(self.gold), predicted, limits.worst), (len(self.gold), predicted, limits.best)
 
     @cached_property
     def _ordered(self) -> Ints:
-        return chosen_ordered(self.asked)
+        return chosen_ordered(self.table)
 
     def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
         """The rows of the answers that a policy places, and their candidates."""
         if policy == "all":
-            return chosen_all(self.asked)
+            return chosen_all(self.table)
         if policy == "ordered":
             chosen = self._ordered
         else:
-            chosen = chosen_first(self.asked) if policy == "first" else chosen_next(self.asked)
+            chosen = chosen_first(self.table) if policy == "first" else chosen_next(self.table)
         rows = np.flatnonzero(chosen >= 0)
         return ints(rows), ints(chosen[rows])
 
@@ -127,12 +127,12 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
     def mentions(self, policy: Policy, *, keep: bool) -> Mentions:
         """The predictions of a policy, in output order within a sentence; unplaced ones have positions -1."""
         rows, candidate = self.chosen(policy)
-        claims = self.asked.claim(candidate, self.asked.label[rows])
+        claims = self.table.claim(candidate, self.table.label[rows])
         _, first = np.unique(claims, return_index=True)
         rows, candidate = rows[np.sort(first)], candidate[np.sort(first)]
         wrong = np.flatnonzero(self.unplaced_predictions(self.placed(policy), keep=keep))
         nowhere = np.full(len(wrong), -1, dtype=np.int64)
-        sentence = np.append(self.sentence[candidate], self.units.sentences[self.asked.unit[wrong]])
+        sentence = np.append(self.sentence[candidate], self.units.sentences[self.table.unit[wrong]])
         answer = np.append(rows, wrong)
         places = np.append(candidate, nowhere)
         order = np.lexsort((answer, sentence))
@@ -147,7 +147,7 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         if any(item.score is not None for item in listed):
             fields["score"] = np.array([np.nan if item.score is None else item.score for item in listed])
         mentions = Mentions(
-            ints(sentence[order]), ints(start), ints(end), codes(self.asked.label[answer]), self.labels,
+            ints(sentence[order]), ints(start), ints(end), codes(self.table.label[answer]), self.labels,
             fields=fields,
         )  # fmt: skip
         if not self.pieces:
@@ -387,7 +387,7 @@ def string_counts(
     Args:
         inside: which gold mentions to count; by default, all.
     """
-    number, asked, gold = texts.normalised(normalise), sheet.asked, sheet.gold
+    number, asked, gold = texts.normalised(normalise), sheet.table, sheet.gold
     code = {name: index for index, name in enumerate(sheet.labels)}
     gold_label = np.array([code[name] for name in gold.names()], dtype=np.int64)
     unit = np.append(sheet.units.of_sentence[gold.sentence], asked.unit).astype(np.int64)

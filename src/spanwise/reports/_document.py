@@ -238,7 +238,7 @@ def _usual_parts() -> frozenset[str]:
     fixed = [
         setting
         for setting in SETTINGS.values()
-        if setting.signed is not None and setting.unless_given is not None
+        if setting.signed is not None and setting.default_value is not None
     ]
     return frozenset(setting.signed(usual) for setting in fixed if setting.signed is not None)
 

@@ -219,7 +219,7 @@ def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType
     return packed_beside(
         [dataset.mentions[system] for system in dataset.runs],
         [{run: run_name(system, run, runs) for run in runs} for system, runs in dataset.runs.items()],
-        place=name,
+        location=name,
     )
 
 

@@ -290,7 +290,7 @@ def bucket(edges: BucketEdges) -> str:
     return plain(low) if low == high else f"({plain(low)}, {plain(high)}]"
 
 
-def upper_bound(held: str) -> str:
+def upper_bound(contents: str) -> str:
     """What a bucket holds, when listed after the lower ones: only the upper end of an interval.
 
     Examples:
@@ -299,9 +299,9 @@ def upper_bound(held: str) -> str:
         >>> upper_bound("≥ 4")
         '≥ 4'
     """
-    _, comma, end = held.partition(", ")
-    if not (comma and held.startswith("(") and held.endswith((")", "]"))):
-        return held
+    _, comma, end = contents.partition(", ")
+    if not (comma and contents.startswith("(") and contents.endswith((")", "]"))):
+        return contents
     return f"{'≤' if end.endswith(']') else '<'} {end[:-1]}"
 
 
@@ -342,8 +342,8 @@ def bucket_contents(systems: Iterable[SystemScores]) -> dict[tuple[str, str], st
     }
 
 
-def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None = None) -> str:
-    """The path of a score in words; with `held`, a bucket is named by what it holds.
+def path_title(path: Sequence[str], contents: Mapping[tuple[str, str], str] | None = None) -> str:
+    """The path of a score in words; with `contents`, a bucket is named by what it holds.
 
     Examples:
         >>> path_title(["exact", "labels", "PER", "f1"]), path_title(["tough", "SEEN", "overall", "recall"])
@@ -361,7 +361,7 @@ def path_title(path: Sequence[str], held: Mapping[tuple[str, str], str] | None =
         where = tough(rest[0])
         return f"{where}, {score}" if rest[1] == "overall" else f"{where}, label {rest[-2]}, {score}"
     if head == "attributes":
-        holds = (held or {}).get((path[1], path[2]))
+        holds = (contents or {}).get((path[1], path[2]))
         where = rest[1] if holds is None else f"in {holds}" if holds.startswith("(") else f"= {holds}"
         return f"{_plain_title(f'{rest[0]} {where}')}, {score}"
     if rest[:1] == ["labels"]:
@@ -378,13 +378,13 @@ def slice_score(row: WeakSlice, system: SystemScores) -> str:
     return score if table is None or table.unit == "mention" else f"{table.unit} {score}"
 
 
-def finding(one: Finding) -> str:
+def finding(item: Finding) -> str:
     """A finding as a sentence with its number and its count."""
-    headline, rest = finding_parts(one)
-    return f"{headline}: {rest}{agreement(one)}."
+    headline, rest = finding_parts(item)
+    return f"{headline}: {rest}{agreement(item)}."
 
 
-def agreement(found: Finding) -> str:
+def agreement(item: Finding) -> str:
     """How many runs show a finding, and which run its numbers are from; empty for a single run.
 
     Examples:
@@ -392,10 +392,10 @@ def agreement(found: Finding) -> str:
         ...     run="2", runs=(2, 3)))
         ' (in 2 of 3 runs; these are the numbers of run 2)'
     """
-    if not found.runs or not found.run:
+    if not item.runs or not item.run:
         return ""
-    showing, runs = found.runs
-    return f" (in {showing} of {runs} runs; these are the numbers of run {visible(found.run)})"
+    showing, runs = item.runs
+    return f" (in {showing} of {runs} runs; these are the numbers of run {visible(item.run)})"
 
 
 def finding_parts(finding: Finding) -> tuple[str, str]:

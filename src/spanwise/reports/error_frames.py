@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.document.evaluation import Evaluation
+from spanwise.engines import Engine
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation import evaluate_blocks, sentences_with_errors
 from spanwise.evaluation._dataset import BlockContext
 from spanwise.reports.errors import COLUMNS, Over, cells_of, listing
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _WHOLE = {"turn", *(name for name in COLUMNS if name.endswith(("_start", "_end")))}
 SCHEMA = ", ".join(f"`{name}` {'int' if name in _WHOLE else 'string'}" for name in COLUMNS)
@@ -26,7 +30,7 @@ class ErrorTable(Struct, frozen=True, eq=False):
     Executors keep the underlying blocks until `free` is called.
     """
 
-    frame: Any
+    frame: DataFrame
     engine: SparkEngine | FrameEngine
 
     def write(self, folder: str) -> int:
@@ -41,10 +45,10 @@ class ErrorTable(Struct, frozen=True, eq=False):
 
 
 def error_table(
-    source: Any,
-    systems: Any = None,
+    source: object,
+    systems: object = None,
     *,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     outcome: str | Sequence[str] | None = None,
     gold_label: str | None = None,
     predicted: str | None = None,
@@ -74,21 +78,21 @@ def error_table(
     document = replace(result, examples=UNSET, units=UNSET, mentions=UNSET, sentences=())
     listing(document, **choices)  # raises an error for unknown names
     frames = [
-        chosen.rows(_rows, blocks, _Choosing(own, document, choices), SCHEMA)
+        chosen.rows(_rows, blocks, _SelectionContext(own, document, choices), SCHEMA)
         for own, blocks in shared.portions(shared.source.references())
     ]
     return ErrorTable(reduce(lambda first, second: first.unionAll(second), frames), chosen)
 
 
-class _Choosing(Struct, frozen=True, eq=False):
+class _SelectionContext(Struct, frozen=True, eq=False):
     """What executors need, besides a block, to select its errors."""
 
     shared: BlockContext
     document: Evaluation  # without sentences
-    asked: dict[str, Any]
+    options: dict[str, Any]
 
 
-def _rows(reference: Any, choosing: _Choosing) -> Iterator[tuple[object, ...]]:
+def _rows(reference: Any, choosing: _SelectionContext) -> Iterator[tuple[object, ...]]:
     sentences = tuple(sentences_with_errors(reference, choosing.shared))
-    for error in listing(replace(choosing.document, sentences=sentences), **choosing.asked):
+    for error in listing(replace(choosing.document, sentences=sentences), **choosing.options):
         yield tuple(cells_of(error))

@@ -21,7 +21,7 @@ from spanwise.conditions import (
     Condition,
     Criterion,
     WordSearch,
-    bucket_holds,
+    bucket_meets,
     parse,
     unsearchable_error,
 )
@@ -49,7 +49,7 @@ class ListedError(Struct, frozen=True):
 
     `turn` is 2 if the predicted mention also belongs to an earlier error, 3 if the gold mention also
     belongs to another match, 0 for FN and FP, and 1 otherwise. `runs` are the runs of the system that
-    make the error, `of` is how many runs it has; `dataset` is set if the document has several.
+    make the error, `total_runs` is how many runs it has; `dataset` is set if the document has several.
     """
 
     system: str
@@ -60,18 +60,18 @@ class ListedError(Struct, frozen=True):
     sentence: Sentence
     dataset: str = ""
     runs: tuple[str, ...] = ()
-    of: int = 1
+    total_runs: int = 1
 
     @property
     def agreement(self) -> str:
         """How many runs make the error, in words; empty if the system has a single run."""
-        if self.of < 2:
+        if self.total_runs < 2:
             return ""
         named = ", ".join(map(say.visible, self.runs))
         return (
-            f"all {self.of} runs"
-            if len(self.runs) == self.of
-            else f"{len(self.runs)} of {self.of} runs: {named}"
+            f"all {self.total_runs} runs"
+            if len(self.runs) == self.total_runs
+            else f"{len(self.runs)} of {self.total_runs} runs: {named}"
         )
 
     @property
@@ -172,7 +172,7 @@ def _chosen(
     for error in _all(shown, system, over):
         if error.outcome not in kinds:
             continue
-        if runs is not None and (len(error.runs) == error.of) != (runs == "all"):
+        if runs is not None and (len(error.runs) == error.total_runs) != (runs == "all"):
             continue
         if gold is not None and (error.gold is None or error.gold.label != gold):
             continue
@@ -270,7 +270,7 @@ def _all(shown: ShownDataset, system: str | None, over: Over) -> Iterator[Listed
                     by_key.setdefault(_key(error), []).append((run, error))
             for errors in by_key.values():
                 _, first = errors[0]
-                yield replace(first, runs=tuple(run for run, _ in errors), of=len(runs))
+                yield replace(first, runs=tuple(run for run, _ in errors), total_runs=len(runs))
 
 
 def _of_run(system: str, run: str, sentence: Sentence, over: Over) -> Iterator[ListedError]:
@@ -353,7 +353,7 @@ def _row(error: ListedError) -> dict[str, object]:
     return {
         **({"dataset": error.dataset} if error.dataset else {}),
         "system": error.system,
-        **({"runs": list(error.runs), "of_runs": error.of} if error.of > 1 else {}),
+        **({"runs": list(error.runs), "of_runs": error.total_runs} if error.total_runs > 1 else {}),
         "outcome": error.outcome,
         "turn": error.turn,
         "gold": None if error.gold is None else _side(sentence, error.gold),
@@ -404,12 +404,12 @@ def to_csv(errors: Iterable[ListedError]) -> str:
     For a study, the first columns are the dataset and the runs, if there are several.
     """
     listed = list(errors)
-    datasets, runs = any(error.dataset for error in listed), any(error.of > 1 for error in listed)
+    datasets, runs = any(error.dataset for error in listed), any(error.total_runs > 1 for error in listed)
     header = [*(["dataset"] if datasets else []), *(["runs", "of_runs"] if runs else []), *COLUMNS]
     rows = [
         [
             *([error.dataset] if datasets else []),
-            *([" ".join(error.runs), error.of] if runs else []),
+            *([" ".join(error.runs), error.total_runs] if runs else []),
             *cells_of(error),
         ]
         for error in listed
@@ -609,7 +609,7 @@ def _draw_row(
 # ---- the errors that a bucket or a condition chooses -----------------------------------------------
 
 
-def bucket_name(systems: Sequence[SystemScores], attribute: str, asked: str) -> str:
+def bucket_name(systems: Sequence[SystemScores], attribute: str, requested: str) -> str:
     """The name of a bucket, given by its name or by its contents as shown on the screen."""
     tables = [scores.attributes for scores in systems]
     of_mentions = {name for table in tables for name, scores in table.items() if scores.unit == "mention"}
@@ -618,11 +618,11 @@ def bucket_name(systems: Sequence[SystemScores], attribute: str, asked: str) -> 
     buckets = [bucket for table in tables if attribute in table for bucket in table[attribute].buckets]
     names = {bucket.name for bucket in buckets}
     by_contents = {"".join(str(given(bucket.label)).split()): bucket.name for bucket in buckets}
-    if asked in names:
-        return asked
-    name = by_contents.get("".join(asked.split()))
+    if requested in names:
+        return requested
+    name = by_contents.get("".join(requested.split()))
     if name is None:
-        raise unknown(f"bucket of {attribute}", asked, names)
+        raise unknown(f"bucket of {attribute}", requested, names)
     return name
 
 
@@ -655,7 +655,7 @@ def meeting(systems: Sequence[SystemScores], condition: Condition) -> Callable[[
             return _contains_words(error.sentence, mention, criterion)
         name = (mention.buckets or {}).get(criterion.attribute)
         bucket = None if name is None else buckets[criterion.attribute].get(name)
-        answer = None if bucket is None else bucket_holds(bucket, criterion)
+        answer = None if bucket is None else bucket_meets(bucket, criterion)
         if answer is None:
             raise ChoiceError(
                 f"{str(criterion)!r} cannot be decided by the bucket {name} of {criterion.attribute}.\n"
@@ -680,7 +680,7 @@ def _contains_words(sentence: Sentence, mention: ShownMention, criterion: Criter
     )
     span = (ints([value]) for value in (0, mention.start, mention.end))
     window = search.mentions(*span) if criterion.attribute == TEXT else search.around(ints([0]))
-    is_found = any(bool(search.holding(value, *window)[0]) for value in criterion.values)
+    is_found = any(bool(search.containing(value, *window)[0]) for value in criterion.values)
     return is_found == (criterion.operator == "=")
 
 

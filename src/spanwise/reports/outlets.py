@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from xml.etree import ElementTree
 
 from msgspec import UNSET, UnsetType
@@ -28,6 +29,10 @@ from spanwise.reports._shown import shown_datasets
 from spanwise.reports._wording import ERRORS, defined, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 __all__ = [
     "TRACKERS",
@@ -167,7 +172,7 @@ def _number_cell(value: str | float | None) -> Number:
     return Number(value, "")
 
 
-def to_pandas(document: DocumentLike) -> Any:
+def to_pandas(document: DocumentLike) -> pandas.DataFrame:
     """The rows as a pandas data frame."""
     try:
         import pandas
@@ -176,7 +181,7 @@ def to_pandas(document: DocumentLike) -> Any:
     return pandas.DataFrame(rows(document), columns=list(COLUMNS))
 
 
-def to_polars(document: DocumentLike) -> Any:
+def to_polars(document: DocumentLike) -> polars.DataFrame:
     """The rows as a polars data frame."""
     try:
         import polars
@@ -648,7 +653,7 @@ TRACKERS: Mapping[str, Callable[[Document, object, Values, str, int | None, str 
 }
 
 
-def _imported(package: str, extra: str, purpose: str) -> Any:
+def _imported(package: str, extra: str, purpose: str) -> ModuleType:
     try:
         return import_module(package)
     except ImportError as error:

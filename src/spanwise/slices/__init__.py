@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -29,7 +29,7 @@ from spanwise.document.analyses import (
     SystemSlices,
     WeakConfirmation,
 )
-from spanwise.engines import engine_of
+from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation._blocks import BlockSums
 from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
@@ -47,6 +47,9 @@ from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["Facet", "Items", "find_slices", "search", "slices_of"]
 
@@ -79,7 +82,7 @@ def find_slices(
     command: str | None = None,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     **reading: Any,
 ) -> Slices:
     """Find conjunctions of conditions on which a system is weaker, or on which two systems differ.
@@ -337,7 +340,7 @@ def tally(reference: object, counting: _Tallying) -> _Tallied:
 def _slices(opened: OpenedSources, settings: Looking) -> Slices:
     """Tally all blocks and search them; data in memory is a single block."""
     try:
-        context = opened.fixed()
+        context = opened.fix_facts()
         source = context.source
         parts = list(
             context.mapped(

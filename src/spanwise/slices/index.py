@@ -22,7 +22,7 @@ from spanwise.conditions import (
     Recent,
     Search,
     WordSearch,
-    bucket_holds,
+    bucket_meets,
     parse,
     unsearchable_error,
     words_of,
@@ -186,15 +186,15 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
             result = result | self.compare(criterion)
         return result
 
-    def compare(self, one: Criterion) -> Words:
+    def compare(self, criterion: Criterion) -> Words:
         """The mentions that meet one comparison."""
-        if one.operator == "!=":
-            return self.all & ~self.compare(one.opposite())
-        if one.attribute in (TEXT, SENTENCE):
-            return self.searched.get(one, lambda: self._with_text(one))
-        if one.attribute == TOUGHNESS:
-            return self._tough(one)
-        return self._in_buckets(one)
+        if criterion.operator == "!=":
+            return self.all & ~self.compare(criterion.opposite())
+        if criterion.attribute in (TEXT, SENTENCE):
+            return self.searched.get(criterion, lambda: self._with_text(criterion))
+        if criterion.attribute == TOUGHNESS:
+            return self._tough(criterion)
+        return self._in_buckets(criterion)
 
     def _in_buckets(self, criterion: Criterion) -> Words:
         if criterion.attribute not in self.buckets:
@@ -221,7 +221,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         Raises:
             ChoiceError: the comparison cuts through a bucket, or names an unknown value.
         """
-        answers = [bucket_holds(bucket, criterion) for bucket in self.buckets[criterion.attribute]]
+        answers = [bucket_meets(bucket, criterion) for bucket in self.buckets[criterion.attribute]]
         names = [bucket.name for bucket in self.buckets[criterion.attribute] if not bucket.rest]
         if None in answers:
             raise ChoiceError(
@@ -233,7 +233,7 @@ class Bits(Struct, frozen=True, eq=False, dict=True):
         if criterion.operator == "=":
             for value in criterion.values:
                 if not any(
-                    bucket_holds(b, Criterion(criterion.attribute, "=", (value,)))
+                    bucket_meets(b, Criterion(criterion.attribute, "=", (value,)))
                     for b in self.buckets[criterion.attribute]
                 ):
                     raise unknown(f"value of {criterion.attribute}", value, names)
@@ -262,10 +262,10 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
 
     predicted: Bits
     right: Words  # the gold mentions found exactly
-    there: Bits  # for each gold mention that was found, the values of its partner
+    partners: Bits  # for each gold mention that was found, the values of its partner
     outcome: Column  # of each gold mention
     units: MentionRuns  # of predicted mentions
-    found: Column  # the outcome of each predicted mention
+    predicted_outcome: Column  # the outcome of each predicted mention
     side: str  # the name of its mentions in the columns
     columns: MentionColumns
 
@@ -281,7 +281,7 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
     def alike(self, attribute: str, gold: Bits) -> bool:
         """Whether every gold mention that was found has the same value as its partner."""
         if attribute not in self._alike:
-            own_code, partner_code = gold.code(attribute), self.there.code(attribute)
+            own_code, partner_code = gold.code(attribute), self.partners.code(attribute)
             right = unpacked_bits(self.right, gold.number)
             self._alike[attribute] = bool(np.array_equal(own_code[right], partner_code[right]))
         return self._alike[attribute]
@@ -291,7 +291,7 @@ class SystemBits(Struct, frozen=True, eq=False, dict=True):
         result = inside & self.right
         for clause in condition.clauses if condition is not None else ():
             if not all(self.alike(criterion.attribute, gold) for criterion in clause):
-                result &= self.there.meeting(clause)
+                result &= self.partners.meeting(clause)
         return result
 
 
@@ -445,10 +445,10 @@ def _system(
     return SystemBits(
         predicted=predicted,
         right=packed(partner >= 0),
-        there=Bits(gold.number, partner_code, predicted.buckets, gold.decided, words=gold.words),
+        partners=Bits(gold.number, partner_code, predicted.buckets, gold.decided, words=gold.words),
         outcome=columns.column(side, "outcome"),
         units=MentionRuns.along(unit_of_sentence[columns.column(side, "sentence")]),
-        found=columns.column(side, "found"),
+        predicted_outcome=columns.column(side, "found"),
         side=side,
         columns=columns,
     )
@@ -620,14 +620,14 @@ def _quoted(text: object) -> str:
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
 
 
-def least_check(system: str, place: str, value: float | None, least: float, *, bound: bool) -> Check:
+def least_check(system: str, path: str, value: float | None, least: float, *, bound: bool) -> Check:
     """Check whether a score reaches a floor, in points."""
     shown = "n/a" if value is None else f"{100 * value:.2f}"
     # Tolerate rounding errors: a score of 90 must not fall below a floor of 90.
     passed = value is not None and 100 * value >= least - 1e-9
     relation = "reaches" if passed else "is below"
-    what = f"the lower bound of {place}" if bound else place
-    return Check(f"{system} {place}", passed, f"{system}: {what} is {shown}, which {relation} {least:g}.")
+    what = f"the lower bound of {path}" if bound else path
+    return Check(f"{system} {path}", passed, f"{system}: {what} is {shown}, which {relation} {least:g}.")
 
 
 def slice_checks(index: SliceIndex, floors: Sequence[SliceFloor]) -> list[Check]:

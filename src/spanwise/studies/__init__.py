@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, UnsetType, convert
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation
 from spanwise.document import Input
 from spanwise.document.evaluation import DatasetRuns, UnitCounts
 from spanwise.document.scores import PRIMARY, Comparison
-from spanwise.document.study import MainResult, PlanNotes, SharedRuns, Study, StudySettings
+from spanwise.document.study import MainResult, PlanNotes, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import ignore_progress, parse_memory
@@ -37,6 +37,8 @@ from spanwise.studies._plan import ONLY_RUN, Plan, find_runs, make_plan
 from spanwise.studies._plan import StudyCell as PlannedCell
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from spanwise.studies._paired import PairedTests
     from spanwise.studies.run import CellResult, CellTask, Steps
 
@@ -62,9 +64,9 @@ def study(
     memory: int | str | None = None,
     workers: int | None = None,
     cache: str | Path | bool = True,
-    progress: Any = None,
+    progress: Callable[[str], None] | None = None,
     allow_commands: bool = False,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
 ) -> Study:
     """Run a study: score every run of every system on every dataset, and analyse all of them together.
 
@@ -98,7 +100,7 @@ def study(
     )
 
 
-def _engine(engine: object, workers: int | None) -> Engine:
+def _engine(engine: Engine | SparkSession | None, workers: int | None) -> Engine:
     return engine_of(engine) or local_engine(max(1, workers if workers is not None else cores()))
 
 
@@ -107,19 +109,19 @@ NOT_OF_RUNS = ("preset", "switched_off")
 
 
 def of_runs(
-    source: Any = None,
-    systems: Any = None,
+    source: object = None,
+    systems: object = None,
     *,
-    gold: Any = None,
-    train: Any = None,
+    gold: object = None,
+    train: object = None,
     name: str | None = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     vocabulary: Sequence[str] | None = None,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     progress: Steps | None = None,
-    answers: str | Mapping[str, Any] | None = None,
+    answers: str | Mapping[str, object] | None = None,
     command: str | None = None,
     tags: Mapping[str, str] | None = None,
     **options: Any,
@@ -211,7 +213,7 @@ def _path(source: object, what: str) -> str:
     raise ChoiceError(f"{what} must be a file where a system has several runs.\nGive its path.")
 
 
-def _of_system(path: str, answers: str | Mapping[str, Any] | None) -> dict[str, object]:
+def _of_system(path: str, answers: str | Mapping[str, object] | None) -> dict[str, object]:
     """The manifest entry of a system; its answers are placed if `answers` is given and the file is JSON."""
     placed = answers is not None and ".json" in path.lower()
     return {"predictions": path, **({"answers": answers} if placed else {})}
@@ -259,7 +261,7 @@ def _studied(
         plan=PlanNotes(
             missing=tuple(plan.missing),
             identical=tuple(plan.identical),
-            shared=convert(plan.shared, tuple[SharedRuns, ...]),
+            shared=tuple(plan.shared),
         ),
         systems_factors={system.name: dict(system.factors) for system in read.systems},
         datasets=datasets,

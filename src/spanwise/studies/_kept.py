@@ -17,10 +17,10 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -117,7 +117,7 @@ class TrainingRun(Struct, frozen=True):
     key: str
     files: dict[str, str]  # train, dev, test
     output: Path
-    job: dict[str, Any]
+    job: Mapping[str, object]
     command: tuple[str, ...] = ()
 
     @property
@@ -152,7 +152,7 @@ def train_systems(manifest: Manifest, *, progress: Progress, allow_commands: boo
     external = next((system for system in systems if system.command), None)
     if external is not None and not allow_commands:
         raise ChoiceError(
-            f"{manifest.place('systems', external.name)}: the system {external.name!r} is trained by "
+            f"{manifest.location('systems', external.name)}: the system {external.name!r} is trained by "
             f"a command ({external.command[0]}).\nIf you trust the manifest, allow it with --allow-commands."
         )
     contents = _Contents()
@@ -211,7 +211,7 @@ def _trainings(
     files = {}
     for role, listed in (("train", dataset.train[:1]), ("dev", (dataset.dev,)), ("test", (dataset.test,))):
         if not listed or listed[0] is None:
-            location = manifest.place("datasets", dataset.name)
+            location = manifest.location("datasets", dataset.name)
             raise InputError(
                 f"{location}: the dataset {dataset.name!r} has no {role} file, "
                 f"but {system.name!r} is trained.\n"
@@ -220,7 +220,7 @@ def _trainings(
         path = manifest.root / listed[0]
         if not path.is_file():
             raise InputError(
-                f"{manifest.place('datasets', dataset.name, role)}: there is no file {str(path)!r}.\n"
+                f"{manifest.location('datasets', dataset.name, role)}: there is no file {str(path)!r}.\n"
                 "Check the path."
             )
         files[role] = str(path)
@@ -245,7 +245,7 @@ def _trainings(
     for run in runs:
         if not run.isdecimal():
             raise InputError(
-                f"{manifest.place('runs')}: the run {run!r} of {system.name!r} is not a number.\n"
+                f"{manifest.location('runs')}: the run {run!r} of {system.name!r} is not a number.\n"
                 "Runs that are trained are named by their seeds."
             )
         key = key_of("trained", __version__, model, options, list(system.command), reading, hashes, run)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations, product
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, TypeAlias, get_args, get_origin
 
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
@@ -20,6 +20,9 @@ from spanwise.formats import read_text, read_toml
 from spanwise.formats._format import ReadKeywords
 from spanwise.placement import asked, checked
 from spanwise.settings import SETTINGS as DECLARED
+
+Table: TypeAlias = Mapping[str, Any]  # a table of a manifest; values are checked where they are used
+Options: TypeAlias = Mapping[str, Any]  # keywords of `evaluate`, as given in a manifest
 
 PLACEHOLDERS = ("dataset", "system", "run")
 
@@ -136,10 +139,10 @@ class Manifest(Struct, frozen=True):
     datasets: tuple[StudyDataset, ...]
     systems: tuple[StudySystem, ...]
     pairs: tuple[Pair, ...]
-    settings: Mapping[str, Any]
+    settings: Options
     text: str = ""
 
-    def place(self, *keys: str) -> str:
+    def location(self, *keys: str) -> str:
         """The location of a key as `file:line`, or only the file if the line is unknown."""
         line = _line(self.text, keys)
         return self.path if line is None else f"{self.path}:{line}"
@@ -161,7 +164,7 @@ def manifest_of(tree: Mapping[str, object], *, root: str | Path | None = None) -
     return _manifest(tree, path="<study>", root=Path(root or "."), text="")
 
 
-def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> Manifest:
+def _manifest(tree: Table, *, path: str, root: Path, text: str) -> Manifest:
     check = _Check(path, text)
     check.keys(tree, TOP, ())
     tree = {**tree, "systems": check.expanded(tree)}
@@ -201,7 +204,7 @@ def _manifest(tree: Mapping[str, Any], *, path: str, root: Path, text: str) -> M
     )
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, object]:
+def _settings(given: Options) -> dict[str, object]:
     """The settings, with `primary` taken from `score` if only `score` is given."""
     if "score" not in given or "primary" in given:
         return dict(given)
@@ -276,7 +279,7 @@ class _Check(Struct, frozen=True):
                 raise
             raise self.error((key,), str(error)) from None
 
-    def reading(self, table: Mapping[str, Any], where: tuple[str, ...]) -> dict[str, Any]:
+    def reading(self, table: Table, where: tuple[str, ...]) -> ReadKeywords:
         """The keywords of `spanwise.read` among the keys of a table."""
         reading = {key: table[key] for key in READING if key in table}
         columns = dict(reading.pop("columns", {}))
@@ -291,9 +294,9 @@ class _Check(Struct, frozen=True):
             reading["columns"] = columns
         return reading
 
-    def dataset(self, name: str, table: Any, shared: Mapping[str, Any]) -> StudyDataset:
+    def dataset(self, name: str, given: object, shared: ReadKeywords) -> StudyDataset:
         where = ("datasets", name)
-        self.named(where, table)
+        table = self.named(where, given)
         gold = table.get("test")
         if isinstance(gold, Annotation):
             table = {**table, "test": gold.reading.path}
@@ -311,9 +314,9 @@ class _Check(Struct, frozen=True):
             gold=gold if isinstance(gold, Annotation) else None,
         )
 
-    def system(self, name: str, table: Any, tree: Mapping[str, Any]) -> StudySystem:
+    def system(self, name: str, given: object, tree: Table) -> StudySystem:
         where = ("systems", name)
-        self.named(where, table)
+        table = self.named(where, given)
         self.keys(table, SYSTEM, where)
         trained = "train" in table or "command" in table
         if trained:
@@ -362,9 +365,9 @@ class _Check(Struct, frozen=True):
             records=records,
         )
 
-    def expanded(self, tree: Mapping[str, Any]) -> dict[str, object]:
+    def expanded(self, tree: Table) -> dict[str, object]:
         """All systems, including one for every cell of the grid and every context size."""
-        systems: dict[str, Any] = dict(tree.get("systems", {}))
+        systems: dict[str, object] = dict(tree.get("systems", {}))
         grid = tree.get("grid")
         if grid is not None:
             self.keys(grid, GRID, ("grid",))
@@ -401,14 +404,15 @@ class _Check(Struct, frozen=True):
                 expanded[f"{name}-K{size}"] = {**table, "train": train, "factors": factors}
         return expanded
 
-    def named(self, where: tuple[str, ...], table: object) -> None:
-        """Check that a dataset or system is a table and has a valid name."""
+    def named(self, where: tuple[str, ...], table: object) -> Table:
+        """Return a dataset or system after checking that it is a table and has a valid name."""
         if not isinstance(table, dict):
             raise self.error(where, f"{'.'.join(where)} must be a table, not {table!r}.")
         if not where[1] or "/" in where[1] or where[1] == "mean":
             raise self.error(
                 where, f"{where[1]!r} cannot be a name.\nChoose one without '/', other than 'mean'."
             )
+        return table
 
     def pattern(self, system: StudySystem, *, datasets: int, systems: int, own: bool) -> None:
         """Check the placeholders in the pattern of a system's prediction files."""
@@ -428,7 +432,7 @@ class _Check(Struct, frozen=True):
                     f"Put {{{name}}} into it.",
                 )
 
-    def pair(self, number: int, table: Any, tree: Mapping[str, Any]) -> list[Pair]:
+    def pair(self, number: int, table: object, tree: Table) -> list[Pair]:
         """The pairs that one [[compare]] table requests."""
         where = ("compare",)
         if not isinstance(table, dict):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -73,20 +73,22 @@ def paired(
         interval of each system's mean score over its runs.
     """
     runs = {
-        system: [unpacked(entries, place=system) for entries in part.systems.values()]
+        system: [unpacked(entries, location=system) for entries in part.systems.values()]
         for system, part in units.items()
     }
     number = next(iter(units.values())).number if units else 0
     resampling = Resampling(number, resamples, seed, memory)
     chosen_score = PRIMARY[primary]
-    options: dict[str, Any] = {
-        "confidence": confidence,
-        "correction": correction,
-        "primary": chosen_score,
-        "shared_seeds": shared_seeds,
-    }
+    compare = partial(
+        compared_runs,
+        resampling=resampling,
+        confidence=confidence,
+        correction=correction,
+        primary=chosen_score,
+        shared_seeds=shared_seeds,
+    )
     chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
-    comparisons = compared_runs(runs, chosen, resampling, **options)
+    comparisons = compare(runs, chosen)
     if scores is not None:
         comparisons = with_lead_intervals(
             with_leads(comparisons, scores), runs, number if resamples else 0, confidence,
@@ -96,7 +98,7 @@ def paired(
         system: [[measure for measure in run if measure.name == chosen_score[0]] for run in own]
         for system, own in runs.items()
     }
-    all_pairs = compared_runs(first, list(combinations(first, 2)), resampling, **options, only_primary=True)
+    all_pairs = compare(first, list(combinations(first, 2)), only_primary=True)
     means = {system: _mean(own, score) for system, own in runs.items()}
     return PairedTests(
         comparisons=comparisons,

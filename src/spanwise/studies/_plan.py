@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
+from spanwise.document.study import SharedRuns
 from spanwise.errors import InputError, at
 from spanwise.formats import File, file_of_bytes, sha256_of
 from spanwise.formats._format import ReadKeywords
@@ -164,23 +164,27 @@ class Plan(Struct, frozen=True):
         ]
 
     @property
-    def shared(self) -> list[dict[str, object]]:
+    def shared(self) -> list[SharedRuns]:
         """Prediction files that several systems share, so that their scores are trivially equal."""
-        seen: dict[tuple[str, str], list[list[str]]] = {}
+        seen: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for cell in self.cells:
             for run, file in cell.runs.items():
-                seen.setdefault((cell.dataset, file.sha256), []).append([cell.system, run])
-        return [{"dataset": dataset, "runs": runs} for (dataset, _), runs in seen.items() if len(runs) > 1]
+                seen.setdefault((cell.dataset, file.sha256), []).append((cell.system, run))
+        return [
+            SharedRuns(dataset=dataset, runs=tuple(runs))
+            for (dataset, _), runs in seen.items()
+            if len(runs) > 1
+        ]
 
 
-def shared_runs(row: Mapping[str, Any]) -> str:
+def shared_runs(row: SharedRuns) -> str:
     """Describe the systems and runs of one row of `Plan.shared`.
 
     Examples:
-        >>> shared_runs({"dataset": "d", "runs": [["a", "1"], ["b", "2"]]})
+        >>> shared_runs(SharedRuns(dataset="d", runs=(("a", "1"), ("b", "2"))))
         'a (run 1) and b (run 2)'
     """
-    return " and ".join(f"{system} (run {run})" for system, run in row["runs"])
+    return " and ".join(f"{system} (run {run})" for system, run in row.runs)
 
 
 def make_plan(manifest: Manifest) -> Plan:
@@ -240,7 +244,7 @@ def _file(manifest: Manifest, dataset: StudyDataset, key: str, shown: str) -> Fo
     path = manifest.root / shown
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
-        location = manifest.place("datasets", dataset.name, key)
+        location = manifest.location("datasets", dataset.name, key)
         raise InputError(
             at(
                 location,
@@ -285,7 +289,7 @@ def found_cells(manifest: Manifest) -> list[FoundCell]:
         }
         if not runs:
             message = f"no file matches the pattern {system.predictions!r} for the system {system.name!r}."
-            location = manifest.place("systems", system.name)
+            location = manifest.location("systems", system.name)
             raise InputError(at(location, None, f"{message}\n{_relative(manifest)}"))
         expected = system.runs or {run for files in runs.values() for run in files}
         ordered = sorted(expected, key=natural)

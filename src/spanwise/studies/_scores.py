@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from spanwise.averages import spread
 from spanwise.columns import plain
 from spanwise.diagnosis import LEAST_GOLD, mean_of, on_scale, or_nan, rank_flips
+from spanwise.document import Scalar
 from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import SCORE_PATHS, BucketEdges, BucketScores, SystemScores
 from spanwise.document.study import (
@@ -273,7 +274,7 @@ def _factor(scores: StudyScores, manifest: Manifest, factor: str) -> FactorLine:
     )
 
 
-def _point(scores: StudyScores, system: str, value: Any) -> FactorPoint:
+def _point(scores: StudyScores, system: str, value: Scalar) -> FactorPoint:
     spreads = {
         dataset: over_runs(scores.over(system, dataset, scores.overall)) for dataset in scores.datasets
     }
@@ -287,7 +288,7 @@ def _groups(scores: StudyScores, having: list[StudySystem], factor: str) -> tupl
     References:
         Fu, Liu and Neubig (2020), Figure 5.
     """
-    groups: dict[tuple[tuple[str, Any], ...], list[StudySystem]] = {}
+    groups: dict[tuple[tuple[str, Scalar], ...], list[StudySystem]] = {}
     for system in having:
         others = tuple((key, value) for key, value in system.factors.items() if key != factor)
         groups.setdefault(others, []).append(system)

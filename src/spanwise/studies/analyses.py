@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import nan
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
@@ -18,7 +18,14 @@ from spanwise.diagnosis import (
     self_diagnosis,
 )
 from spanwise.document.evaluation import DatasetRuns
-from spanwise.document.scores import PRIMARY_SCORES, BucketLeads, Subset, SubsetRecall, SystemScores
+from spanwise.document.scores import (
+    PRIMARY_SCORES,
+    BucketLeads,
+    Subset,
+    SubsetRecall,
+    SubsetScores,
+    SystemScores,
+)
 from spanwise.document.study import (
     Analyses,
     AttributeWise,
@@ -183,7 +190,7 @@ def _subsets(runs: Mapping[str, SystemScores]) -> dict[Subset, SubsetSpread]:
     return {name: _subset({run: scores.tough[name] for run, scores in runs.items()}) for name in names}
 
 
-def _subset(runs: Mapping[str, Any]) -> SubsetSpread:
+def _subset(runs: Mapping[str, SubsetScores]) -> SubsetSpread:
     labels = dict.fromkeys(label for scores in runs.values() for label in scores.labels)
     spread = _recalls({name: scores.overall for name, scores in runs.items()})
     return replace(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -30,9 +30,10 @@ from spanwise.evaluation import (
     parts_of,
 )
 from spanwise.formats import File, Reader, read_words, refuse_merged
+from spanwise.formats._format import ReadKeywords
 from spanwise.settings import CORRECTION, SETTINGS, default_value
 from spanwise.studies._kept import Cache, key_of
-from spanwise.studies._manifest import Manifest, StudyDataset
+from spanwise.studies._manifest import Manifest, Options, StudyDataset
 from spanwise.studies._paired import PairedTests, paired
 from spanwise.studies._plan import (
     FoundCell,
@@ -48,6 +49,9 @@ from spanwise.studies._plan import (
     shared_runs,
 )
 from spanwise.studies._scores import CHOOSABLE, SCORES, ScoreKind
+
+if TYPE_CHECKING:
+    from spanwise.attributes import Attribute
 
 Progress = Callable[[str], None]
 Steps = Callable[[str, int, int], None]  # called with the step, how much of it is done, and the total
@@ -93,24 +97,24 @@ def check_settings(manifest: Manifest) -> None:
     try:
         _attributes(manifest)
     except ChoiceError as error:
-        raise InputError(at(manifest.place("attributes"), None, str(error))) from None
+        raise InputError(at(manifest.location("attributes"), None, str(error))) from None
     try:
         MATCHERS.find(manifest.settings.get("matcher", "fair"))
     except ChoiceError as error:
-        raise InputError(at(manifest.place("matcher"), None, str(error))) from None
+        raise InputError(at(manifest.location("matcher"), None, str(error))) from None
     score = manifest.settings.get("score", "f1")
     if score not in CHOOSABLE:
         wrong = unknown("score of a study", score, CHOOSABLE)
-        raise InputError(at(manifest.place("score"), None, str(wrong)))
+        raise InputError(at(manifest.location("score"), None, str(wrong)))
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
             buckets.parse(how)
         except ChoiceError as error:
-            raise InputError(at(manifest.place("buckets", name), None, str(error))) from None
+            raise InputError(at(manifest.location("buckets", name), None, str(error))) from None
 
 
-def _attributes(manifest: Manifest) -> list[Any]:
+def _attributes(manifest: Manifest) -> list[Attribute]:
     from spanwise.attributes import choose
 
     names = manifest.settings.get("attributes", default_value("attributes"))
@@ -139,7 +143,7 @@ def program() -> str:
     return digest.hexdigest()
 
 
-def options_of(manifest: Manifest, dataset: StudyDataset) -> dict[str, Any]:
+def options_of(manifest: Manifest, dataset: StudyDataset) -> Options:
     """The keywords of `evaluate` that all cells of a dataset share."""
     settings = {key: value for key, value in manifest.settings.items() if key not in OF_PAIRS}
     return {**settings, **dataset.reading}
@@ -177,7 +181,7 @@ class DatasetText(Struct, frozen=True, eq=False):
     wrong: str | None = None
 
     @classmethod
-    def of(cls, opened: OpenedDataset, options: Mapping[str, Any]) -> DatasetText:
+    def of(cls, opened: OpenedDataset, options: Options) -> DatasetText:
         """Read the gold and training files of a dataset."""
         reading, align = _reading(options), options.get("align", "strict")
         test = _gold(opened, reading)
@@ -190,17 +194,17 @@ class DatasetText(Struct, frozen=True, eq=False):
         return cls(gold)
 
 
-def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
+def _reading(options: Options) -> ReadKeywords:
     """The keywords of `spanwise.read` among those of `evaluate`."""
     return {key: value for key, value in options.items() if _of_reading(key) and key != "align"}
 
 
-def _gold(opened: OpenedDataset, reading: Mapping[str, Any]) -> Annotation | File | Path:
+def _gold(opened: OpenedDataset, reading: ReadKeywords) -> Annotation | File | Path:
     """The gold file of a dataset, or the annotation that replaces it."""
     return opened.test.source(reading) if opened.dataset.gold is None else opened.dataset.gold
 
 
-def runs_of(task: CellTask, reading: Mapping[str, Any], gold: Annotation | None) -> dict[str, object]:
+def runs_of(task: CellTask, reading: ReadKeywords, gold: Annotation | None) -> dict[str, object]:
     """The predictions of a cell by run: files or, for answers without offsets, placed annotations."""
     sources: dict[str, object] = {run: opened.source(reading) for run, opened in task.runs.items()}
     if task.answers is None or gold is None:
@@ -319,20 +323,20 @@ class CellsToDo(Protocol):
         ...
 
 
-class HeldCells:
+class InMemoryCells:
     """Cells that fit into memory; prediction files are read in groups, and only their mentions are kept."""
 
     def __init__(
-        self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, held: int
+        self, manifest: Manifest, datasets: Sequence[FoundDataset], engine: Engine, *, group_bytes: int
     ) -> None:
-        self._engine, self._limit = engine, held
+        self._engine, self._limit = engine, group_bytes
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._texts: dict[str, DatasetText] = {}
         self._waiting: list[CellTask] = []
         self._waiting_bytes = 0
         self._done: list[ReadTask] = []
         self._errors: list[str] = []
-        self.datasets = {files.dataset.name: files.opened() for files in found}
+        self.datasets = {files.dataset.name: files.opened() for files in datasets}
 
     def add(self, task: CellTask) -> None:
         """Add a cell, and read all waiting cells if their files have reached the limit."""
@@ -380,14 +384,14 @@ class PartedCells:
     """
 
     def __init__(
-        self, manifest: Manifest, found: Sequence[FoundDataset], engine: Engine, *, memory: int
+        self, manifest: Manifest, datasets: Sequence[FoundDataset], engine: Engine, *, memory: int
     ) -> None:
         self._engine = engine
-        self._memory = max(memory // max(len(found), 1), LEAST_MEMORY)
+        self._memory = max(memory // max(len(datasets), 1), LEAST_MEMORY)
         self._options = {dataset.name: options_of(manifest, dataset) for dataset in manifest.datasets}
         self._tasks: list[CellTask] = []
         self._opened: dict[str, PartedDataset] = {}
-        self.datasets = {files.dataset.name: files.opened(hold=False) for files in found}
+        self.datasets = {files.dataset.name: files.opened(hold=False) for files in datasets}
 
     def add(self, task: CellTask) -> None:
         """Add a cell."""
@@ -412,9 +416,7 @@ class PartedCells:
         """The cells grouped by dataset; those of one dataset are consecutive."""
         return [(name, list(tasks)) for name, tasks in groupby(self._tasks, lambda task: task.dataset)]
 
-    def _parted(
-        self, opened: OpenedDataset, options: Mapping[str, Any], tasks: Sequence[CellTask]
-    ) -> PartedDataset:
+    def _parted(self, opened: OpenedDataset, options: Options, tasks: Sequence[CellTask]) -> PartedDataset:
         """Scan the files of a dataset and of all runs of its cells once."""
         reading = _reading(options)
         gold = _gold(opened, reading)
@@ -444,12 +446,12 @@ def run_cells(
     engine: Engine,
     progress: Progress,
     steps: Steps = ignore_progress,
-    held: int = HELD,
+    group_bytes: int = HELD,
     memory: int | None = None,
 ) -> RunStudy:
     """Open every file once, and evaluate every cell that is not in the cache.
 
-    All files are read before the first cell is counted, in groups of cells of about `held` bytes. With
+    All files are read before the first cell is counted, in groups of cells of about `group_bytes` bytes. With
     `memory`, or if a cell would not fit into memory, files are only scanned first, and then read and counted
     in parts. The results do not depend on the engine. `steps` is called with the number of cells that have
     been read and counted.
@@ -463,7 +465,7 @@ def run_cells(
     bound = _bound(manifest, all_cells, memory)
     waiting: CellsToDo
     if bound is None:
-        waiting = HeldCells(manifest, datasets, engine, held=held)
+        waiting = InMemoryCells(manifest, datasets, engine, group_bytes=group_bytes)
     else:
         waiting = PartedCells(manifest, datasets, engine, memory=bound)
     results: dict[str, CellResult] = {}
@@ -516,7 +518,7 @@ def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -
     return None
 
 
-def _settings(opened: OpenedDataset, options: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(opened: OpenedDataset, options: Options) -> Options:
     """The keywords of `evaluate`, apart from those for reading, that all cells of a dataset share."""
     settings = {key: value for key, value in options.items() if not _of_reading(key)}
     file = opened.vocabulary
@@ -529,7 +531,7 @@ def report_plan(plan: Plan, progress: Progress) -> None:
     for row in plan.missing:
         progress(f"missing: {row['dataset']} × {row['system']}, run {row['run']}")
     for shared in plan.shared:
-        progress(f"{shared['dataset']}: {shared_runs(shared)} have the same predictions")
+        progress(f"{shared.dataset}: {shared_runs(shared)} have the same predictions")
     for row in plan.identical:
         progress(
             f"{row['dataset']} × {row['system']}: run {row['run']} is the same file as run {row['same_as']} "
@@ -551,6 +553,18 @@ def _scores_in_words(result: CellResult, score: ScoreKind) -> str:
     return f"{score.words} " + ", ".join("n/a" if value is None else f"{100 * value:.1f}" for value in values)
 
 
+class PairOptions(TypedDict):
+    """The keywords of `paired` that all datasets of a study share."""
+
+    resamples: int
+    seed: int
+    confidence: float
+    correction: str
+    primary: str
+    shared_seeds: bool
+    score: str
+
+
 class PairTask(Struct, frozen=True):
     """The systems of one dataset to test against each other."""
 
@@ -559,7 +573,7 @@ class PairTask(Struct, frozen=True):
     units: Mapping[str, UnitCounts]
     scores: Mapping[str, Sequence[SystemScores]]  # of every run
     pairs: tuple[tuple[str, str], ...]
-    options: Mapping[str, Any]
+    options: PairOptions
     cache: Path | None
     memory: int | None  # a bound on the memory for shuffles, in bytes
 
@@ -594,13 +608,15 @@ def run_pairs(
             if pair.datasets is None or dataset.name in pair.datasets
         )
         settings = cells[dataset_tasks[0].key].settings
-        options: dict[str, object] = {
-            key: getattr(settings, key) for key in ("resamples", "seed", "confidence")
-        }
-        options["correction"] = manifest.settings.get("correction", CORRECTION)
-        options["primary"] = manifest.settings.get("primary", "f1")
-        options["shared_seeds"] = manifest.settings.get("shared_seeds", False)
-        options["score"] = manifest.settings.get("score", "f1")
+        options = PairOptions(
+            resamples=settings.resamples,
+            seed=settings.seed,
+            confidence=settings.confidence,
+            correction=manifest.settings.get("correction", CORRECTION),
+            primary=manifest.settings.get("primary", "f1"),
+            shared_seeds=manifest.settings.get("shared_seeds", False),
+            score=manifest.settings.get("score", "f1"),
+        )
         key, cached = dataset.name, None
         if cache is not None:
             cell_keys = {task.system: task.key for task in dataset_tasks}

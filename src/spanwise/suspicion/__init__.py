@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -62,6 +62,9 @@ from spanwise.suspicion._contexts import ContextCounts
 from spanwise.suspicion._ranking import KINDS, OUTSIDE, ranked
 from spanwise.suspicion._worksheet import apply_decisions, worksheet
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 __all__ = ["apply_decisions", "suspects", "suspects_of", "worksheet"]
 
 STEPS = (10, 25, 50, 100, 200, 500, 1000)  # numbers of accepted proposals to report effects for
@@ -69,8 +72,8 @@ _ENOUGH = 5  # minimum number of occurrences to call a reading rare
 
 
 def suspects(
-    gold: Any,
-    systems: Mapping[str, Any] | None = None,
+    gold: object,
+    systems: Mapping[str, object] | None = None,
     *,
     train: object = None,
     dev: object = None,
@@ -79,7 +82,7 @@ def suspects(
     redact: bool = False,
     memory: int | str | None = None,
     workers: int | None = 1,
-    engine: Any = None,
+    engine: Engine | SparkSession | None = None,
     **reading: Any,
 ) -> Suspects:
     """List places of the gold data that are worth a second look.
@@ -137,7 +140,7 @@ def suspects(
 def suspects_of(inputs: Inputs, *, top: int | None = 200, redact: bool = False) -> Suspects:
     """Like `suspects`, but for data that has already been read; every system is one voter."""
     check_top(top)
-    more = TrainingData(TrainingFiles.held(inputs.train), local_engine(1)) if inputs.train else None
+    more = TrainingData(TrainingFiles.in_memory(inputs.train), local_engine(1)) if inputs.train else None
     opened = _OpenedVotes(CachedVotesBlock.of(OneBlock(inputs), scores=False), local_engine(1), more)
     voters = {name: (name,) for name in inputs.systems}
     roles = ["train"] * len(inputs.train)
@@ -182,7 +185,10 @@ def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int
         }
         others = [reader.read(listed_source) for listed_source in listed_sources(unopened.train)]
         inputs = combine_inputs(gold, predicted, others, align=unopened.choices.align, name=None)
-        source, files = CachedVotesBlock.of(OneBlock(inputs), scores=True), TrainingFiles.held(inputs.train)
+        source, files = (
+            CachedVotesBlock.of(OneBlock(inputs), scores=True),
+            TrainingFiles.in_memory(inputs.train),
+        )
     else:
         keep = not runner.elsewhere
         source = many_blocks(
@@ -195,7 +201,7 @@ def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int
             progress=ignore_progress,
         )
         files = TrainingFiles.of(
-            unopened.train, reading, keep=keep, held=bound if keep else 0, documents=True
+            unopened.train, reading, keep=keep, hold_up_to=bound if keep else 0, documents=True
         )
     return _OpenedVotes(source, runner, TrainingData(files, runner) if files.files else None)
 
@@ -212,7 +218,7 @@ def _document(
     source, engine, more = opened.source, opened.engine, opened.more
     asked = VotesContext(source, None if more is None else more.source, voters, redact=redact)
     marked = joined(engine.map(mark_words, source.references(), asked))
-    elsewhere = [] if more is None else [more.asked(mark_elsewhere, asked)]
+    elsewhere = [] if more is None else [more.map_and_join(mark_elsewhere, asked)]
     all_marked = WordsMarked.joined([marked, *elsewhere])
     asked = replace(
         asked, labels=tuple(sorted(all_marked.labels)), text=all_marked.text, surfaces=all_marked.surfaces
@@ -220,13 +226,13 @@ def _document(
     if asked.text:
         counts = joined(engine.map(read_words, source.references(), asked))
         if more is not None:
-            other_counts = more.asked(read_elsewhere, replace(asked, among=np.unique(counts.context)))
+            other_counts = more.map_and_join(read_elsewhere, replace(asked, among=np.unique(counts.context)))
             counts = ContextCounts.joined([counts, other_counts])
         asked = replace(asked, counts=counts.varying())
     judged = list(engine.map(judge, source.references(), asked))
     first = offsets([block.sentences for block in judged])
     rows = CandidateRows.joined([block.everyone for block in judged], first[:-1].tolist())
-    order, rank, tied = ranked(rows.found, rows.lot)
+    order, rank, tied = ranked(rows.candidates, rows.lot)
     listed = order if settings.top is None else order[: settings.top]
     case = _SuspicionCase(asked, rows, len(voters))
     evidence = _shown(opened, case, listed, first)
@@ -260,13 +266,13 @@ def _document(
 class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
     """The data that suspects are described from."""
 
-    asked: VotesContext
+    shared: VotesContext
     rows: CandidateRows
     voters: int
 
     def mentions(self, row: int) -> tuple[SuspectMention | None, SuspectMention | None]:
         """The gold mention of a candidate, and the mention proposed instead; either may be None."""
-        rows, labels = self.rows, self.asked.labels
+        rows, labels = self.rows, self.shared.labels
         own = proposal = None
         if rows.own_label[row] >= 0:
             own = SuspectMention(
@@ -274,7 +280,7 @@ class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
                 end=int(rows.own_end[row]),
                 label=labels[int(rows.own_label[row])],
             )
-        candidates = rows.found
+        candidates = rows.candidates
         if candidates.label[row] >= 0:
             proposal = SuspectMention(
                 start=int(candidates.start[row]),
@@ -286,19 +292,19 @@ class _SuspicionCase(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def contexts(self) -> Words:
         """The distinct contexts, which candidates refer to by index."""
-        assert self.asked.counts is not None
-        return np.unique(self.asked.counts.context)
+        assert self.shared.counts is not None
+        return np.unique(self.shared.counts.context)
 
     def pair(self, row: int) -> tuple[int, int] | None:
         """The context and the proposed reading of a candidate found by variation; None for others."""
-        group = int(self.rows.found.group[row])
-        return (int(self.contexts[group]), int(self.rows.found.label[row]) + 1) if group >= 0 else None
+        group = int(self.rows.candidates.group[row])
+        return (int(self.contexts[group]), int(self.rows.candidates.label[row]) + 1) if group >= 0 else None
 
 
 def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints) -> ShownEvidence:
     """Collect what is shown of the listed suspects, in their order."""
     rows, blocks = case.rows, dict[int, list[ListedPlace]]()
-    sentence = rows.found.sentence[listed]
+    sentence = rows.candidates.sentence[listed]
     number = np.searchsorted(first, sentence, "right") - 1
     for row, at, block in zip(listed.tolist(), sentence.tolist(), number.tolist(), strict=True):
         listed_place = ListedPlace(at - int(first[block]), *case.mentions(row))
@@ -306,7 +312,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
     size, surface = rows.size[listed], rows.surface[listed]
     pairs = {pair for row in listed.tolist() if (pair := case.pair(row)) is not None}
     asked = replace(
-        case.asked,
+        case.shared,
         surfaces={int(length): np.unique(surface[size == length]) for length in np.unique(size[size > 0])},
         counts=None,
         listed=blocks,
@@ -316,7 +322,7 @@ def _shown(opened: _OpenedVotes, case: _SuspicionCase, listed: Ints, first: Ints
     references = (NumberedBlock(at, reference) for at, reference in enumerate(source.references()))
     parts = [joined(opened.engine.map(show, references, asked))]
     if more is not None and asked.text and len(listed):
-        parts.append(more.asked(show_elsewhere, asked))
+        parts.append(more.map_and_join(show_elsewhere, asked))
     evidence = ShownEvidence.joined(parts)
     # Results come block by block; restore the order of the list.
     order = np.argsort(np.argsort(number, kind="stable"), kind="stable").tolist()
@@ -348,7 +354,7 @@ def _runs(source: object) -> list[object]:
             raise InputError(
                 f"no file matches {os.fspath(source)!r}.\n{{run}} stands for part of a file or folder name."
             )
-        return list[Any](paths)
+        return [*paths]
     return listed_sources(source)
 
 
@@ -356,7 +362,7 @@ def _suspect(
     case: _SuspicionCase, row: int, rank: int, tied: int, evidence: ShownEvidence, index: int
 ) -> Suspect:
     own, proposal = case.mentions(row)
-    candidates, shown = case.rows.found, evidence.places[index]
+    candidates, shown = case.rows.candidates, evidence.places[index]
     return Suspect(
         rank=rank,
         tied=tied,
@@ -381,7 +387,7 @@ def _evidence(
     evidence: ShownEvidence,
 ) -> SuspectEvidence:
     words: list[str] = []
-    candidates, voters = case.rows.found, case.voters
+    candidates, voters = case.rows.candidates, case.voters
     if voters >= 2:
         words.append(
             _vote_words(int(candidates.supporting[row]), int(candidates.opposing[row]), voters, own, proposal)
@@ -423,7 +429,7 @@ def _vote_words(
 
 def _read_as(case: _SuspicionCase, context: int) -> dict[str, int]:
     """The readings of the words of a context, most frequent first."""
-    counts, labels = case.asked.counts, case.asked.labels
+    counts, labels = case.shared.counts, case.shared.labels
     assert counts is not None
     first, last = (
         int(np.searchsorted(counts.context, np.uint64(context), side)) for side in ("left", "right")
@@ -442,7 +448,7 @@ def _rarity(case: _SuspicionCase, row: int, evidence: ShownEvidence) -> float | 
     size, words = int(case.rows.size[row]), int(case.rows.surface[row].view(np.int64))
     if not size:
         return None
-    times = [evidence.readings.get((words, size, code), 0) for code in range(len(case.asked.labels) + 1)]
+    times = [evidence.readings.get((words, size, code), 0) for code in range(len(case.shared.labels) + 1)]
     if sum(times) < _ENOUGH:
         return None
     reading = OUTSIDE if case.rows.own_label[row] < 0 else int(case.rows.own_label[row]) + 1
@@ -459,8 +465,8 @@ def _effects(
     result = {}
     for number, name in enumerate(names):
         rows = CandidateRows.joined([block.without[number] for block in judged], first)
-        order, _, _ = ranked(rows.found, rows.lot)
-        accepted = rows.found.take(order)
+        order, _, _ = ranked(rows.candidates, rows.lot)
+        accepted = rows.candidates.take(order)
         predicted, correct = (
             sum(int(getattr(block, column)[number]) for block in judged)
             for column in ("predicted", "correct")
@@ -483,7 +489,7 @@ def _notes(case: _SuspicionCase, listed: int, number: int, rank: Ints, tied: Int
         notes.append("votes need at least two systems; suspects rest only on variation")
     elif voters == 2:
         notes.append("effects on scores need at least three systems: a system does not vote on itself")
-    if not case.asked.text:
+    if not case.shared.text:
         notes.append("variation needs text; suspects rest only on votes")
     if 0 < listed < number and rank[listed - 1] == rank[listed]:
         last = int(rank[listed - 1])

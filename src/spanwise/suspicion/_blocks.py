@@ -67,9 +67,9 @@ class CachedVotesBlock(OneBlock, frozen=True, eq=False):
     opened: OpenedVotes
 
     @classmethod
-    def of(cls, one: OneBlock, *, scores: bool) -> CachedVotesBlock:
+    def of(cls, source: OneBlock, *, scores: bool) -> CachedVotesBlock:
         """Open a block; without `scores`, the scores of predictions are ignored."""
-        block = one.inputs
+        block = source.inputs
         predicted = block.predicted if scores else {}
         return cls(block, OpenedVotes(block.gold, block.systems, predicted, block.alignment))
 
@@ -132,10 +132,10 @@ class WordsMarked(Struct, frozen=True, eq=False):
         )
 
 
-def mark_words(reference: object, asked: VotesContext) -> WordsMarked:
+def mark_words(reference: object, shared: VotesContext) -> WordsMarked:
     """The words marked by the mentions and proposals of a test block."""
-    block = opened_votes(reference, asked.source)
-    gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(asked.voters)])
+    block = opened_votes(reference, shared.source)
+    gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(shared.voters)])
     sums = BlockSums.of_block(block) if block.predicted or not block.systems else {}
     if block.corpus.without_text:
         return WordsMarked(frozenset(gold.labels), {}, False, sums)
@@ -149,10 +149,10 @@ def mark_words(reference: object, asked: VotesContext) -> WordsMarked:
     return WordsMarked(frozenset(gold.labels), joined_surfaces(own), True, sums)
 
 
-def mark_elsewhere(reference: object, asked: VotesContext) -> WordsMarked:
+def mark_elsewhere(reference: object, shared: VotesContext) -> WordsMarked:
     """The words marked by the mentions of a block of other text."""
-    assert asked.more is not None
-    file, annotation = asked.more.read(reference)
+    assert shared.more is not None
+    file, annotation = shared.more.read(reference)
     (mentions,) = with_one_labelling([annotation.mentions])
     text = not annotation.corpus.without_text
     surfaces = BlockText.of(annotation).surfaces() if text else {}
@@ -162,16 +162,16 @@ def mark_elsewhere(reference: object, asked: VotesContext) -> WordsMarked:
 # ---- how words are read between their neighbours ----
 
 
-def read_words(reference: object, asked: VotesContext) -> ContextCounts:
+def read_words(reference: object, shared: VotesContext) -> ContextCounts:
     """Count the readings of the words in a test block."""
-    return contexts(opened_votes(reference, asked.source).line, asked.surfaces, asked.labels)
+    return contexts(opened_votes(reference, shared.source).line, shared.surfaces, shared.labels)
 
 
-def read_elsewhere(reference: object, asked: VotesContext) -> ContextCounts:
+def read_elsewhere(reference: object, shared: VotesContext) -> ContextCounts:
     """Count the readings of the words in a block of other text, in the contexts of the test set."""
-    assert asked.more is not None
-    _, annotation = asked.more.read(reference)
-    return contexts(BlockText.of(annotation), asked.surfaces, asked.labels, asked.among)
+    assert shared.more is not None
+    _, annotation = shared.more.read(reference)
+    return contexts(BlockText.of(annotation), shared.surfaces, shared.labels, shared.among)
 
 
 # ---- candidates ----
@@ -180,7 +180,7 @@ def read_elsewhere(reference: object, asked: VotesContext) -> ContextCounts:
 class CandidateRows(Struct, frozen=True, eq=False):
     """Candidates with their order among ties, their kind, and the gold mention and words they concern."""
 
-    found: Candidates
+    candidates: Candidates
     lot: Ints  # orders ties
     gain: Ints  # change in right mentions of the left-out system if the proposal is accepted
     kind: Ints
@@ -194,15 +194,15 @@ class CandidateRows(Struct, frozen=True, eq=False):
     def joined(cls, parts: Sequence[CandidateRows], sentences: Sequence[int]) -> CandidateRows:
         """Concatenate consecutive blocks; `sentences` gives the first sentence of each."""
         moved = [
-            replace(part.found, sentence=ints(part.found.sentence + first))
+            replace(part.candidates, sentence=ints(part.candidates.sentence + first))
             for part, first in zip(parts, sentences, strict=True)
         ]
         columns = {
             name: np.concatenate([getattr(part, name) for part in parts])
             for name in cls.__struct_fields__
-            if name != "found"
+            if name != "candidates"
         }
-        return cls(found=_stacked(moved), **columns)
+        return cls(candidates=_stacked(moved), **columns)
 
 
 def _stacked(parts: Sequence[Candidates]) -> Candidates:
@@ -221,26 +221,26 @@ class Judged(Struct, frozen=True, eq=False):
     correct: Ints
 
 
-def judge(reference: object, asked: VotesContext) -> Judged:
+def judge(reference: object, shared: VotesContext) -> Judged:
     """Find the candidates of a test block."""
-    block = opened_votes(reference, asked.source)
-    gold = block.gold.mentions.relabeled(asked.labels)
-    box = ballot(gold, [mentions.relabeled(asked.labels) for mentions in block.voting(asked.voters)])
+    block = opened_votes(reference, shared.source)
+    gold = block.gold.mentions.relabeled(shared.labels)
+    box = ballot(gold, [mentions.relabeled(shared.labels) for mentions in block.voting(shared.voters)])
     table = no_variation(box)
-    if asked.text:
-        assert asked.counts is not None
-        occurrences, variation = varied(block.line, asked.surfaces, asked.counts, asked.labels)
+    if shared.text:
+        assert shared.counts is not None
+        occurrences, variation = varied(block.line, shared.surfaces, shared.counts, shared.labels)
         table = places_of(occurrences, variation, block.line.line, box, block.corpus)
-    number = len(asked.voters)
+    number = len(shared.voters)
     by, everyone = box.mentions.by, np.ones(number, dtype=bool)
-    rows = _rows(block, box, count(box, everyone), number, table, None, asked)
+    rows = _rows(block, box, count(box, everyone), number, table, None, shared)
     without = []
     if number > 2:  # a system does not vote on itself
         for index in range(number):
             others = everyone.copy()
             others[index] = False
             counted = count(box, others)
-            without.append(_rows(block, box, counted, number - 1, table, by[index + 1], asked))
+            without.append(_rows(block, box, counted, number - 1, table, by[index + 1], shared))
     return Judged(
         len(block.corpus), rows, tuple(without), int(by[0].sum()), ints(by[1:].sum(axis=1)),
         ints((by[1:] & by[0]).sum(axis=1)),
@@ -249,7 +249,7 @@ def judge(reference: object, asked: VotesContext) -> Judged:
 
 def _rows(
     block: OpenedVotes, box: Ballot, counted: VoteCandidates, voters: int, table: VariationTable,
-    left_out: Bools | None, asked: VotesContext,
+    left_out: Bools | None, shared: VotesContext,
 ) -> CandidateRows:  # fmt: skip
     candidates = join(box, counted, voters, table)
     distinct, has = box.mentions, candidates.gold >= 0
@@ -263,7 +263,7 @@ def _rows(
     gain = nothing if left_out is None else _gain(box, counted, candidates, at, left_out)
     surface, size = (
         _surfaces(block, candidates, ints(start), ints(end))
-        if asked.text and left_out is None
+        if shared.text and left_out is None
         else (np.zeros(len(nothing), dtype=np.uint64), nothing)
     )
     return CandidateRows(
@@ -347,33 +347,33 @@ class ShownEvidence(Struct, frozen=True, eq=False):
         return cls(tuple(shown for part in parts for shown in part.places), readings, examples)
 
 
-def show(block: NumberedBlock, asked: VotesContext) -> ShownEvidence:
+def show(block: NumberedBlock, shared: VotesContext) -> ShownEvidence:
     """Collect the evidence in a test block."""
-    opened = opened_votes(block.reference, asked.source)
-    listed = asked.listed.get(block.number, ())
+    opened = opened_votes(block.reference, shared.source)
+    listed = shared.listed.get(block.number, ())
     scored = ScoredPredictions.of(
-        {name: [opened.placed[run] for run in runs] for name, runs in asked.voters.items()},
+        {name: [opened.placed[run] for run in runs] for name, runs in shared.voters.items()},
         ints([suspect.sentence for suspect in listed]),
     )
-    places = tuple(_shown(opened.corpus, suspect, scored, asked) for suspect in listed)
-    if not asked.text:
+    places = tuple(_shown(opened.corpus, suspect, scored, shared) for suspect in listed)
+    if not shared.text:
         return ShownEvidence(places, {}, {})
-    return ShownEvidence(places, *_readings(opened.line, asked))
+    return ShownEvidence(places, *_readings(opened.line, shared))
 
 
-def show_elsewhere(reference: object, asked: VotesContext) -> ShownEvidence:
+def show_elsewhere(reference: object, shared: VotesContext) -> ShownEvidence:
     """Collect the evidence in a block of other text."""
-    assert asked.more is not None
-    _, annotation = asked.more.read(reference)
-    return ShownEvidence((), *_readings(BlockText.of(annotation), asked))
+    assert shared.more is not None
+    _, annotation = shared.more.read(reference)
+    return ShownEvidence((), *_readings(BlockText.of(annotation), shared))
 
 
 def _shown(
-    corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, asked: VotesContext
+    corpus: Corpus, suspect: ListedPlace, scored: ScoredPredictions, shared: VotesContext
 ) -> ShownPlace:
     first = suspect.gold or suspect.proposal
     text: tuple[str, ...] = ()
-    if not (asked.redact or corpus.without_text):
+    if not (shared.redact or corpus.without_text):
         text = (
             tuple(corpus.words(suspect.sentence))
             if corpus.texts is None
@@ -387,17 +387,17 @@ def _shown(
 
 
 def _readings(
-    text: BlockText, asked: VotesContext
+    text: BlockText, shared: VotesContext
 ) -> tuple[dict[tuple[int, int, int], int], dict[tuple[int, int], str]]:
     """Count the readings of the words of suspects, and locate the first example of each requested pair."""
-    occurrences, context = text.occurrences(asked.surfaces)
-    reading = text.readings(occurrences, asked.labels)
+    occurrences, context = text.occurrences(shared.surfaces)
+    reading = text.readings(occurrences, shared.labels)
     readable = np.flatnonzero(reading != NONE)
     rows = np.stack([occurrences.surface[readable], occurrences.length[readable], reading[readable]], axis=1)
     distinct, times = np.unique(rows, axis=0, return_counts=True)
     readings = {(a, b, c): n for (a, b, c), n in zip(distinct.tolist(), times.tolist(), strict=True)}
     corpus, line, examples = text.annotation.corpus, text.line, {}
-    for pair in asked.pairs:
+    for pair in shared.pairs:
         begins = occurrences.begin[(context == np.uint64(pair[0])) & (reading == pair[1])]
         if len(begins):
             begin = int(begins.min())

@@ -47,11 +47,11 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
     mixed: Words
 
     @classmethod
-    def of(cls, one: Annotation) -> BlockText:
+    def of(cls, annotation: Annotation) -> BlockText:
         """Lay out the sentences of a block."""
-        line = text_of([one])
-        words = np.append(word_hashes(one.corpus.vocabulary)[:, 0], _MARK)
-        readable = Annotation(one.corpus, in_tokens(one.corpus, one.mentions))
+        line = text_of([annotation])
+        words = np.append(word_hashes(annotation.corpus.vocabulary)[:, 0], _MARK)
+        readable = Annotation(annotation.corpus, in_tokens(annotation.corpus, annotation.mentions))
         return cls(readable, line, words[line.tokens])
 
     @cached_property
@@ -125,11 +125,11 @@ class BlockText(Struct, frozen=True, eq=False, dict=True):
         number, nothing = surface.view(np.int64), ints(np.zeros(len(positions)))
         return Occurrences(ints(positions), ints(sizes), reading, ints(number), nothing), context
 
-    def readings(self, found: Occurrences, labels: Sequence[str]) -> Ints:
+    def readings(self, occurrences: Occurrences, labels: Sequence[str]) -> Ints:
         """The readings of occurrences as codes of `labels`, which must include all labels of the block."""
         code = {label: number for number, label in enumerate(labels, start=OUTSIDE + 1)}
         table = [NONE, OUTSIDE, *(code.get(label, NONE) for label in self.annotation.mentions.labels)]
-        return ints(ints(table)[found.reading - NONE])
+        return ints(ints(table)[occurrences.reading - NONE])
 
 
 class ContextCounts(Struct, frozen=True, eq=False):
@@ -199,6 +199,6 @@ def varied(
     return located, variation(located, table, len(text.mixed))
 
 
-def relabeled(one: Annotation, labels: Sequence[str]) -> Annotation:
+def relabeled(annotation: Annotation, labels: Sequence[str]) -> Annotation:
     """The annotation with label codes from the labels of all blocks."""
-    return replace(one, mentions=one.mentions.relabeled(labels))
+    return replace(annotation, mentions=annotation.mentions.relabeled(labels))

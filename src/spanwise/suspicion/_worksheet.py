@@ -50,15 +50,15 @@ def _cells(suspect: Suspect, mention: SuspectMention | None) -> tuple[object, ..
     return mention.start, mention.end, mention.label, join.join(units[mention.start : mention.end])
 
 
-def positions(one: Suspect) -> tuple[Sequence[str], str]:
+def positions(suspect: Suspect) -> tuple[Sequence[str], str]:
     """The units that positions count (tokens, or characters of the text), and their separator."""
-    by_characters = len(one.tokens) == 1 and any(
-        mention is not None and mention.end > 1 for mention in (one.gold, one.proposal)
+    by_characters = len(suspect.tokens) == 1 and any(
+        mention is not None and mention.end > 1 for mention in (suspect.gold, suspect.proposal)
     )
-    return (one.tokens[0], "") if by_characters else (one.tokens, " ")
+    return (suspect.tokens[0], "") if by_characters else (suspect.tokens, " ")
 
 
-def drawn(one: Suspect) -> str:
+def drawn(suspect: Suspect) -> str:
     """The sentence with the gold mention in [brackets] and the proposal in {braces}.
 
     Examples:
@@ -69,9 +69,9 @@ def drawn(one: Suspect) -> str:
         >>> drawn(suspects(gold, {"first": predicted, "second": predicted}).suspects[0])
         'in {[Rome]PER}LOC'
     """
-    units, join = positions(one)
+    units, join = positions(suspect)
     words = list(units)
-    for mention, left, right in ((one.gold, "[", "]"), (one.proposal, "{", "}")):
+    for mention, left, right in ((suspect.gold, "[", "]"), (suspect.proposal, "{", "}")):
         if mention is not None and mention.end <= len(words):
             words[mention.start] = left + words[mention.start]
             words[mention.end - 1] += right + mention.label

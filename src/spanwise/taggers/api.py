@@ -75,7 +75,7 @@ class Trained(Struct, frozen=True, eq=False):
     seed: int
     report: Mapping[str, Any]  # versions, inputs, dev curve, seconds, F1 of every part
     predictions: Mapping[str, Annotation]  # by path
-    known: TaggerDefinition | None = None
+    definition: TaggerDefinition | None = None
     network: Tagger | None = None
     crf: bytes | None = None  # a linear-chain model in CRFsuite's format
     codes: Mapping[str, Ints] = field(default_factory=dict)
@@ -431,7 +431,7 @@ def predict(
 
         mentions = crfsuite.predict_apart(loaded.crf, annotation.corpus, scores=scores)
         return _annotated(annotation, mentions)
-    if loaded.known is None or loaded.network is None:
+    if loaded.definition is None or loaded.network is None:
         raise ChoiceError(
             "this tagger was trained elsewhere and has no weights.\nLoad the folder it was saved in."
         )
@@ -445,7 +445,7 @@ def predict(
     chosen = choose_device(device)
     if chosen.type == "cpu":
         torch.set_num_threads(1)
-    known, network = extended(loaded.known, loaded.network, annotation)
+    known, network = extended(loaded.definition, loaded.network, annotation)
     material = in_windows(lay_out(known, [annotation], ["test"], chosen), known.settings)
     network = network.to(chosen).eval()
     codes = tags_of(network, material, 0).cpu().numpy()

@@ -50,22 +50,22 @@ class Material(Struct, frozen=True, eq=False):
     )
 
 
-def choose_device(asked: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
     """The device for "auto", "cpu" or "cuda".
 
     Raises:
         ChoiceError: the device is not available.
     """
-    if asked == "auto":
-        asked = "cuda" if torch.cuda.is_available() else "cpu"
-    if asked.startswith("cuda") and not torch.cuda.is_available():
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
         raise ChoiceError(
             "the device 'cuda' was asked for, but PyTorch sees no GPU here.\nUse device 'cpu' or 'auto'."
         )
     try:
-        return torch.device(asked)
+        return torch.device(name)
     except RuntimeError:
-        raise ChoiceError(f"{asked!r} is not a device.\nGive auto, cpu or cuda.") from None
+        raise ChoiceError(f"{name!r} is not a device.\nGive auto, cpu or cuda.") from None
 
 
 def learn(
@@ -105,25 +105,29 @@ def _vectors_named(model: Model, settings: TaggerSettings) -> str:
 
 
 def lay_out(
-    known: TaggerDefinition, annotations: Sequence[Annotation], roles: Sequence[str], device: torch.device
+    definition: TaggerDefinition,
+    annotations: Sequence[Annotation],
+    roles: Sequence[str],
+    device: torch.device,
 ) -> Material:
     """The arrays of several corpora on the device, training data first and without windows yet.
 
     If an encoder is fine-tuned, only the pieces that occur in one of the corpora are included: the others
     have no gradient and would take most of the memory.
     """
-    settings, vocabulary = known.settings, known.vocabulary
+    settings, vocabulary = definition.settings, definition.vocabulary
     for annotation, role in zip(annotations, roles, strict=True):
         check_corpus(annotation, role)
     corpora = with_one_vocabulary([annotation.corpus for annotation in annotations])
     whole = _joined(corpora)
-    splitter = Splitter(encoder_folder(settings)) if _tunes_encoder(known) else None
+    splitter = Splitter(encoder_folder(settings)) if _tunes_encoder(definition) else None
     columns: dict[str, Column] = columns_of(whole, vocabulary, splitter)
     tags = [tag_codes(annotation, vocabulary.tags, vocabulary.scheme) for annotation in annotations]
     columns["tag"] = np.concatenate([*tags, np.zeros(1, np.int64)])
-    if _has_features(known):
+    if _has_features(definition):
         vectors = [
-            features_of(known.model.characters, annotation, settings, device) for annotation in annotations
+            features_of(definition.model.characters, annotation, settings, device)
+            for annotation in annotations
         ]
         columns["features"] = np.concatenate([*vectors, np.zeros_like(vectors[0][:1])])
     begins = offsets([len(corpus.tokens) for corpus in corpora])
@@ -167,18 +171,18 @@ def _joined(corpora: Sequence[Corpus]) -> Corpus:
     return Corpus(tokens=tokens, vocabulary=corpora[0].vocabulary, sentences=offsets(sizes))
 
 
-def _tunes_encoder(known: TaggerDefinition) -> bool:
-    return known.model.characters == "minilm" and known.settings.finetune
+def _tunes_encoder(definition: TaggerDefinition) -> bool:
+    return definition.model.characters == "minilm" and definition.settings.finetune
 
 
-def _has_features(known: TaggerDefinition) -> bool:
-    return known.model.characters in {"flair", "features"} or (
-        known.model.characters == "minilm" and not known.settings.finetune
+def _has_features(definition: TaggerDefinition) -> bool:
+    return definition.model.characters in {"flair", "features"} or (
+        definition.model.characters == "minilm" and not definition.settings.finetune
     )
 
 
 def network(
-    known: TaggerDefinition,
+    definition: TaggerDefinition,
     table: Matrix | None,
     feature_width: int = 0,
     bert: Callable[[], Bert] | None = None,
@@ -187,7 +191,7 @@ def network(
 
     `bert` creates the encoder to fine-tune; without it, the encoder is read from its folder.
     """
-    model, settings, vocabulary = known.model, known.settings, known.vocabulary
+    model, settings, vocabulary = definition.model, definition.settings, definition.vocabulary
     inputs: list[torch.nn.Module] = []
     if model.words != "none":
         inputs.append(Words(_word_table(vocabulary, settings, table), settings.unknown))
@@ -195,10 +199,10 @@ def network(
     if model.characters == "cnn":
         size = len(vocabulary.characters) + 2
         inputs.append(Characters(size, settings.char_size, settings.char_filters, settings.char_dropout))
-    if _tunes_encoder(known):
+    if _tunes_encoder(definition):
         make = bert or Pretrained.read(encoder_folder(settings)).bert
         inputs.append(Pieces(make(), mean=settings.mean_pieces))
-    if _has_features(known):
+    if _has_features(definition):
         inputs.append(Features(feature_width, settings.feature_size))
     if settings.case:
         inputs.append(Case())
@@ -220,13 +224,15 @@ def network(
     )
 
 
-def first_network(known: TaggerDefinition, table: Matrix | None, material: Material, seed: int) -> Tagger:
+def first_network(
+    definition: TaggerDefinition, table: Matrix | None, material: Material, seed: int
+) -> Tagger:
     """The network before training; it depends only on the seed, not on other runs."""
     encoder = material.encoder
     bert = None if encoder is None else partial(encoder.bert, material.rows)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return network(known, table, _width(material), bert)
+        return network(definition, table, _width(material), bert)
 
 
 def widen(network: Tagger, material: Material) -> Tagger:
@@ -244,30 +250,30 @@ def _width(material: Material) -> int:
     return 0 if features is None else int(features.shape[1])
 
 
-def empty_network(known: TaggerDefinition, word_size: int) -> Tagger:
+def empty_network(definition: TaggerDefinition, word_size: int) -> Tagger:
     """The network of a saved tagger, before its weights are loaded."""
-    table = np.zeros((len(known.vocabulary.words) + 2, word_size), np.float32) if word_size else None
-    return network(known, table, known.feature_width)
+    table = np.zeros((len(definition.vocabulary.words) + 2, word_size), np.float32) if word_size else None
+    return network(definition, table, definition.feature_width)
 
 
-def shapes_of(known: TaggerDefinition, word_size: int) -> dict[str, tuple[int, ...]]:
+def shapes_of(definition: TaggerDefinition, word_size: int) -> dict[str, tuple[int, ...]]:
     """The shapes of all weights of a saved tagger, computed without allocating memory."""
-    sized = replace(known, settings=replace(known.settings, word_size=word_size))
+    sized = replace(definition, settings=replace(definition.settings, word_size=word_size))
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the weights of an encoder's folder are not needed
-        empty = network(sized, None, known.feature_width)
+        empty = network(sized, None, definition.feature_width)
     return {name: tuple(value.shape) for name, value in empty.state_dict().items()}
 
 
 def extended(
-    known: TaggerDefinition, network: Tagger, annotation: Annotation
+    definition: TaggerDefinition, network: Tagger, annotation: Annotation
 ) -> tuple[TaggerDefinition, Tagger]:
     """The tagger extended with the vectors of words that it did not know when it was trained."""
-    if not known.model.words.startswith("glove"):
-        return known, network
+    if not definition.model.words.startswith("glove"):
+        return definition, network
     import copy
 
-    vocabulary = known.vocabulary
+    vocabulary = definition.vocabulary
     known_rows = vocabulary.rows()
     forms = [
         form
@@ -275,16 +281,16 @@ def extended(
         if not any(spelling in known_rows for spelling in spellings(form))
     ]
     if not forms:
-        return known, network
-    vectors = read_vectors(known.model.words, forms, known.settings.vectors, none=True)
+        return definition, network
+    vectors = read_vectors(definition.model.words, forms, definition.settings.vectors, none=True)
     fresh = sorted(word for word in vectors if word not in known_rows)
     if not fresh:
-        return known, network
+        return definition, network
     network = copy.deepcopy(network)
     rows = torch.from_numpy(np.stack([vectors[word] for word in fresh]))
     part = network.inputs[0]
     part.table = torch.nn.Parameter(torch.cat([part.table.detach().cpu(), rows]))
-    return replace(known, vocabulary=replace(vocabulary, words=(*vocabulary.words, *fresh))), network
+    return replace(definition, vocabulary=replace(vocabulary, words=(*vocabulary.words, *fresh))), network
 
 
 def _word_table(vocabulary: Vocabulary, settings: TaggerSettings, table: Matrix | None) -> torch.Tensor:

@@ -60,11 +60,11 @@ class Batch:
         self.length = self.mask.sum(1)
 
 
-def rows_at(states: Tensor, place: Tensor) -> Tensor:
+def rows_at(states: Tensor, index: Tensor) -> Tensor:
     """`states[b, place[b, t]]` for states of shape [batch, time, size], with a deterministic gradient."""
     batch, time, size = states.shape
-    begin = torch.arange(batch, device=place.device)[:, None] * time
-    return functional.embedding(begin + place, states.reshape(batch * time, size))
+    begin = torch.arange(batch, device=index.device)[:, None] * time
+    return functional.embedding(begin + index, states.reshape(batch * time, size))
 
 
 class Words(nn.Module):

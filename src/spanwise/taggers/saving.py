@@ -67,7 +67,7 @@ def save(trained: Trained, folder: Path) -> None:
 
 
 def _fill(trained: Trained, folder: Path) -> None:
-    known = trained.known
+    known = trained.definition
     if trained.network is not None and known is not None:
         from safetensors.torch import save_file
 
@@ -135,7 +135,7 @@ def load(folder: str | Path) -> Trained:
     return Trained(about.model, about.settings, about.seed, about.report, {}, known, network)
 
 
-def _network(known: TaggerDefinition, word_size: int, file: Path) -> Tagger:
+def _network(definition: TaggerDefinition, word_size: int, file: Path) -> Tagger:
     """The network with the weights of a file.
 
     The sizes in `tagger.json` are checked against the weights before memory is allocated, so that a forged
@@ -150,11 +150,11 @@ def _network(known: TaggerDefinition, word_size: int, file: Path) -> Tagger:
         with safe_open(file, "pt") as weights:
             shapes = {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
         most = sum(map(prod, shapes.values()))
-        if known.settings.layers > len(shapes) or not 0 <= word_size <= most:
+        if definition.settings.layers > len(shapes) or not 0 <= word_size <= most:
             raise ValueError("their numbers differ")
-        if shapes_of(known, word_size) != shapes:
+        if shapes_of(definition, word_size) != shapes:
             raise ValueError("their shapes differ")
-        network = empty_network(known, word_size)
+        network = empty_network(definition, word_size)
         network.load_state_dict(load_file(file))
     except (SafetensorError, RuntimeError, ValueError, TypeError, LookupError, OverflowError) as error:
         reason = str(error).partition("\n")[0][:200]

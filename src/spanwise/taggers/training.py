@@ -102,14 +102,14 @@ class Run:
 
     def __init__(
         self,
-        known: TaggerDefinition,
+        definition: TaggerDefinition,
         material: Material,
         network: Tagger,
         seed: int,
         stream: torch.cuda.Stream | None = None,
     ) -> None:
-        self.known, self.material, self.seed, self.stream = known, material, seed, stream
-        self.settings: TaggerSettings = known.settings
+        self.known, self.material, self.seed, self.stream = definition, material, seed, stream
+        self.settings: TaggerSettings = definition.settings
         self.device = material.store.form.device
         self.network = network.to(self.device)
         self.network.generator = torch.Generator(self.device).manual_seed(seed)

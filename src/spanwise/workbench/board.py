@@ -95,29 +95,29 @@ class BoardQuery(Struct, frozen=True, kw_only=True):
     label: str = ""
     each: bool = False
     columns: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()  # available columns
+    available: tuple[str, ...] = ()  # available columns
     after: int = 0
 
 
-def board_query(bench: Bench, gold: Gold, asked: QueryParams) -> BoardQuery:
+def board_query(bench: Bench, gold: Gold, params: QueryParams) -> BoardQuery:
     """Parse the query parameters of the leaderboard; unknown columns and labels are ignored."""
-    score = bench.score(gold, asked.get("score", ""))
+    score = bench.score(gold, params.get("score", ""))
     results = bench.store.results(gold.slug)
     available = tuple(
         dict.fromkeys([*PRIMARY, *(name for result in results for name in result.board.scores)])
     )
-    sort, label, after = (asked.get(name, "") for name in ("sort", "label", "after"))
-    requested = [name for text in asked.getlist("columns") for name in text.split(",") if name in available]
+    sort, label, after = (params.get(name, "") for name in ("sort", "label", "after"))
+    requested = [name for text in params.getlist("columns") for name in text.split(",") if name in available]
     columns = requested or [name for name in COLUMNS if name in available]
     return BoardQuery(
         score=score,
         sort=sort if sort.lstrip("-") in (*available, "system", "made_at") else f"-{score}",
-        q=asked.get("q", ""),
-        tag=asked.get("tag", ""),
+        q=params.get("q", ""),
+        tag=params.get("tag", ""),
         label=label if label in gold.labels else "",
-        each=asked.get("runs") == "each",
+        each=params.get("runs") == "each",
         columns=tuple(dict.fromkeys(column for column in columns if column != score)),
-        known=available,
+        available=available,
         after=int(after) if re.fullmatch(r"\d{1,9}", after) else 0,
     )
 

@@ -271,7 +271,7 @@ def draw(
     sha = sentence_sha(columns, sentence)
     return Drawn(
         number=sentence,
-        place=columns.place(sentence),
+        place=columns.location(sentence),
         sha=sha,
         lines=lines,
         gold=tuple(gold_mark(index, row, words, chosen=row in picks) for row in gold_rows),
@@ -308,7 +308,7 @@ def _spans(
         if system is None:
             spans.append((pieces, label, "gold", "gold"))
             continue
-        outcome = OUTCOMES[int(system.found[row])]
+        outcome = OUTCOMES[int(system.predicted_outcome[row])]
         spans.append((pieces, label, "right" if outcome == "TP" else "wrong", SPOKEN[outcome]))
     if system is not None:
         gold = index.columns

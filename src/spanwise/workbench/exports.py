@@ -112,7 +112,7 @@ def _mentions(index: SliceIndex, rows: list[int]) -> Iterator[tuple[tuple[object
         words = columns.words(sentence)
         mark = gold_mark(index, row, words, chosen=True)
         cells = (
-            sentence, columns.place(sentence), mark.start, mark.end, mark.label, mark.text,
+            sentence, columns.location(sentence), mark.start, mark.end, mark.label, mark.text,
             ",".join(mark.tough), between.join(words),
         )  # fmt: skip
         yield cells, mark.outcomes

@@ -171,13 +171,13 @@ class Shelf:
         if not files:
             return None
         key = tuple((file.path, file.size, file.mtime_ns) for file in files)
-        before: Indexed | None = self.kept.look("index", gold.slug)
+        before: Indexed | None = self.kept.peek("index", gold.slug)
         if before is not None and before.files == key:
             return before
         if not self._building.acquire(blocking=before is None):
             return before
         try:
-            before = self.kept.look("index", gold.slug)
+            before = self.kept.peek("index", gold.slug)
             if before is not None and before.files == key:
                 return before
             built = combine_columns(self.folder, key, {} if before is None else before.parts)
@@ -306,8 +306,8 @@ class Shelf:
     def _counts(self, result: Result, score: str) -> Measure:
         """The counts that a score is computed from: over all labels, or per label for a macro average."""
         text = self.store.counts(result.id, PRIMARY[score][0])
-        measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), place=result.path)[0]
-        return measure if score == "macro" else measure.cell_by_cell.of_paths([0])
+        measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), location=result.path)[0]
+        return measure if score == "macro" else measure.cell_by_cell.select_paths([0])
 
     def _test(
         self, gold: Gold, pools: Sequence[PooledRuns], pairs: Sequence[tuple[int, int]], score: str
@@ -354,17 +354,17 @@ def _weight(answer: object) -> int:
 
 
 def combine_columns(
-    folder: Path, files: tuple[FileKey, ...], known: Mapping[FileKey, MentionColumns]
+    folder: Path, files: tuple[FileKey, ...], loaded: Mapping[FileKey, MentionColumns]
 ) -> Indexed:
     """Combine the column files of one gold; the first file defines the gold mentions."""
-    whole = known.get(files[0])
+    whole = loaded.get(files[0])
     first = whole if whole is not None and "gold.sentence" in whole.arrays else _loaded(folder, files[0])
-    others = [columns for columns in known.values() if "gold.sentence" in columns.arrays]
-    known = known if others and _same_gold(others[0], first) else {}
+    others = [columns for columns in loaded.values() if "gold.sentence" in columns.arrays]
+    loaded = loaded if others and _same_gold(others[0], first) else {}
     parts, names = {files[0]: first}, dict.fromkeys(first.head.systems, files[0][0])
     left: set[str] = set()
     for file in files[1:]:
-        columns = known.get(file)
+        columns = loaded.get(file)
         head = MentionColumns.read_head(folder / file[0]) if columns is None else columns.head
         if head is None or not set(head.systems) - names.keys() or head.labels != first.head.labels:
             continue

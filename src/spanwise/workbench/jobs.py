@@ -69,7 +69,7 @@ class Jobs:
         """Queue an evaluation."""
         job = self.store.add_job(gold.slug, system, body)
         self._queue.put(job.id)
-        self.events.tell("job", gold.slug, f"{system} waits")
+        self.events.add("job", gold.slug, f"{system} waits")
         return job
 
     def again(self, job: EvaluationJob, options: Mapping[str, str]) -> EvaluationJob:
@@ -87,7 +87,7 @@ class Jobs:
         self.store.set_job(job.id, "cancelled")
         if self._running is not None and self._running[0] == job.id:
             self._running[1].kill()
-        self.events.tell("job", job.gold, f"{job.system} cancelled")
+        self.events.add("job", job.gold, f"{job.system} cancelled")
 
     def _run(self) -> None:
         while (number := self._queue.get()) is not None and not self._stopped.is_set():
@@ -99,7 +99,7 @@ class Jobs:
                 self._evaluate(job, gold)
             except (OSError, InputError) as error:
                 self.store.set_job(job.id, "failed", error=str(error))
-            self.events.tell("job", job.gold, f"{job.system} ended")
+            self.events.add("job", job.gold, f"{job.system} ended")
 
     def _evaluate(self, job: EvaluationJob, gold: Gold) -> None:
         stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', job.system).strip('.-')[:60] or 'system'}-{job.id}"
@@ -142,7 +142,7 @@ class Jobs:
                     )
             elif self._state(job) == "running":
                 self.store.set_job(job.id, "running", step=update.step, done=update.done, total=update.total)
-                self.events.tell("job", job.gold, f"{job.system}: {update.step}")
+                self.events.add("job", job.gold, f"{job.system}: {update.step}")
         status = child.wait()
         self._running = None
         if self._stopped.is_set() or self._state(job) == "cancelled":

@@ -63,7 +63,7 @@ class AnswerCache:
                     self._making.pop(entry, None)
         return value
 
-    def look(self, kind: str, key: Hashable) -> Any:  # the type depends on the kind
+    def peek(self, kind: str, key: Hashable) -> Any:  # the type depends on the kind
         """Return the cached value for a kind and key, or None."""
         with self._lock:
             return self._recall((kind, key)) if (kind, key) in self._entries else None
@@ -106,7 +106,7 @@ class Lanes:
         self.clock = clock
         self._quick = ThreadPoolExecutor(QUICK, "quick")
         self._costly = ThreadPoolExecutor(1, "costly")
-        self._asked: OrderedDict[Hashable, CostlyRequest] = OrderedDict()
+        self._requests: OrderedDict[Hashable, CostlyRequest] = OrderedDict()
         self._newest: dict[Hashable, CostlyRequest] = {}
         self._lock = threading.Lock()
 
@@ -137,21 +137,21 @@ class Lanes:
                 self._forget(key, question)
         return value
 
-    def _ask(self, key: Hashable, work: Callable[[], Any], topic: Hashable) -> CostlyRequest:
+    def _ask(self, key: Hashable, work: Callable[[], object], topic: Hashable) -> CostlyRequest:
         with self._lock:
-            current = self._asked.get(key)
+            current = self._requests.get(key)
             if current is None or current.answer.cancelled():
                 begun: Future[None] = Future()
 
-                def begin() -> Any:  # whatever `work` returns
+                def begin() -> object:
                     begun.set_result(None)
                     return work()
 
                 current = CostlyRequest(self._costly.submit(begin), begun)
-                self._asked[key] = current
-                done = [name for name, question in self._asked.items() if question.answer.done()]
-                for name in done[: max(len(self._asked) - UNCLAIMED, 0)]:
-                    del self._asked[name]
+                self._requests[key] = current
+                done = [name for name, question in self._requests.items() if question.answer.done()]
+                for name in done[: max(len(self._requests) - UNCLAIMED, 0)]:
+                    del self._requests[name]
             if topic is not None:
                 before = self._newest.get(topic)
                 if before is not None and before is not current and before.answer.cancel():
@@ -161,8 +161,8 @@ class Lanes:
 
     def _forget(self, key: Hashable, question: CostlyRequest) -> None:
         with self._lock:
-            if self._asked.get(key) is question:
-                del self._asked[key]
+            if self._requests.get(key) is question:
+                del self._requests[key]
             self._newest = {topic: newest for topic, newest in self._newest.items() if newest is not question}
 
     def stop(self) -> None:

@@ -233,7 +233,7 @@ def leaderboard(bench: Bench, request: Request) -> Response:
     # The best result overall, whichever page is shown.
     best = replace(query, after=0, sort=f"-{query.score}")
     lead = next(iter(board(bench, gold, best, most=1, changes=False)[0]), None)
-    usual = ",".join(column for column in COLUMNS if column in query.known and column != query.score)
+    usual = ",".join(column for column in COLUMNS if column in query.available and column != query.score)
     return _render(
         bench, request, "board", gold, rows=rows, axis=axis, query=query, own=bench.score(gold),
         column_name=column_name, tags=tags[:MOST_ROWS], number=len(results), systems=len(present),
@@ -367,7 +367,7 @@ def slices_page(
         view = View(condition, view.shown)
     indexed = bench.indexed(gold)
     answer = bench.shelf.slice(indexed, view.condition)
-    looked = bench.look(gold, str(view.condition or ""), asker_of(request))
+    looked = bench.record_look(gold, str(view.condition or ""), asker_of(request))
     order = _best(answer)
     # The browser requests the test after showing the scores; saved pages include it from the start.
     testable, test = len(order) > 1 and answer.mentions > 0, None
@@ -408,7 +408,7 @@ def tested_part(bench: Bench, request: Request) -> Response:
     condition = view_of(request.query_params.multi_items()).condition
     indexed = bench.indexed(gold)
     pair = _best(bench.shelf.slice(indexed, condition))[:2]
-    looked = bench.look(gold, str(condition or ""), asker_of(request))
+    looked = bench.record_look(gold, str(condition or ""), asker_of(request))
     test = bench.shelf.slice_test(indexed, condition, pair[0], pair[1], looked) if len(pair) == 2 else None
     return _render(bench, request, "tested", gold, test=test)
 

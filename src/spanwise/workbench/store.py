@@ -314,7 +314,7 @@ class Store:
                 raise
             self._db.execute("COMMIT")
 
-    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._db.execute(sql, tuple(values)).fetchall()
 
@@ -401,20 +401,20 @@ class Store:
         rows = self._rows("SELECT * FROM slice WHERE gold=? AND slug=?", [gold, slug])
         return Slice(*rows[0]) if rows else None
 
-    def put_slice(self, one: Slice) -> Slice:
+    def put_slice(self, new: Slice) -> Slice:
         """Save a slice; its `version` must be that of the slice it replaces, or 0 for a new one."""
         with self._writing() as db:
             row = db.execute(
-                "SELECT version, at FROM slice WHERE gold=? AND slug=?", (one.gold, one.slug)
+                "SELECT version, at FROM slice WHERE gold=? AND slug=?", (new.gold, new.slug)
             ).fetchone()
-            if row and not one.version:
+            if row and not new.version:
                 raise Exists(
-                    f"there is already a slice {one.name!r}.\nChoose another name, or change that one."
+                    f"there is already a slice {new.name!r}.\nChoose another name, or change that one."
                 )
-            if (row[0] if row else 0) != one.version:
-                raise Changed(f"the slice {one.name!r} has changed.\nReload it and try again.")
+            if (row[0] if row else 0) != new.version:
+                raise Changed(f"the slice {new.name!r} has changed.\nReload it and try again.")
             at = row[1] if row else time.time()
-            saved = msgspec.structs.replace(one, version=one.version + 1, at=at)
+            saved = msgspec.structs.replace(new, version=new.version + 1, at=at)
             db.execute("INSERT OR REPLACE INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(saved))
         return saved
 

@@ -54,7 +54,7 @@ class BenchEvents:
         self.last = int(1000 * time.time())
         self.closed = False  # the server is shutting down: listeners stop waiting
 
-    def tell(self, kind: str, gold: str | None, text: str) -> None:
+    def add(self, kind: str, gold: str | None, text: str) -> None:
         """Add an event."""
         with self._lock:
             self.last += 1
@@ -118,7 +118,7 @@ class Watcher:
                 continue
         for path in previous.keys() - present:
             self.store.remove_file(path)
-            self.events.tell("result", previous[path].gold, f"{path} is gone")
+            self.events.add("result", previous[path].gold, f"{path} is gone")
         self._also()
 
     def _look(self, path: str, size: int, mtime_ns: int) -> None:
@@ -140,7 +140,7 @@ class Watcher:
             if size and full.read_bytes().rstrip()[-1:] != b"}":
                 why = f"it ends in the middle, at byte {size:,}."
             self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
-            self.events.tell("result", None, f"{path} cannot be read")
+            self.events.add("result", None, f"{path} cannot be read")
             return
         self._doubtful.pop(path, None)
         if not isinstance(document, Evaluation) or not document.systems:
@@ -162,7 +162,7 @@ class Watcher:
             for name, system in document.systems.items()
         ]
         self.store.put_file(WatchedFile(path, size, mtime_ns, "result", gold.slug), rows)
-        self.events.tell("result", gold.slug, f"{', '.join(document.systems)} in {path}")
+        self.events.add("result", gold.slug, f"{', '.join(document.systems)} in {path}")
 
     def _may_grow(self, path: str, size: int) -> bool:
         """Whether an unreadable file may still be in the process of being written."""

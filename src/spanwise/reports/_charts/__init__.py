@@ -40,9 +40,9 @@ class Palette(Struct, frozen=True):
     def __getitem__(self, role: str) -> str:
         return self.colours[role]
 
-    def series(self, place: int) -> str:
-        """The colour of the system or dataset at `place`; after six, colours repeat and shapes differ."""
-        return self.colours[f"s{place % SERIES}"]
+    def series(self, index: int) -> str:
+        """The colour of the system or dataset at `index`; after six, colours repeat and shapes differ."""
+        return self.colours[f"s{index % SERIES}"]
 
 
 PAGE = Palette("page", {role: f"var(--{role})" for role in LIGHT})

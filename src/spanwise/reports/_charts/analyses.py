@@ -141,7 +141,7 @@ def confidence_drawings(document: Confidence, style: Style) -> list[Drawing]:
     return [chart for chart in charts if chart is not None]
 
 
-def reliability(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
+def reliability(name: str, system: SystemConfidence, style: Style, index: int = 0) -> Drawing | None:
     """The precision of each bin against its mean score; calibrated scores lie on the diagonal."""
     rows: list[Row] = [
         {
@@ -155,7 +155,7 @@ def reliability(name: str, system: SystemConfidence, style: Style, place: int = 
     ]
     if not rows:
         return None
-    colour = style.palette.series(place)
+    colour = style.palette.series(index)
     x, y = _scales("mean score", "precision")
     diagonal = _line([{"x": 0, "y": 0}, {"x": 100, "y": 100}], x, y, style.palette["axis"], strokeDash=[4, 3])
     points = (
@@ -167,7 +167,7 @@ def reliability(name: str, system: SystemConfidence, style: Style, place: int = 
     return _drawing(f"reliability-{name}", f"Reliability of {words.visible(name)}", diagonal, line, points)
 
 
-def precision_recall(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
+def precision_recall(name: str, system: SystemConfidence, style: Style, index: int = 0) -> Drawing | None:
     """Precision against recall over all thresholds."""
     gold, curve = system.overall.gold, system.curve
     if not gold or not curve:
@@ -177,11 +177,11 @@ def precision_recall(name: str, system: SystemConfidence, style: Style, place: i
         for at, point in enumerate(_thinned(curve))
     ]
     x, y = _scales("recall", "precision")
-    line = _line(rows, x, y, style.palette.series(place), strokeWidth=2)
+    line = _line(rows, x, y, style.palette.series(index), strokeWidth=2)
     return _drawing(f"precision-recall-{name}", f"Precision and recall of {words.visible(name)}", line)
 
 
-def risk_coverage(name: str, system: SystemConfidence, style: Style, place: int = 0) -> Drawing | None:
+def risk_coverage(name: str, system: SystemConfidence, style: Style, index: int = 0) -> Drawing | None:
     """The share of errors among the most confident predictions against the share of predictions kept."""
     if not system.risk:
         return None
@@ -191,7 +191,7 @@ def risk_coverage(name: str, system: SystemConfidence, style: Style, place: int 
     ]
     highest = max(float(row["y"]) for row in rows)
     x, y = _scales("coverage", "risk", next(top for top in (10, 20, 40, 60, 100) if highest <= top))
-    line = _line(rows, x, y, style.palette.series(place), strokeWidth=2)
+    line = _line(rows, x, y, style.palette.series(index), strokeWidth=2)
     return _drawing(f"risk-coverage-{name}", f"Risk and coverage of {words.visible(name)}", line)
 
 

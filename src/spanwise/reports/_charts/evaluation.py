@@ -98,7 +98,7 @@ def score(document: Evaluation, style: Style) -> Drawing:
         text = f"{words.visible(name)}: {title} {words.points(system.primary(primary))}"
         point = {"v": value, "y": y, "d": text + (f" ({within})" if within else "")}
         fill = {"fill": palette["panel"]} if index == 1 else {}
-        layers.append(marks.dots([point], height, x, colour=colour, place=index, size=110, **fill))
+        layers.append(marks.dots([point], height, x, colour=colour, index=index, size=110, **fill))
     names_shown = [{"y": top + step * (p + 0.5), "t": shortened(n, 20)} for p, n in enumerate(names)]
     numbers = [
         {"y": top + step * (p + 0.5), "t": words.points(system.primary(primary))}
@@ -181,7 +181,7 @@ def tough(document: Evaluation, focus: str, style: Style) -> Drawing | None:
     for subset in (subset for subset in words.TOUGH if subset in subsets):
         rows.append(_recall_line(document, names, words.TOUGH[subset].capitalize(), subset, style))
     layout = ChartLayout(
-        left=172, plot=140, columns=(44,), step=32, intervals=False, places=places(document, names)
+        left=172, plot=140, columns=(44,), step=32, intervals=False, series=places(document, names)
     )
     return draw("tough", "Recall on tough mentions", rows, layout, style)
 
@@ -240,7 +240,7 @@ def slices(document: Evaluation, focus: str, style: Style, *, most: int = 8) -> 
     overall = share(system.exact.overall.f1)
     layout = ChartLayout(
         left=190, plot=130, heads=("score", "costs"), columns=(46, 42), step=36, reference=overall,
-        reference_says=f"F1 {overall:.1f}" if overall is not None else "", places=places(document, names),
+        reference_says=f"F1 {overall:.1f}" if overall is not None else "", series=places(document, names),
         intervals=len(names) <= 2,
     )  # fmt: skip
     return draw("slices", "Weakest slices", lines, layout, style)
@@ -354,7 +354,7 @@ def attribute(document: Evaluation, name: str, style: Style, *, drawing: str | N
         )
     overall = share(document.systems[names[0]].exact.overall.f1) if unit == "mention" else None
     layout = ChartLayout(
-        left=172, plot=150, columns=(44,), step=34, places=places(document, names), reference=overall,
+        left=172, plot=150, columns=(44,), step=34, series=places(document, names), reference=overall,
         reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
     )  # fmt: skip
     return draw(drawing or f"attribute-{name}", f"F1 by {words.attribute(name)}", lines, layout, style)
@@ -389,7 +389,7 @@ def labels(document: Evaluation, style: Style) -> Drawing:
         )
     overall = share(document.systems[names[0]].exact.overall.f1)
     layout = ChartLayout(
-        left=130, plot=220, columns=(44,), step=34, places=places(document, names), reference=overall,
+        left=130, plot=220, columns=(44,), step=34, series=places(document, names), reference=overall,
         reference_says=f"overall {overall:.1f}" if overall is not None else "", intervals=len(names) <= 3,
     )  # fmt: skip
     return draw("labels", "F1 by label", lines, layout, style)

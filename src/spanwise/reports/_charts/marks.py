@@ -133,14 +133,14 @@ class Plot(Struct, frozen=True):
         return {"layer": groups, "resolve": {"scale": {"x": "independent"}}}
 
 
-def shape(place: int) -> str:
-    """The shape of the system or dataset at `place`; with its colour, it is unique among 24.
+def shape(index: int) -> str:
+    """The shape of the system or dataset at `index`; with its colour, it is unique among 24.
 
     Examples:
         >>> shape(0), shape(2), shape(6), shape(12)
         ('circle', 'diamond', 'cross', 'triangle-right')
     """
-    turn, at = divmod(place, len(SHAPES))
+    turn, at = divmod(index, len(SHAPES))
     return LATER_SHAPES[(turn - 1) % len(LATER_SHAPES)] if turn else SHAPES[at]
 
 
@@ -353,12 +353,12 @@ def bands(
 
 
 def dots(
-    rows: Iterable[Row], height: float, x: Channel, *, colour: str, place: int = 0, **style: object
+    rows: Iterable[Row], height: float, x: Channel, *, colour: str, index: int = 0, **style: object
 ) -> Layer:
     """One point per row: filled for the first system, hollow or of another shape for the others."""
     options = {
-        "shape": shape(place), "size": 70, "opacity": 1, "strokeWidth": 2,
-        "filled": place != 1, **style,
+        "shape": shape(index), "size": 70, "opacity": 1, "strokeWidth": 2,
+        "filled": index != 1, **style,
     }  # fmt: skip
     return MarkLayer("point", tuple(rows), height, colour, options, x)
 
@@ -441,7 +441,7 @@ class ChartLayout(Struct, frozen=True):
     reference_says: str = ""
     intervals: bool = True
     domain: tuple[float, float] | None = None
-    places: Sequence[int] = range(1000)
+    series: Sequence[int] = range(1000)
 
 
 def draw(name: str, title: str, rows: Sequence[ChartRow], layout: ChartLayout, style: Style) -> Drawing:
@@ -510,7 +510,7 @@ def _intervals(
         for y, point in _placed(rows, middle, index)
         if point.interval and point.value is not None
     ]
-    colour = style.palette.series(layout.places[index])
+    colour = style.palette.series(layout.series[index])
     return [bands(bars, height, x, colour=colour)] if bars else []
 
 
@@ -530,11 +530,11 @@ def _points(
         for (y, point), apart in zip(_placed(rows, middle, index), dodged, strict=False)
         if point.value is not None
     ]
-    colour, kind = style.palette.series(layout.places[index]), layout.places[index]
+    colour, kind = style.palette.series(layout.series[index]), layout.series[index]
     if not points:
         return []
     options = {"fill": style.palette["panel"]} if kind == 1 else {}
-    layers = [dots(points, height, x, colour=colour, place=kind, size=60, **options)]
+    layers = [dots(points, height, x, colour=colour, index=kind, size=60, **options)]
     # Runs are drawn below the lowest dot of their row.
     low = _shift(_systems(rows) - 1, _systems(rows), layout.step)
     small = [

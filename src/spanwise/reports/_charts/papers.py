@@ -25,7 +25,7 @@ class Bar(Struct, frozen=True):
     value: float
     bucket: str
     good: bool
-    told: str
+    tooltip: str
     foot: str = ""  # a second bucket, at the zero end of the bar
     number: str = ""  # below that bucket
 
@@ -42,12 +42,12 @@ class Panel(Struct, frozen=True):
         return STEP * max(len(self.groups), 1)
 
 
-def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digits: int = 0) -> Drawing:
+def panels(name: str, title: str, histograms: Sequence[Panel], style: Style, *, digits: int = 0) -> Drawing:
     """Histograms side by side on one scale, wrapped into several rows if needed."""
-    values = [bar.value for panel in given for _, bars in panel.groups for bar in bars]
+    values = [bar.value for panel in histograms for _, bars in panel.groups for bar in bars]
     high, low = max(0.0, *values), min(0.0, *values)
     room = max(high - low, 10.0**-digits)
-    rows = _in_rows(given)
+    rows = _in_rows(histograms)
     palette = style.palette
     bars: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
     named: dict[str, list[dict[str, object]]] = {GOOD: [], BAD: []}
@@ -70,7 +70,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
                     aside = 0.0 if len(group) == 1 else (-8.0, 8.0)[index]
                     y = zero - TALL * bar.value / room
                     kind = GOOD if bar.good else BAD
-                    bars[kind].append({"x": x + aside, "y": y, "y2": zero, "d": bar.told})
+                    bars[kind].append({"x": x + aside, "y": y, "y2": zero, "d": bar.tooltip})
                     above = bar.value >= 0
                     named[kind].append({"x": x + aside, "y": y + (-6 if above else 7), "t": bar.bucket})
                     if bar.foot:
@@ -81,7 +81,7 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
     across = marks.pixels("x", width)
     layers: list[Layer] = []
     for kind in (GOOD, BAD):
-        thick = 11 if any(len(group) > 1 for panel in given for _, group in panel.groups) else 20
+        thick = 11 if any(len(group) > 1 for panel in histograms for _, group in panel.groups) else 20
         layers.append(
             marks.lines(bars[kind], height, across, colour=palette[kind], strokeWidth=thick, opacity=0.55)
         )
@@ -98,9 +98,9 @@ def panels(name: str, title: str, given: Sequence[Panel], style: Style, *, digit
     return Drawing(name, title, marks.plot(*layers), width, height, 34, 10, 22, 4)
 
 
-def _in_rows(given: Sequence[Panel]) -> list[list[Panel]]:
+def _in_rows(histograms: Sequence[Panel]) -> list[list[Panel]]:
     rows: list[list[Panel]] = [[]]
-    for panel in given:
+    for panel in histograms:
         if rows[-1] and sum(placed.width + BETWEEN for placed in rows[-1]) + panel.width > WIDEST:
             rows.append([])
         rows[-1].append(panel)
@@ -115,7 +115,7 @@ _SHADES = {"BEs": 0.95, "BEl": 0.7, "BEo": 0.45}
 
 
 def shares(
-    name: str, given: Sequence[tuple[str, Mapping[str, float], Mapping[str, float]]], style: Style
+    name: str, rows: Sequence[tuple[str, Mapping[str, float], Mapping[str, float]]], style: Style
 ) -> Drawing:
     """Errors counted traditionally and fairly, as a pair of bars per dataset or system, in percent.
 
@@ -123,14 +123,14 @@ def shares(
         Ortmann (2022), Figure 1.
     """
     plot, step = 420.0, 62.0
-    height = step * len(given)
+    height = step * len(rows)
     palette = style.palette
     x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
     layers: list[Layer] = []
     names, ways = [], []
     numbers: list[dict[str, object]] = []
     inside: list[dict[str, object]] = []
-    for at, (title, traditional, fair) in enumerate(given):
+    for at, (title, traditional, fair) in enumerate(rows):
         names.append({"y": step * at + 24, "t": shortened(title, 18)})
         for index, (way, counts) in enumerate((("traditional", traditional), ("fair", fair))):
             y = step * at + 14 + 24 * index
@@ -172,21 +172,21 @@ def shares(
 Rows = Mapping[str, Sequence[tuple[str, float | None]]]  # by system: bucket and score in points
 
 
-def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Drawing:
+def models(name: str, title: str, tables: Mapping[str, Rows], style: Style) -> Drawing:
     """The score of every system over the buckets: one panel per attribute, one line per system."""
     wide, tall, line = 132.0, 96.0, 150.0
-    order = list(dict.fromkeys(system for rows in given.values() for system in rows))
-    values = [v for rows in given.values() for row in rows.values() for _, v in row if v is not None]
+    order = list(dict.fromkeys(system for rows in tables.values() for system in rows))
+    values = [v for rows in tables.values() for row in rows.values() for _, v in row if v is not None]
     low, high = (min(values), max(values)) if values else (0.0, 100.0)
     room = max(high - low, 1.0)
     palette = style.palette
     columns = 4
     width = columns * (wide + 34)
-    height = line * -(-len(given) // columns)
+    height = line * -(-len(tables) // columns)
     lines: dict[int, list[list[Row]]] = {}
     dots: dict[int, list[Row]] = {}
     heads, feet, axis = [], [], []
-    for number, (attribute, rows) in enumerate(given.items()):
+    for number, (attribute, rows) in enumerate(tables.items()):
         left, top = (number % columns) * (wide + 34), (number // columns) * line + 24
         heads.append({"x": left + wide / 2, "y": top - 12, "t": attribute})
         axis += [{"x": left - 4, "y": top + tall * (high - v) / room, "t": f"{v:.0f}"} for v in (low, high)]
@@ -220,7 +220,7 @@ def models(name: str, title: str, given: Mapping[str, Rows], style: Style) -> Dr
             )
         layers.append(
             marks.dots(
-                dots.get(index, []), height, across, colour=palette.series(index), place=index, size=22
+                dots.get(index, []), height, across, colour=palette.series(index), index=index, size=22
             )
         )
     layers += [
@@ -279,7 +279,7 @@ def pays(
     layers: list[Layer] = [rules]
     for index, name in enumerate(names):
         colour = palette.series(index)
-        layers.append(marks.dots(dots[name], height, across, colour=colour, place=index, size=46))
+        layers.append(marks.dots(dots[name], height, across, colour=colour, index=index, size=46))
     layers += [
         marks.written(heads, height, across, colour=palette["ink"], fontSize=10.5, fontWeight="bold"),
         marks.written(feet, height, across, colour=palette["muted"], fontSize=8.5),
@@ -340,7 +340,7 @@ def buckets(document: Study, attribute: str, style: Style) -> Drawing | None:
                              "d": text + f"{score} {words.points(row.f1)}"})  # fmt: skip
             size = 46 if len(table) <= 6 else 26
             layers.append(
-                marks.dots(rows, height, x, colour=style.palette.series(index), place=index, size=size)
+                marks.dots(rows, height, x, colour=style.palette.series(index), index=index, size=size)
             )
         head = [{"v": (low + high) / 2, "y": 6.0, "t": shortened(dataset, 18)}]
         layers.append(marks.written(head, height, x, colour=style.palette["ink"], fontWeight="bold"))

@@ -151,7 +151,7 @@ def _outline(
     line = _path(
         [*corners, corners[0]], colour, extent, strokeWidth=1.8, strokeDash=DASHES[index % len(DASHES)]
     )
-    points = marks.dots(dots, extent, marks.pixels("x", extent), colour=colour, place=index, size=26)
+    points = marks.dots(dots, extent, marks.pixels("x", extent), colour=colour, index=index, size=26)
     return [line, points]
 
 

@@ -43,7 +43,7 @@ from spanwise.reports.html.verdicts import (
 class Standing(Struct, frozen=True):
     """One row of the leaderboard; the positions of its band and its dots are in percent of the axis."""
 
-    place: int
+    rank: int
     letter: str
     name: str
     short: str
@@ -64,9 +64,9 @@ class MatrixCell(Struct, frozen=True):
     """One cell of the significance matrix: the row's score minus the column's."""
 
     text: str
-    says: str
+    tooltip: str
     shade: str
-    place: tuple[int, int]
+    position: tuple[int, int]
 
 
 # ---- the leaderboard --------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
         pair, score = ends[name], shown.score(name)
         rows.append(
             Standing(
-                place=index,
+                rank=index,
                 letter=letter,
                 name=name,
                 short=shortened(name, 30),

@@ -20,6 +20,7 @@ from spanwise.document import given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
 from spanwise.reports import _wording as words
+from spanwise.reports._document import scored_labels
 from spanwise.reports._shown import ShownDataset
 
 # ---- sentences in short rows, deflated, in base64 --------------------------------------------------
@@ -45,7 +46,7 @@ def contents(shown: ShownDataset) -> dict[str, object]:
     """The data the script needs to show examples: lists of names, and columns of indices into them."""
     document = shown.document
     systems = list(shown.run_names)
-    labels = labels_of(document)
+    labels = scored_labels(document)
     tough = list(words.TOUGH)
     attributes = _attributes(document)
     packer = _Packer(systems, labels, tough, attributes)
@@ -63,14 +64,6 @@ def contents(shown: ShownDataset) -> dict[str, object]:
         "codes": _codes(document, systems, packer),
         "sentences": _columns(rows),
     }  # fmt: skip
-
-
-def labels_of(document: Evaluation) -> list[str]:
-    """The labels for which some system has scores, the most frequent gold labels first."""
-    scored = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
-    return list(
-        dict.fromkeys([*(label for label in document.dataset.labels_in_order if label in scored), *scored])
-    )
 
 
 def _units(document: Evaluation, sentences: Sequence[Sentence]) -> list[int] | str:
@@ -92,7 +85,7 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
     from spanwise.evaluation import CodedSystem, unpacked_codes  # lazy: heavy, and not always needed
 
     about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
-    coded = unpacked_codes(document.mentions, place="the document")
+    coded = unpacked_codes(document.mentions, location="the document")
     if coded is None:
         return about
     labels = [packer.code(label) for label in coded.labels]

@@ -204,7 +204,7 @@ class DatasetVerdict(Struct, frozen=True):
     significant: bool = False
 
     @property
-    def said(self) -> str:
+    def significance(self) -> str:
         """Whether the lead is significant, in words."""
         if self.second is None:
             return ""
@@ -221,7 +221,7 @@ class OverallVerdict(Struct, frozen=True):
     """The leader by the mean over datasets, and the rest of the sentence about it."""
 
     leader: str
-    said: str
+    rest: str
 
 
 def averages(study: Study) -> dict[str, float | None]:

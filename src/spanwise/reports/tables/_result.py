@@ -15,7 +15,7 @@ from spanwise.document.dataset import Agreement, DatasetFacts, SuspectMention, S
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.reports import _wording as say
-from spanwise.reports._document import TINY
+from spanwise.reports._document import TINY, scored_labels
 from spanwise.reports._document import statements as worded
 from spanwise.reports.tables._table import Cell, Interval, Number, Table
 
@@ -121,19 +121,11 @@ def holistic(document: Evaluation) -> Table | None:
     return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
 
 
-def _labels(document: Evaluation) -> list[str]:
-    """The labels for which any system has scores, the most frequent gold labels first."""
-    scored = dict.fromkeys(label for system in document.systems.values() for label in system.exact.labels)
-    return list(
-        dict.fromkeys([label for label in document.dataset.labels_in_order if label in scored] + list(scored))
-    )
-
-
 def labels(document: Evaluation) -> Table | None:
     """One row per label: precision, recall and F1 of one system, or the F1 of several."""
     systems = document.systems
     rows: list[tuple[Cell, ...]] = []
-    for label in _labels(document):
+    for label in scored_labels(document):
         cells = [system.exact.labels.get(label) for system in systems.values()]
         gold = count(next((cell.gold for cell in cells if cell is not None), None))
         if len(cells) == 1:
@@ -182,7 +174,8 @@ def fair_labels(document: Evaluation) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         labels = system.fair.labels
-        for label in dict.fromkeys([*(label for label in _labels(document) if label in labels), *labels]):
+        first = [label for label in scored_labels(document) if label in labels]
+        for label in dict.fromkeys([*first, *labels]):
             scores = labels[label]
             rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
     caption = (

@@ -68,7 +68,7 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
     if lettered and single_runs(table):
-        caption += " Letters of systems with one run hold for these models; training seeds not considered."
+        caption += f" {say.capital(say.ONE_RUN)}."
     header = (*(("letter",) if lettered else ()), "system", *datasets, *(("mean",) if average else ()))
     return Table("holistic", caption, header, tuple(rows))
 

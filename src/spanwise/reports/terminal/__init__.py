@@ -68,14 +68,14 @@ def render(
     return paint([fit(line, room) for line in lines], color=color)
 
 
-def screen_width(asked: int | None = None, *, terminal: bool | None = None) -> int:
-    """The number of columns to fill: `asked`, else the variable COLUMNS, else the terminal's width, else 80.
+def screen_width(requested: int | None = None, *, terminal: bool | None = None) -> int:
+    """The number of columns to fill: `requested`, else COLUMNS, else the terminal's width, else 80.
 
     Args:
         terminal: whether the text is shown on a terminal; by default whether stdout is one.
     """
-    if asked is not None:
-        return max(asked, NARROWEST)
+    if requested is not None:
+        return max(requested, NARROWEST)
     if sys.stdout.isatty() if terminal is None else terminal:
         from shutil import get_terminal_size
 
