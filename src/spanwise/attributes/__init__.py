@@ -208,7 +208,7 @@ def values_of(attribute: str | Attribute, side: Side) -> Values:
 
 
 def own(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *,
     name: str = "",
     unit: AttributeUnit = "mention",

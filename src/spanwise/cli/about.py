@@ -15,6 +15,7 @@ from spanwise.streams import say
 if TYPE_CHECKING:
     from spanwise.demo import Demo, Verdict
     from spanwise.evaluation import Result
+    from spanwise.registry import Named, Registry
 
 
 DEMO_EXAMPLES = """examples:
@@ -160,13 +161,14 @@ def run_list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _row(registry: Any, value: Any) -> dict[str, object]:
-    row = {"name": value.name, "summary": value.summary, "aliases": registry.aliases(value.name)}
+def _row(registry: Registry[Named], value: Named) -> dict[str, object]:
+    row: dict[str, object] = {"name": value.name, "summary": value.summary}
+    row["aliases"] = registry.aliases(value.name)
     for key in ("unit", "buckets", "source"):
         if getattr(value, key, ""):
             row[key] = str(getattr(value, key))
-    if getattr(value, "needs", None):
-        row["needs"] = sorted(value.needs)
+    if needs := getattr(value, "needs", None):
+        row["needs"] = sorted(needs)
     if hasattr(value, "write"):
         row["writes"] = value.write is not None
     return row

@@ -181,7 +181,7 @@ def finish(args: argparse.Namespace, result: Result | Study) -> int:
     return check(args, result)
 
 
-def _edges(result: Result | Study) -> dict[str, Any]:
+def _edges(result: Result | Study) -> dict[str, dict[str, object]]:
     """The buckets of a result; all runs of a study share the same ones."""
     from spanwise.document.study import Study
 
@@ -304,7 +304,7 @@ def has_samples(args: argparse.Namespace) -> bool:
     )
 
 
-def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[Any, Any]:
+def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[object, dict[str, str] | None]:
     """The gold source and the systems; if every file holds gold and predicted tags, each is a system.
 
     A gold file that had to be inspected is returned open, so that it is not read twice.
@@ -393,13 +393,13 @@ def _cross(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dict[str, str]]:
+def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, int | str], dict[str, str]]:
     """The requested attributes, and the columns and fields that must be read for them."""
     if not args.attribute:
         return args.attributes, {}, {}
     from spanwise.attributes import given
 
-    columns: dict[str, object] = {}
+    columns: dict[str, int | str] = {}
     fields: dict[str, str] = {}
     for text in args.attribute:
         for need in given(text).needs:
@@ -412,7 +412,7 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, Any], dic
     return [*named, *args.attribute], columns, fields
 
 
-def _write_edges(edges: dict[str, object], path: str) -> None:
+def _write_edges(edges: Mapping[str, object], path: str) -> None:
     import json
 
     from spanwise.formats import write_atomically
@@ -420,7 +420,7 @@ def _write_edges(edges: dict[str, object], path: str) -> None:
     write_atomically(path, json.dumps(edges, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def read_edges(path: str | None) -> dict[str, Any] | None:
+def read_edges(path: str | None) -> dict[str, dict[str, object]] | None:
     """The buckets in a file written by --save-edges, or None if no file was given."""
     if path is None:
         return None

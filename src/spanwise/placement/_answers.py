@@ -10,7 +10,7 @@ import string
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -282,7 +282,7 @@ def samples_of(source: object) -> dict[str, str]:
         records = _lines(os.fspath(source), read_text(source))
     else:
         records = [Record(value, None) for value in _listed(source)]
-    digests: dict[str, Any] = {}
+    digests: dict[str, hashlib._Hash] = {}
     for record in records:
         name = _sample(record)
         if name is None or not isinstance(record.value, Mapping):
