@@ -11,6 +11,7 @@ import pytest
 from study_files import make
 
 import spanwise
+from spanwise.document.study import SharedRuns
 from spanwise.errors import InputError
 from spanwise.studies import make_plan, manifest_of, read_manifest
 
@@ -108,7 +109,7 @@ def test_a_file_that_two_systems_share_is_noticed(tmp_path: Path) -> None:
     folder = tmp_path / "north" / "predictions"
     shutil.copy(folder / "rules.1.txt", folder / "small.1.txt")
     assert make_plan(read_manifest(manifest)).shared == [
-        {"dataset": "north", "runs": [["rules", "1"], ["small", "1"]]}
+        SharedRuns(dataset="north", runs=(("rules", "1"), ("small", "1")))
     ]
 
 

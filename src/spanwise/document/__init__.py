@@ -14,6 +14,10 @@ from spanwise.settings import default_value
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from altair import LayerChart
+
+    from spanwise.reports.tables import Table
+
 
 SCHEMA = 2
 
@@ -53,7 +57,7 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             raise AttributeError(_no_such_key(name, type(self).known_keys()))
 
 
@@ -162,18 +166,19 @@ class Document(Struct, frozen=True, kw_only=True):
             resolve("formats:write_atomically")(path, page)
         return page
 
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Table]:
         """All tables of this document, by name; each has to_markdown, to_latex and to_csv."""
-        tables: dict[str, object] = resolve("reports.tables:tables")(self)
+        tables: dict[str, Table] = resolve("reports.tables:tables")(self)
         return tables
 
-    def table(self, name: str) -> Any:
+    def table(self, name: str) -> Table:
         """The table of this document with the given name."""
-        return resolve("reports.tables:table")(self, name)
+        table: Table = resolve("reports.tables:table")(self, name)
+        return table
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, LayerChart]:
         """All figures of this document, by name, as Altair charts."""
-        charts: dict[str, object] = resolve("reports.figures:figures")(self)
+        charts: dict[str, LayerChart] = resolve("reports.figures:figures")(self)
         return charts
 
     def flat(self) -> dict[str, float]:
@@ -194,7 +199,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 # What every report accepts: a document, or the plain dicts and lists that represent one.
-DocumentLike: TypeAlias = Document | Mapping[str, Any]
+DocumentLike: TypeAlias = Document | Mapping[str, object]
 
 
 def to_encodable(value: object) -> object:

@@ -17,8 +17,12 @@ from spanwise.errors import ChoiceError, UnknownKey, unknown
 from spanwise.registry import resolve
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from spanwise.corpus import Mentions
     from spanwise.document.analyses import Confidence, SystemConfidence
+    from spanwise.evaluation import Inputs
     from spanwise.matching import Matching
 
 
@@ -180,7 +184,7 @@ class Live(Protocol):
     """The inputs and systems of an evaluation in memory; None where mentions were not kept."""
 
     @property
-    def inputs(self) -> Any: ...
+    def inputs(self) -> Inputs | None: ...
     def system(self, name: str) -> LiveSystem | None: ...
 
 
@@ -281,7 +285,7 @@ class DatasetRuns(Part, frozen=True, kw_only=True, omit_defaults=False):
         """The tests between two systems, in either order; None if they were not compared."""
         return next((row for row in self.comparisons if set(row.systems) == {one, other}), None)
 
-    def edges(self) -> dict[str, Any]:
+    def edges(self) -> dict[str, dict[str, object]]:
         """The buckets of every attribute, which all runs share, to be passed as `edges=`."""
         first = next((scores for runs in self.runs.values() for scores in runs.values()), None)
         return {} if first is None else first.edges()
@@ -309,13 +313,14 @@ class ScoreGrid(Document, frozen=True, kw_only=True):
                 for run, scores in runs.items():
                     yield name, system, run, scores
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """All scores as a pandas data frame, one row per score."""
         return resolve("reports.outlets:to_pandas")(self)
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """All scores as a polars data frame, one row per score."""
-        return resolve("reports.outlets:to_polars")(self)
+        frame: polars.DataFrame = resolve("reports.outlets:to_polars")(self)
+        return frame
 
     def _repr_html_(self) -> str:
         return str(resolve("reports.notebook:notebook_table")(self))
@@ -411,7 +416,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)  # raises the more informative error of a property
             text = f"a result has no {name!r}."
@@ -438,11 +443,11 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         """A copy without sentences, mentions and counts per unit, which a screen does not need."""
         return replace(self, sentences=(), units=UNSET, mentions=UNSET)
 
-    def edges(self) -> dict[str, Any]:
+    def edges(self) -> dict[str, dict[str, object]]:
         """The buckets of every attribute, to be passed as `edges=` for another system or dataset."""
         return self._runs.edges()
 
-    def find_slices(self, **options: Any) -> Slices:
+    def find_slices(self, **options: object) -> Slices:
         """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
         redact = bool(self.settings.redacted)
         slices: Slices = resolve("slices:slices_of")(self._inputs, **{"redact": redact, **options})
@@ -455,7 +460,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     def to_nervaluate(self, system: str | None = None) -> dict[str, Any]:
         """The relaxed scores in the structure of nervaluate 1.x."""
-        converted: dict[str, Any] = resolve("compat.nervaluate:to_nervaluate")(
+        converted: dict[str, object] = resolve("compat.nervaluate:to_nervaluate")(
             self[system or next(iter(self))]
         )
         return converted

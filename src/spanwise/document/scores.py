@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -357,7 +357,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
             case _:
                 return self.exact.overall
 
-    def edges(self) -> dict[str, Any]:
+    def edges(self) -> dict[str, dict[str, object]]:
         """The buckets of every attribute, which were fitted to gold, to be passed as `edges=`."""
         keys = ("name", "label", "special", "rest", "value", "low", "high")
         return {

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from spanwise.formats import write_atomically
 from spanwise.formats.writing import write
 from spanwise.taggers import Job, train_all
-from spanwise.taggers.api import TimeLeft
+from spanwise.taggers.api import TimeLeft, Trained
 
 
 def main(file: str) -> None:
@@ -18,7 +17,7 @@ def main(file: str) -> None:
     jobs = json.loads(Path(file).read_text(encoding="utf-8"))
     left = TimeLeft(len(jobs))
 
-    def done(number: int, ended: Any) -> None:
+    def done(number: int, ended: Trained | Exception) -> None:
         more = left.after_one()
         job = jobs[number]
         output = Path(job["output"])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from spanwise.taggers.building import Material, TaggerDefinition
     from spanwise.taggers.network import Tagger
     from spanwise.taggers.training import TrainingOutcome
+    from spanwise.taggers.vectors import Matrix
 
 AT_ONCE = {"cuda": 12, "cpu": 1}  # runs that are interleaved
 WINDOWS = (
@@ -274,7 +275,7 @@ class _Prepared:
         self, jobs: Sequence[Job], files: dict[tuple[str, str], Annotation], device: torch.device
     ) -> None:
         self.files, self.device = files, device
-        self.held: dict[bytes, tuple[TaggerDefinition, Any, Material]] = {}
+        self.held: dict[bytes, tuple[TaggerDefinition, Matrix | None, Material]] = {}
         self.uses = Counter(map(self._key, jobs))
 
     def _key(self, job: Job) -> bytes:
@@ -282,7 +283,7 @@ class _Prepared:
         options = {name: value for name, value in job.options.items() if name not in WINDOWS}
         return msgspec.json.encode(msgspec.structs.replace(job, seed=0, options=options), order="sorted")
 
-    def material(self, job: Job) -> tuple[TaggerDefinition, Any, Material]:
+    def material(self, job: Job) -> tuple[TaggerDefinition, Matrix | None, Material]:
         """The vocabulary, word vectors and arrays of a job; the first job that needs them builds them."""
         from spanwise.taggers.building import in_windows, lay_out, learn
 
@@ -411,7 +412,12 @@ def _spoken(f1: Mapping[str, float | None]) -> str:
 
 
 def predict(
-    tagger: Trained | str | Path, source: Any, *, scores: bool = False, device: str = "auto", **reading: Any
+    tagger: Trained | str | Path,
+    source: object,
+    *,
+    scores: bool = False,
+    device: str = "auto",
+    **reading: Any,
 ) -> Annotation:
     """Return the text of `source` with the mentions that a tagger finds in it.
 

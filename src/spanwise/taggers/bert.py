@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import msgspec
 import numpy as np
@@ -15,6 +15,9 @@ from torch.nn import functional
 
 from spanwise.columns import Ints
 from spanwise.errors import InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from spanwise.taggers.network import Dropping
 
 MARKS = ("[CLS]", "[SEP]", "[UNK]")
 MOST_PIECES = 12  # per word; a web address can have a hundred
@@ -33,7 +36,7 @@ class Layer(nn.Module):
         self.norm = nn.LayerNorm(width, eps=1e-12)
         self.last = nn.LayerNorm(width, eps=1e-12)
 
-    def forward(self, state: Tensor, hidden: Tensor, drop: Any) -> Tensor:
+    def forward(self, state: Tensor, hidden: Tensor, drop: Dropping) -> Tensor:
         batch, time, width = state.shape
         three = self.three(state).reshape(batch, time, 3, self.heads, width // self.heads)
         query, key, value = three.permute(2, 0, 3, 1, 4)
@@ -76,7 +79,7 @@ class Bert(nn.Module):
             for _ in range(config.num_hidden_layers)
         )
 
-    def forward(self, piece: Tensor, mask: Tensor, drop: Any) -> list[Tensor]:
+    def forward(self, piece: Tensor, mask: Tensor, drop: Dropping) -> list[Tensor]:
         state = functional.embedding(piece, self.word) + self.position[: piece.shape[1]] + self.kind
         states = [drop(self.norm(state), self.dropout)]
         hidden = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
@@ -146,7 +149,7 @@ def _refuse(file: Path, error: Exception) -> NoReturn:
 def _config(file: Path) -> Config:
     try:
         data = file.read_bytes()
-        kind = msgspec.json.decode(data, type=dict[str, Any]).get("model_type")
+        kind = msgspec.json.decode(data, type=dict[str, object]).get("model_type")
         if kind != "bert":
             raise InputError(
                 f"{file.parent}: the encoder is of type {kind!r}, not 'bert'.\n"

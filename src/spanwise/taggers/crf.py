@@ -6,10 +6,13 @@ tag i, `start` and `end` score the first and the last tag, and `mask` is true fo
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch.autograd.function import FunctionCtx
 
 
 def score(
@@ -107,14 +110,14 @@ class _Chain(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor
-    ) -> Any:
+        ctx: FunctionCtx, emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor, mask: Tensor
+    ) -> tuple[Tensor]:
         alpha, beta, total = _directions(emissions, transitions, start, end, mask)
         ctx.save_for_backward(emissions, transitions, alpha, beta, total, mask)
         return (total,)
 
     @staticmethod
-    def backward(ctx: Any, weight: Tensor) -> Any:
+    def backward(ctx: FunctionCtx, weight: Tensor) -> tuple[Tensor | None, ...]:
         emissions, transitions, alpha, beta, total, mask = ctx.saved_tensors
         inside = mask.to(emissions.dtype)[:, :, None]
         single = (

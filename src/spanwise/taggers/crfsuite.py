@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -52,6 +52,9 @@ def _kind(character: str) -> str:
     return "X" if character.isupper() else "x" if character.isalpha() else character
 
 
+Feature: TypeAlias = Any  # text or bytes, as the `text` of a featurizer returns it
+
+
 class Featurizer:
     """The features of the tokens of a corpus, one sentence at a time.
 
@@ -59,7 +62,7 @@ class Featurizer:
     UTF-8, which CRFsuite uses.
     """
 
-    def __init__(self, corpus: Corpus, text: Callable[[str], Any]) -> None:
+    def __init__(self, corpus: Corpus, text: Callable[[str], Feature]) -> None:
         self.corpus, self.text = corpus, text
         forms = corpus.vocabulary
         words = [key_of(form, lowercase=True) for form in forms]
@@ -78,8 +81,8 @@ class Featurizer:
         self.first = [(text(f"-1|0={word}|"), text(f"0|1={word}|")) for word in words]
         self.second = [text(word) for word in words]
         # There are few shapes, so features of two or three of them are cached.
-        self.two: dict[tuple[str, str], tuple[Any, Any]] = {}
-        self.three: dict[tuple[str, str, str], Any] = {}
+        self.two: dict[tuple[str, str], tuple[Feature, Feature]] = {}
+        self.three: dict[tuple[str, str, str], Feature] = {}
 
     @staticmethod
     def _own(form: str, word: str, kinds: str) -> list[str]:
@@ -91,7 +94,7 @@ class Featurizer:
         features += [f"e{size}={lower[-size:]}" for size in AFFIXES]
         return features
 
-    def sentence(self, number: int) -> list[list[Any]]:
+    def sentence(self, number: int) -> list[list[Feature]]:
         """The features of every token: its own, word and shape of two neighbours on each side, and pairs."""
         begin, end = self.corpus.sentences[number], self.corpus.sentences[number + 1]
         codes = self.corpus.tokens[begin:end].tolist()
@@ -120,7 +123,7 @@ class Featurizer:
             rows.append(row)
         return rows
 
-    def _pair(self, codes: tuple[int, int], shapes: tuple[str, str]) -> tuple[Any, ...]:
+    def _pair(self, codes: tuple[int, int], shapes: tuple[str, str]) -> tuple[Feature, ...]:
         """Features of two adjacent tokens: two for the second token, then two for the first."""
         if shapes not in self.two:
             joined = "|".join(shapes)

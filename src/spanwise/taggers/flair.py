@@ -82,7 +82,7 @@ def vectors(corpus: Corpus, settings: TaggerSettings, device: torch.device) -> N
 
 def _model(
     models: dict[str, Tensor], direction: str, device: torch.device
-) -> tuple[dict[str, int], Tensor, Any]:
+) -> tuple[dict[str, int], Tensor, torch.nn.LSTM]:
     weights = {
         name.removeprefix(f"{direction}."): value
         for name, value in models.items()
@@ -149,10 +149,10 @@ class _Inert:
         self.arguments = arguments
         self.state: dict[str, Any] = {}
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         self.state = state if isinstance(state, dict) else {}
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self.state[key] = value
 
     def tensor(self, storages: dict[str, NDArray[np.float32]]) -> Tensor:
@@ -165,7 +165,7 @@ class _Inert:
 class _Table(dict[str, Any]):
     """A placeholder for an ordered dict, without its attributes."""
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         pass
 
 
@@ -179,7 +179,7 @@ class _Tensors(pickle.Unpickler):
             else type("_Inert", (_Inert,), {"was": name})
         )
 
-    def persistent_load(self, pid: Any) -> object:
+    def persistent_load(self, pid: tuple[object, ...]) -> object:
         return pid[1] if pid[0] == "module" else pid
 
 
