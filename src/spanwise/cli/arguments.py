@@ -74,8 +74,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise an error that `main` turns into exit status 2."""
-        from spanwise.errors import ChoiceError
-
         raise ChoiceError(f"{_rephrased(message)}\nSee {self.prog} --help.")
 
 

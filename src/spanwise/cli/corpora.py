@@ -323,7 +323,7 @@ AGREE_EXAMPLES = """examples:
 
 def add_agree(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise agree`."""
-    from spanwise.cli.arguments import add_document, add_engine, add_reading
+    from spanwise.cli.arguments import add_document, add_engine
 
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
@@ -361,7 +361,7 @@ def run_agree(args: argparse.Namespace) -> int:
     'folder/{annotator}/*.conll', or one file that holds several annotators.
     """
     from spanwise.agreement import agree
-    from spanwise.cli.arguments import engine_of, finish_document, reading_of
+    from spanwise.cli.arguments import engine_of, finish_document
 
     reading = reading_of(args)
     with engine_of(args) as engine:
@@ -391,14 +391,7 @@ SUSPECTS_EXAMPLES = """examples:
 
 def add_suspects(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise suspects`."""
-    from spanwise.cli.arguments import (
-        add_align,
-        add_document,
-        add_engine,
-        add_parts,
-        add_reading,
-        add_train,
-    )
+    from spanwise.cli.arguments import add_align, add_document, add_engine, add_parts, add_train
 
     parser.add_argument("gold", metavar="GOLD", help="the gold file")
     parser.add_argument(
@@ -428,13 +421,11 @@ def run_suspects(args: argparse.Namespace) -> int:
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """
-    from spanwise.cli.arguments import engine_of, finish_document, reading_of, write_output
+    from spanwise.cli.arguments import engine_of, finish_document, write_output
     from spanwise.cli.evaluating import named_systems
     from spanwise.suspicion import apply_decisions, suspects, worksheet
 
     if args.apply:
-        import sys
-
         from spanwise.errors import ChoiceError
 
         if not args.output:

@@ -458,7 +458,7 @@ EVALUATE_EXAMPLES = """examples:
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise evaluate`."""
-    from spanwise.cli.arguments import add_reading, add_settings
+    from spanwise.cli.arguments import add_reading
 
     parser.add_argument(
         "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
@@ -490,7 +490,6 @@ def _conlleval(args: argparse.Namespace) -> int:
     """Print the classic conlleval screen; --format names the output here, as the input is CoNLL anyway."""
     from spanwise.cli.arguments import reading_of
     from spanwise.compat.conlleval import conlleval
-    from spanwise.errors import ChoiceError
 
     if len(args.systems) > 1:
         raise ChoiceError("the conlleval format shows one system.\nGive one file of predictions.")

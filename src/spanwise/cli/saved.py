@@ -265,7 +265,6 @@ def run_workbench(args: argparse.Namespace) -> int:
     notes are kept. It can be opened only on this machine, with the printed link.
     """
     from spanwise.errors import ChoiceError
-    from spanwise.streams import say
     from spanwise.workbench import bundle, serve
 
     if args.bundle is not None:

@@ -337,12 +337,11 @@ def _work(pipe: Connection, function: Callable[[Block, Shared], object], shared:
 def _die_with_parent() -> None:
     """Ask Linux to kill this process when its parent dies, even in the middle of a long call."""
     try:
-        import ctypes
         import signal
 
         set_death_signal = 1
         ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
-    except (ImportError, OSError, AttributeError):
+    except (OSError, AttributeError):
         return  # on other systems it ends after its current block
 
 
