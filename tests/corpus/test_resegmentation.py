@@ -152,3 +152,18 @@ def test_real_corpora_keep_their_scores(data: Path, how: How, gold: str, predict
     report = next(source for source in result.inputs if source.role == "predicted").alignment
     assert report is not None
     assert report.crossing == 0
+
+
+@pytest.mark.parametrize("changed", [0, 3999])
+def test_parts_add_up_if_only_some_have_other_sentence_boundaries(tmp_path: Path, changed: int) -> None:
+    pairs = [f"a{number} O\nb O\n\nc O\nd B-LOC\n" for number in range(4000)]
+    (tmp_path / "gold.conll").write_text("\n".join(pairs))
+    pairs[changed] = f"a{changed} O\nb O\nc O\n\nd B-LOC\n"
+    (tmp_path / "predicted.conll").write_text("\n".join(pairs))
+    sources = tmp_path / "gold.conll", {"a": tmp_path / "predicted.conll"}
+    whole, parts = (
+        spanwise.evaluate(*sources, align="diff", resamples=0, attributes="none", memory=memory).inputs[1]
+        for memory in (None, "1MB")
+    )
+    assert whole.alignment is not None and whole.alignment.crossing == 0
+    assert parts.alignment == whole.alignment
