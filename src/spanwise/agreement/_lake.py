@@ -222,11 +222,10 @@ def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
     if len({_text(files) for files in indexed}) == 1:
         return "whole"
     if all(file.without_text for file in all_files):
-        error = InputError(
+        raise InputError(
             f"{indexed[-1][0].path}: the files hold no text and have different numbers of sentences.\n"
             "Give files with text, or with the same sentences."
         )
-        raise error
     return "ids" if ids else "sentences"
 
 

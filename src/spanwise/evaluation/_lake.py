@@ -238,11 +238,9 @@ def _contents(session: SparkSession, path: str) -> RDD:
         empty = not frame.select("path").head(1)
     except PySparkException as error:
         reason = str(error).partition("\n")[0][:200]
-        wrong = InputError(at(path, None, f"Spark cannot read this ({reason}).\nCheck the path."))
-        raise wrong from None
+        raise InputError(at(path, None, f"Spark cannot read this ({reason}).\nCheck the path.")) from None
     if empty:
-        wrong = InputError(at(path, None, "there is no file.\nCheck the path."))
-        raise wrong
+        raise InputError(at(path, None, "there is no file.\nCheck the path."))
     rows = _parquet_rows(session, path, frame)
     return (frame if rows is None else rows).rdd
 
@@ -530,11 +528,10 @@ def lake_blocks(
     }
     for lake, _ in others.values():
         if lake.sentences != first.sentences:
-            wrong = InputError(
+            raise InputError(
                 at(lake.source, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
                    f"the gold files ({first.source}).\nGive predictions for the same sentences.")
             )  # fmt: skip
-            raise wrong
     cuts = _cuts(first)
     lakes = {key: lake for key, (lake, _) in others.items()}
     source = LakeBlocks(name or stem_of(first.source), first, lakes, choices.align, tuple(cuts))

@@ -99,12 +99,3 @@ def _array(file: Path) -> NDArray[np.floating]:
             f"{file}: the file does not contain an array of numbers.\nExpected one row per token."
         ) from None
     return np.asarray(array if isinstance(array, np.ndarray) else array[array.files[0]])
-
-
-def joined(corpus: Corpus) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """The text of every sentence, with spaces between tokens, and the start and end of each token in it."""
-    texts = [" ".join(corpus.words(number)) for number in range(len(corpus))]
-    size = np.array([len(form) for form in corpus.vocabulary], np.int64)[corpus.tokens]
-    ends = np.cumsum(size + 1)
-    first = np.repeat(np.concatenate([[0], ends])[np.asarray(corpus.sentences)[:-1]], corpus.lengths)
-    return texts, ends - size - 1 - first, ends - 1 - first
