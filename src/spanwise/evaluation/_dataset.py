@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -441,7 +441,7 @@ def is_spark(value: object) -> bool:
 
 
 def resolve_frame(
-    source: object, gold: object, systems: object, reading: dict[str, Any]
+    source: object, gold: object, systems: object, reading: dict[str, object]
 ) -> tuple[object, object, FrameColumns | None]:
     """A frame, its systems and its columns, which are taken out of `reading`; other sources have none."""
     if not is_spark(source):

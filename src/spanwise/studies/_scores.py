@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType
@@ -168,6 +168,18 @@ SCORES: Mapping[str, ScoreKind] = {
 CHOOSABLE = ("f1", "precision", "recall", "fair_f1")  # the scores that a study can analyse
 
 
+class SliceFields(TypedDict):
+    """The fields that describe a slice and do not depend on a system."""
+
+    dataset: str
+    kind: Literal["bucket", "label", "tough"]
+    attribute: str | None
+    name: str
+    gold: int
+    score: str
+    label: str | None
+
+
 class ScoredSlice(Struct, frozen=True):
     """A slice of one run and its score."""
 
@@ -179,17 +191,17 @@ class ScoredSlice(Struct, frozen=True):
     value: float
     score: str
 
-    def about(self, dataset: str) -> dict[str, Any]:
+    def about(self, dataset: str) -> SliceFields:
         """The fields that describe the slice and do not depend on a system."""
-        return {
-            "dataset": dataset,
-            "kind": self.kind,
-            "attribute": self.attribute,
-            "name": self.name,
-            "gold": self.gold,
-            "score": self.score,
-            "label": self.label,
-        }
+        return SliceFields(
+            dataset=dataset,
+            kind=self.kind,
+            attribute=self.attribute,
+            name=self.name,
+            gold=self.gold,
+            score=self.score,
+            label=self.label,
+        )
 
 
 def ranked(scores: StudyScores) -> tuple[tuple[SliceRanks, ...], tuple[RankFlip, ...]]:
