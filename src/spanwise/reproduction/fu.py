@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from math import isnan, nan
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from spanwise.evaluation import evaluate
 from spanwise.formats import read
+from spanwise.formats._format import JsonRecord
 from spanwise.interpreteval import SHORT, WHAT, Departures, Figures, Tagged, Training, compare
 from spanwise.interpreteval import evaluate as follow
 from spanwise.reproduction._cells import Cell, closely, exactly
@@ -71,16 +71,16 @@ def fu19_cells(folder: Path, printed: Path) -> list[Cell]:
             folder / _FILES[model], train=folder / "train.txt", attributes=list(_FU19.values()),
             resamples=0, examples="none",
         )  # fmt: skip
-        (system,) = result.to_dict()["systems"].values()
+        (system,) = result.systems.values()
         for column, name in _FU19.items():
             for half, ours in (("spearman", "spearman"), ("std", "std")):
                 if column in rows[row][half]:
-                    value = 100 * system["attributes"][name][ours]
+                    value = 100 * getattr(system.attributes[name], ours)
                     cells.append(_fu19_cell(rows, row, column, half, value))
     return cells
 
 
-def _fu19_cell(rows: Mapping[str, Any], row: str, column: str, half: str, computed: float) -> Cell:
+def _fu19_cell(rows: JsonRecord, row: str, column: str, half: str, computed: float) -> Cell:
     def equal(model: str) -> bool:
         text: str = rows[model][half][column]
         return abs(float(text) - computed) <= 0.5 * 10.0 ** -len(text.partition(".")[2]) + 1e-9
@@ -102,7 +102,7 @@ def _holistic(folder: Path, model: str, paper: float) -> Cell:
     return closely(SOURCE, "overall", f"{model} F1", paper, f1, within=0.005 + 1e-9)
 
 
-def _buckets(model: str, ours: Figures, theirs: Mapping[str, Any]) -> Iterator[Cell]:
+def _buckets(model: str, ours: Figures, theirs: JsonRecord) -> Iterator[Cell]:
     for name, short in SHORT.items():
         attribute = ours.attributes[name]
         for row, cell in zip(attribute.buckets, theirs["buckets"][short], strict=True):
@@ -119,7 +119,7 @@ def _buckets(model: str, ours: Figures, theirs: Mapping[str, Any]) -> Iterator[C
         yield closely(SOURCE, "model-wise", f"{prefix} S^sigma", derived["sigma"], attribute.std)
 
 
-def _comparison(figures: Mapping[str, Figures], released: Mapping[str, Any]) -> Iterator[Cell]:
+def _comparison(figures: Mapping[str, Figures], released: JsonRecord) -> Iterator[Cell]:
     first, second = figures.values()
     comparison = compare(first, second)
     for name, short in SHORT.items():

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from math import isnan
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from spanwise.columns import Floats
 from spanwise.credits import CREDITS
+from spanwise.document.scores import Confusion, ErrorShares, Rates, SystemScores
 from spanwise.evaluation import evaluate
+from spanwise.formats._format import JsonRecord
 from spanwise.matching import OUTCOMES
 from spanwise.reproduction._cells import Cell, closely, exactly
 from spanwise.scores import credited, exact
@@ -40,51 +41,52 @@ def cells(folder: Path) -> list[Cell]:
             resamples=0,
             examples="none",
         )
-        system = result.to_dict()["systems"]["stanza"]
+        system = result.systems["stanza"]
         paper = expected[published]
         listed += _scores(paper, system, focus)
         if focus == "gold":
-            listed += [*_shares(paper["overall"], system), *_confusion(paper["confusion"], system)]
+            assert system.fair.shares is not None
+            listed += _shares(paper["overall"], system.fair.shares)
+            listed += _confusion(paper["confusion"], system.confusion)
     return listed
 
 
-def _scores(paper: Mapping[str, Any], system: Mapping[str, Any], focus: str) -> Iterator[Cell]:
+def _scores(paper: JsonRecord, system: SystemScores, focus: str) -> Iterator[Cell]:
     """Table 1 (overall) and Table 2 (by label): counts and scores, fair, traditional and weighted."""
     parts = {"overall": paper["overall"], **paper["per_label"]}
     for label, figures in parts.items():
         table = f"Table {1 if label == 'overall' else 2}, focus {focus}"
-        fair, exact = _part(system["fair"], label), _part(system["exact"], label)
+        whole = label == "overall"
+        fair = system.fair.overall if whole else system.fair.labels[label]
+        exact = system.exact.overall if whole else system.exact.labels[label]
         for kind, count in figures["fair"]["counts"].items():
-            yield exactly(SOURCE, table, f"{label} fair {kind}", count, round(fair[_FINE.get(kind, kind)], 6))
-        missed = {"TP": exact["correct"], "FP": exact["predicted"] - exact["correct"]}
-        missed["FN"] = exact["gold"] - exact["correct"]
+            yield exactly(
+                SOURCE, table, f"{label} fair {kind}", count, round(fair.count(_FINE.get(kind, kind)), 6)
+            )
+        missed = {"TP": exact.correct, "FP": exact.predicted - exact.correct}
+        missed["FN"] = exact.gold - exact.correct
         for kind, count in figures["traditional"]["counts"].items():
             yield exactly(SOURCE, table, f"{label} traditional {kind}", count, missed[kind])
-        credited = {
-            "fair": fair,
-            "traditional": exact,
-            **{name: _part(system["credits"][credit], label) for name, credit in _CREDITS.items()},
-        }
+        credited: dict[str, Rates] = {"fair": fair, "traditional": exact}
+        for name, credit in _CREDITS.items():
+            weighted = (system.credits or {})[credit]
+            credited[name] = weighted.overall if whole else weighted.labels[label]
         for name, ours in credited.items():
             for score in _SCORES:
                 theirs = figures[name]["scores"][score]
-                yield closely(SOURCE, table, f"{label} {name} {score}", theirs, ours[score])
+                yield closely(SOURCE, table, f"{label} {name} {score}", theirs, getattr(ours, score))
 
 
-def _part(scores: Mapping[str, Any], label: str) -> Mapping[str, Any]:
-    part: Mapping[str, Any] = scores["overall"] if label == "overall" else scores["labels"][label]
-    return part
-
-
-def _shares(paper: Mapping[str, Any], system: Mapping[str, Any]) -> Iterator[Cell]:
+def _shares(paper: JsonRecord, shares: ErrorShares) -> Iterator[Cell]:
     """Figure 1: the share of each kind among all errors, and the text's claim about labeling errors."""
-    shares = system["fair"]["shares"]
-    for credit, kinds in (("traditional", ("FP", "FN")), ("fair", ("LE", "BE", "LBE", "FN", "FP"))):
+    for credit, ours, kinds in (
+        ("traditional", shares.traditional, ("FP", "FN")),
+        ("fair", shares.fair, ("LE", "BE", "LBE", "FN", "FP")),
+    ):
         counts = paper[credit]["counts"]
         whole = sum(counts[kind] for kind in kinds)
         for kind in kinds:
-            ours = shares[credit][kind]
-            yield closely(SOURCE, "Figure 1", f"{credit} {kind}", counts[kind] / whole, ours)
+            yield closely(SOURCE, "Figure 1", f"{credit} {kind}", counts[kind] / whole, ours[kind])
     # The share in the text is relative to errors in predictions; missed mentions are not included.
     counts = paper["fair"]["counts"]
     errors = sum(counts[kind] for kind in ("LE", "BE", "LBE", "FP"))
@@ -92,18 +94,17 @@ def _shares(paper: Mapping[str, Any], system: Mapping[str, Any]) -> Iterator[Cel
     yield closely(SOURCE, "text", name, 0.30, counts["LE"] / errors, within=0.005)
 
 
-def _confusion(paper: Mapping[str, Mapping[str, int]], system: Mapping[str, Any]) -> Iterator[Cell]:
+def _confusion(paper: Mapping[str, Mapping[str, int]], confusion: Confusion) -> Iterator[Cell]:
     """Figure 2: the confusion of gold and predicted labels, with missed and spurious mentions."""
-    confusion = system["confusion"]
-    index = {label: number for number, label in enumerate(confusion["labels"])}
+    index = {label: number for number, label in enumerate(confusion.labels)}
     for gold, row in paper.items():
         for predicted, count in row.items():
             if gold == "_":
-                ours = confusion["spurious"][index[predicted]]
+                ours = confusion.spurious[index[predicted]]
             elif predicted == "_":
-                ours = confusion["missed"][index[gold]]
+                ours = confusion.missed[index[gold]]
             else:
-                ours = confusion["counts"][index[gold]][index[predicted]]
+                ours = confusion.counts[index[gold]][index[predicted]]
             yield exactly(SOURCE, "Figure 2", f"{gold} → {predicted}", count, ours)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 from msgspec import UNSET, Struct
@@ -130,6 +130,16 @@ def find_slices(
     return _slices(open_sources(unopened, always_tough=True, memory=memory, workers=workers), options)
 
 
+class SearchOptions(TypedDict):
+    """The keyword arguments of `search` and `confirm`."""
+
+    depth: int
+    least: int
+    level: float
+    flips: int
+    seed: int
+
+
 class Looking(Struct, frozen=True, kw_only=True):
     """The validated options of `find_slices`."""
 
@@ -174,9 +184,15 @@ class Looking(Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def search(self) -> dict[str, object]:
+    def search(self) -> SearchOptions:
         """The keyword arguments of `search`."""
-        return {name: getattr(self, name) for name in ("depth", "least", "level", "flips", "seed")}
+        return {
+            "depth": self.depth,
+            "least": self.least,
+            "level": self.level,
+            "flips": self.flips,
+            "seed": self.seed,
+        }
 
 
 def slices_of(inputs: Inputs, **options: Any) -> Slices:
@@ -429,7 +445,7 @@ class _Case(Struct, frozen=True, eq=False):
         )
 
 
-def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[str, Any]) -> SystemSlices:
+def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOptions) -> SystemSlices:
     weights = [ints(~case.found(system))]
     if case.over == "f1":
         weights.append(ints(~case.right(system)))
@@ -471,9 +487,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: Mapping[s
     )
 
 
-def _one_pair(
-    case: _Case, first: str, second: str, *, confirmed: bool, options: Mapping[str, Any]
-) -> PairSlices:
+def _one_pair(case: _Case, first: str, second: str, *, confirmed: bool, options: SearchOptions) -> PairSlices:
     items, overall = _differences(case, first, second)
     result: Search = search(items, **options)
     recall = case.over == "recall"
