@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from msgspec import Struct
@@ -367,7 +367,14 @@ def _readable(
     return _score((int(inside.sum()), score.predicted, score.correct))
 
 
-def _about(units: Units, unit: int) -> dict[str, Any]:
+class _UnitFacts(TypedDict):
+    unit: int
+    id: str | None
+    source: str
+    sentence: str
+
+
+def _about(units: Units, unit: int) -> _UnitFacts:
     sentence = int(units.sentences[unit])
     text = " ".join(units.words(unit, MOST_WORDS))
     return {
@@ -404,24 +411,21 @@ def _looked_at(laid: LaidOut, rows: Ints, choices: PlacementChoices) -> tuple[Pl
     for row in rows[:MOST_LISTED].tolist():
         low, high = np.searchsorted(chosen, (row, row + 1), sorter=order)
         answer, own = sheet.answers[row], order[low:high]
-        position: dict[str, Any] = {}
+        placed = PlacedAnswer(
+            **_about(sheet.units, int(sheet.table.unit[row])),
+            text=answer.text,
+            label=answer.label,
+            level=LEVELS[int(sheet.level[row])],
+            candidates=int(sheet.table.number[row]),
+        )
         if len(own):
             at = int(candidate[own[0]])
             sentence, start, end = int(sheet.sentence[at]), int(sheet.start[at]), int(sheet.end[at])
             words = sheet.units.corpus.words(sentence)
             texts = sheet.units.corpus.texts
             surface = " ".join(words[start:end]) if texts is None else texts[sentence][start:end]
-            position = {"start": start, "end": end, "surface": surface, "right": bool(right[own].any())}
-        listed.append(
-            PlacedAnswer(
-                **_about(sheet.units, int(sheet.table.unit[row])),
-                text=answer.text,
-                label=answer.label,
-                level=LEVELS[int(sheet.level[row])],
-                candidates=int(sheet.table.number[row]),
-                **position,
-            )
-        )
+            placed = replace(placed, start=start, end=end, surface=surface, right=bool(right[own].any()))
+        listed.append(placed)
     return tuple(listed)
 
 

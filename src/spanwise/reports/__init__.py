@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -54,7 +53,7 @@ def save(document: DocumentLike, path: str | Path, name: str | Report, **choices
 def _lazy(module: str, function: str) -> Callable[..., str | bytes]:
     """A function that imports its module only when it is called: most reports need heavy packages."""
 
-    def call(document: DocumentLike, **choices: Any) -> str | bytes:
+    def call(document: DocumentLike, **choices: object) -> str | bytes:
         report: Callable[..., str | bytes] = getattr(import_module(f"spanwise.reports.{module}"), function)
         return report(document, **choices)
 

@@ -92,7 +92,7 @@ class _SelectionContext(Struct, frozen=True, eq=False):
     options: dict[str, Any]
 
 
-def _rows(reference: Any, choosing: _SelectionContext) -> Iterator[tuple[object, ...]]:
+def _rows(reference: object, choosing: _SelectionContext) -> Iterator[tuple[object, ...]]:
     sentences = tuple(sentences_with_errors(reference, choosing.shared))
     for error in listing(replace(choosing.document, sentences=sentences), **choosing.options):
         yield tuple(cells_of(error))

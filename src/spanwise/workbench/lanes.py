@@ -39,7 +39,7 @@ class AnswerCache:
 
     def __init__(self, budget: int) -> None:
         self.budget, self.size = budget, 0
-        self._entries: OrderedDict[tuple[str, Hashable], CacheEntry[Any]] = OrderedDict()
+        self._entries: OrderedDict[tuple[str, Hashable], CacheEntry[object]] = OrderedDict()
         self._kinds: Counter[str] = Counter()
         self._making: dict[tuple[str, Hashable], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class AnswerCache:
                 if self._kinds[entry[0]] > 1 and entry != (kind, key):
                     self._drop(entry)
 
-    def _recall(self, entry: tuple[str, Hashable]) -> Any:  # the type depends on the kind
+    def _recall(self, entry: tuple[str, Hashable]) -> object:
         self._entries.move_to_end(entry)
         return self._entries[entry].value
 
