@@ -47,3 +47,23 @@ def test_the_page_and_the_screen_of_slices() -> None:
     assert document.systems[EVIL].slices[0].where == "label=ORG"
     screen = document.to_text(width=80)
     assert "label ORG" in screen and max(map(len, screen.splitlines())) <= 80
+
+
+def test_a_slice_found_after_others_is_explained_below_the_list() -> None:
+    labels = ("ORG", "PER", "LOC")
+    gold: list[object] = [[(0, 1, labels[at % 3])] for at in range(900)]
+    # In tenths of the mentions, how many are missed.
+    rate = {"ORG": 7, "PER": 6, "LOC": 1}
+    mine: list[object] = [
+        [] if at // 3 % 10 < rate[labels[at % 3]] else sentence for at, sentence in enumerate(gold)
+    ]
+    document = spanwise.find_slices(gold, {"mine": mine, "gold": gold}, attributes="label")
+    assert [row.p is None for row in document.systems["mine"].slices] == [False, True]
+    note = "later: found on the mentions that remain after removing the slices above, without its own p-value"
+    listed = 1 + sum(row.p is None for row in document.comparison[0].slices)
+    page, screen = document.to_html(), " ".join(document.to_text(width=80).split())
+    assert page.count(">later<") == listed and page.count(note) == 2
+    assert screen.count(" later ") == listed and screen.count(note) == 2
+    alone = spanwise.find_slices(gold, {"gold": gold}, attributes="label")
+    assert "later" not in alone.to_html().partition("<main")[2].partition("</main>")[0]
+    assert "later" not in alone.to_text()

@@ -107,7 +107,18 @@ def test_weak_slices_can_be_searched_with_one_button(larger: Path) -> None:
         assert answer["slices"]
         page = client.get(f"/g/{gold}/weak?a=memoriser").text
         assert "Where memoriser is weak" in page and "/slices?" in page
+        assert "later" not in page.partition("<tbody>")[2]
         assert client.get(f"/g/{gold}/weak?a=nobody").status_code == 400
+
+
+def test_slices_that_are_found_after_others_are_explained(larger: Path) -> None:
+    with client_of(larger) as client:
+        gold = client.get("/api/v1/golds").json()[0]["slug"]
+        listed = client.get(f"/api/v1/golds/{gold}/weak?a=memoriser&b=swapper").json()["slices"]
+        assert [row["p"] is None for row in listed] == [False, True, True]
+        page = client.get(f"/g/{gold}/weak?a=memoriser&b=swapper").text
+        assert page.count(">later<") == 2
+        assert "Later: found on the mentions that remain after removing the slices above" in page
 
 
 def test_a_comparison_is_limited_to_a_slice(larger: Path) -> None:

@@ -188,6 +188,24 @@ def signed_interval(ends: Sequence[float | None] | None) -> str:
     return f"{signed(ends[0])} to {signed(ends[1])}"
 
 
+LATER = "later: found on the mentions that remain after removing the slices above, without its own p-value"
+
+
+def listed_p(p: float | None) -> str:
+    """The p-value of a slice in a list; only the first slice has one.
+
+    Examples:
+        >>> listed_p(0.0312), listed_p(None)
+        ('0.031', 'later')
+    """
+    return "later" if p is None else p_value(p)
+
+
+def later_note(p_values: Iterable[float | None]) -> str:
+    """The explanation of `later` for a list of slices; empty if none of them needs it."""
+    return LATER if any(p is None for p in p_values) else ""
+
+
 def small_p(p: float | None) -> str:
     """A p-value that shows its magnitude even when it is tiny.
 

@@ -101,7 +101,7 @@ def _environment() -> Environment:
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, format_p=words.format_p,
         signed_interval=words.signed_interval, attribute=words.attribute, moment=_moment, day=_day,
-        capitalised=words.capital,
+        capitalised=words.capital, listed_p=words.listed_p, later_note=words.later_note,
     )  # fmt: skip
     environment.globals.update(
         version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED

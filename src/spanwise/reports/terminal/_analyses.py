@@ -280,7 +280,7 @@ def _sliced_system(name: str, system: SystemSlices, document: Slices, width: int
     result += _weak(system.slices, document, width)
     if system.confirmed is not UNSET:
         result += _confirmed(system.confirmed.found_on, system.confirmed.tested_on, document, width)
-        result += _weak(system.confirmed.slices, document, width, after=False)
+        result += _weak(system.confirmed.slices, document, width)
     return result
 
 
@@ -294,9 +294,7 @@ def _verdict(tested: int, significant: int, listed: int, document: Slices, findi
     return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
 
 
-def _weak(
-    rows: tuple[SearchedSlice, ...], document: Slices, width: int, *, after: bool = True
-) -> list[ScreenLine]:
+def _weak(rows: tuple[SearchedSlice, ...], document: Slices, width: int) -> list[ScreenLine]:
     top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
     cells: list[list[ScreenCell]] = [
         [
@@ -305,7 +303,7 @@ def _weak(
             say.count(row.units),
             [(say.points(None if row.loss is None else 1 - row.loss), "strong")],
             f"{row.t:.1f}",
-            say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
+            text(say.listed_p(row.p), "" if row.p is not None else "faint"),
             bar((row.rest_loss or 0.0) / top, style="bad"),
         ]
         for index, row in enumerate(rows, start=1)
@@ -315,7 +313,7 @@ def _weak(
         Column(_score(document), right=True), Column("T", right=True, rank=1), Column("p", right=True),
         Column("loss", least=8, most=20, rank=2),
     ]  # fmt: skip
-    return grid(columns, cells, width)
+    return [*grid(columns, cells, width), *_later(rows, width)]
 
 
 def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
@@ -327,11 +325,11 @@ def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
     result += _different(pair.slices, width)
     if pair.confirmed is not UNSET:
         result += _confirmed(pair.confirmed.found_on, pair.confirmed.tested_on, document, width)
-        result += _different(pair.confirmed.slices, width, after=False)
+        result += _different(pair.confirmed.slices, width)
     return result
 
 
-def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = True) -> list[ScreenLine]:
+def _different(rows: tuple[DifferentSlice, ...], width: int) -> list[ScreenLine]:
     cells: list[list[ScreenCell]] = [
         [
             text(f"{index}"),
@@ -340,7 +338,7 @@ def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = Tr
             text(row.better, "strong"),
             say.points(None if row.difference is None else abs(row.difference)),
             f"{row.t:.1f}",
-            say.p_value(row.p) if row.p is not None else text("after the above" if after else "", "faint"),
+            text(say.listed_p(row.p), "" if row.p is not None else "faint"),
         ]
         for index, row in enumerate(rows, start=1)
     ]
@@ -348,7 +346,12 @@ def _different(rows: tuple[DifferentSlice, ...], width: int, *, after: bool = Tr
         Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
         Column("better"), Column("by", right=True), Column("T", right=True, rank=1), Column("p", right=True),
     ]  # fmt: skip
-    return grid(columns, cells, width)
+    return [*grid(columns, cells, width), *_later(rows, width)]
+
+
+def _later(rows: Sequence[SearchedSlice | DifferentSlice], width: int) -> list[ScreenLine]:
+    note = say.later_note(row.p for row in rows)
+    return sentence(note, width, indent=2, style="faint") if note else []
 
 
 def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> list[ScreenLine]:
