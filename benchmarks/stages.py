@@ -86,7 +86,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise.matching import match
     from spanwise.schemes import decode, encode, recognise
 
-    plain_tested, plain_leads = _uncertain.tested, _uncertain.with_lead_intervals
+    plain_tested, plain_leads = _uncertain.score_and_test, _uncertain.with_lead_intervals
     paths = {"gold": gold, "first": first, "second": second, "train": train}
     _on_one_core()
 
@@ -108,7 +108,7 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
             return clocked(seconds, "leads", lambda: plain_leads(*given, **more))
 
         with (
-            patch.object(result, "tested", tested),
+            patch.object(result, "score_and_test", tested),
             patch.object(result, "with_lead_intervals", with_leads),
         ):
             counted = clocked(seconds, "evaluate", lambda: evaluate(target, named, **options))

@@ -22,7 +22,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.formats import FORMATS, listed_sources, make_folder, read, write_atomically
 from spanwise.formats.editing import excerpt
 from spanwise.formats.writing import write
-from spanwise.uncertainty import drawn_numbers
+from spanwise.uncertainty import draw_numbers
 
 __all__ = ["split"]
 
@@ -157,7 +157,7 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     """Draw the development part, then search for the test part among the rest."""
     units = int(unit_of[-1]) + 1
     sizes = np.bincount(unit_of, minlength=units)
-    orders = np.argsort(drawn_numbers(seed, "orders of units", RANDOM + 1, units), axis=1, kind="stable")
+    orders = np.argsort(draw_numbers(seed, "orders of units", RANDOM + 1, units), axis=1, kind="stable")
     kept_out = np.zeros(units, dtype=bool)
     if dev:
         # Leave at least one unit each for training and test.
@@ -180,7 +180,7 @@ def _planned(whole: Annotation, unit_of: Ints, target: Target, dev: float, seed:
     )
     inner = [ints(new[order[~kept_out[order]]]) for order in orders[:RANDOM]]
     by_chance = [random_division(pool, order, target.size) for order in inner]
-    steps = drawn_numbers(seed, "exchanges of units", STARTS * steps_of(pool), 4)
+    steps = draw_numbers(seed, "exchanges of units", STARTS * steps_of(pool), 4)
     chosen = divided(pool, target, steps.tolist(), inner[:STARTS])
     part = np.where(kept_out, PARTS.index("dev"), PARTS.index("train"))
     part[left[chosen]] = PARTS.index("test")

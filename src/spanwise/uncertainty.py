@@ -28,8 +28,8 @@ __all__ = [
     "Resampling",
     "Swapping",
     "bernoulli_sums",
-    "drawn_numbers",
-    "drawn_weights",
+    "draw_numbers",
+    "draw_weights",
     "halves",
     "interval",
     "joined_units",
@@ -583,7 +583,7 @@ def joined_units(units: int, groups: int, seed: int) -> Ints:
     return ints(order % groups)
 
 
-def drawn_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float32]:
+def draw_weights(units: int, resamples: int, seed: int) -> npt.NDArray[np.float32]:
     """How often each unit is drawn in each resample with replacement (resamples × units)."""
     generator = np.random.default_rng([seed, crc32(b"weights")])
     weights = np.empty((resamples, units), dtype=np.float32)
@@ -656,6 +656,6 @@ def _quantile(ordered: Floats, number: Ints, share: float) -> Floats:
     return np.where(number > 0, low + (high - low) * (position - below), np.nan)
 
 
-def drawn_numbers(seed: int, purpose: str, rows: int, columns: int) -> Floats:
+def draw_numbers(seed: int, purpose: str, rows: int, columns: int) -> Floats:
     """Random numbers in [0, 1) that depend on the seed and the purpose."""
     return np.random.default_rng([seed, crc32(purpose.encode())]).random((rows, columns))

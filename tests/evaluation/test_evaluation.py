@@ -295,13 +295,14 @@ def test_a_label_that_only_one_system_predicts_can_be_compared() -> None:
 
 
 def test_counts_per_unit_survive_the_document(tmp_path: Path) -> None:
-    from spanwise.evaluation import unpacked
+    from spanwise.evaluation import unpack_measures
 
     result = evaluated([["B-PER", "O", "B-LOC"]] * 5, [["B-PER", "O", "O"]] * 5)
     result.to_json(tmp_path / "run.json")
     again = loaded(tmp_path / "run.json", spanwise.Result)
     before, after = (
-        unpacked(present(document.units).systems["mine"], location="run.json") for document in (result, again)
+        unpack_measures(present(document.units).systems["mine"], location="run.json")
+        for document in (result, again)
     )
     for first, second in zip(before, after, strict=True):
         assert first.name == second.name
@@ -309,10 +310,10 @@ def test_counts_per_unit_survive_the_document(tmp_path: Path) -> None:
     whole = present(result.units).systems["mine"][0]
     plain = np.asarray(before[0].counts.rows, dtype="<i4").tobytes()  # the encoding before version 0.2
     older = replace(whole, rows=base64.b64encode(zlib.compress(plain, 6)).decode("ascii"))
-    assert np.array_equal(unpacked([older], location="run.json")[0].counts.rows, before[0].counts.rows)
+    assert np.array_equal(unpack_measures([older], location="run.json")[0].counts.rows, before[0].counts.rows)
     damaged = replace(whole, rows="…")
     with pytest.raises(InputError, match="counts per unit cannot be read"):
-        unpacked([damaged], location="run.json")
+        unpack_measures([damaged], location="run.json")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', '{"spanwise": "9", "schema": 99}'])

@@ -22,7 +22,7 @@ from spanwise.demo import Demo, generate
 from spanwise.document.evaluation import Evaluation, PackedColumn
 from spanwise.document.loading import document_of
 from spanwise.errors import InputError
-from spanwise.evaluation import CodedMentions, unpacked_codes
+from spanwise.evaluation import CodedMentions, unpack_codes
 from spanwise.evaluation.columns import mention_columns
 from spanwise.gates import compare_documents
 from spanwise.slices.index import SliceIndex
@@ -31,7 +31,7 @@ Cells = tuple[int, int, int]
 
 
 def coded(document: Evaluation) -> CodedMentions:
-    return present(unpacked_codes(present(document.mentions), location="here"))
+    return present(unpack_codes(present(document.mentions), location="here"))
 
 
 def counted(codes: CodedMentions, system: str, where: dict[str, str]) -> Cells:
@@ -162,7 +162,7 @@ def test_too_many_mentions_are_reported_and_not_kept(demo: Demo, monkeypatch: py
     assert first == second
     overall = [system.exact.overall for system in results[0].systems.values()]
     assert first.number == overall[0].gold + sum(scores.predicted for scores in overall)
-    assert first.cap == 30 and not first.gold and unpacked_codes(first, location="here") is None
+    assert first.cap == 30 and not first.gold and unpack_codes(first, location="here") is None
 
 
 def test_codes_contain_no_text_and_survive_redaction(demo: Demo) -> None:
@@ -185,7 +185,7 @@ def test_damaged_columns_are_refused(demo: Demo, change: dict[str, str], message
     mentions = present(spanwise.evaluate(demo.gold, demo.systems, resamples=0).mentions)
     gold = [replace(column, **change) if column.name == "label" else column for column in mentions.gold]
     with pytest.raises(InputError, match=message):
-        unpacked_codes(replace(mentions, gold=gold), location="here")
+        unpack_codes(replace(mentions, gold=gold), location="here")
 
 
 def test_a_system_that_does_not_fit_gold_is_refused(demo: Demo) -> None:
@@ -196,4 +196,4 @@ def test_a_system_that_does_not_fit_gold_is_refused(demo: Demo) -> None:
     name, columns = next(iter(mentions.systems.items()))
     wrong = {name: [column, *(other for other in columns if other.name != "found")]}
     with pytest.raises(InputError, match="does not fit the gold mentions"):
-        unpacked_codes(replace(mentions, systems=wrong), location="here")
+        unpack_codes(replace(mentions, systems=wrong), location="here")

@@ -22,9 +22,9 @@ STEPS = {
     "formats/__init__.py": ("read_by",),
     "evaluation/_blocks.py": ("TrainingFacts.of", "learn_facts"),
     "evaluation/_dataset.py": ("fix_facts",),
-    "evaluation/_counting.py": ("with_systems",),
+    "evaluation/_counting.py": ("match_systems",),
     "evaluation/result.py": ("result_of",),
-    "evaluation/_uncertain.py": ("tested",),
+    "evaluation/_uncertain.py": ("score_and_test",),
     "reports/html/__init__.py": ("render",),
     "formats/_opening.py": ("write_atomically",),
 }

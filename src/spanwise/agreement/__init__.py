@@ -21,7 +21,6 @@ from spanwise.agreement._majority import (
     Votes,
     VoteSums,
     accepted,
-    beside,
     ceiling,
     check_votes,
     count_votes,
@@ -29,9 +28,10 @@ from spanwise.agreement._majority import (
     kept_text,
     majority_counts,
     read_decisions,
+    score_systems,
 )
 from spanwise.agreement._pairs import PairSums, document_means, mean_of, means, pairs, pooled
-from spanwise.agreement._shared import GroundSource, InMemoryGround, Presence, Shared, shared
+from spanwise.agreement._shared import GroundSource, InMemoryGround, Presence, Shared, combine_annotations
 from spanwise.agreement._sources import annotations_of
 from spanwise.agreement._tokens import TokenSums, TokenUnits, token_agreement
 from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
@@ -164,7 +164,7 @@ def agree(
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
         ceiling=top,
         ranking=_ranking(presence, sums, pair_scores, top.annotators),
-        systems=beside(presence, sums.votes),
+        systems=score_systems(presence, sums.votes),
         majority=majority_counts(presence, sums.votes, votes),
         notes=_notes(presence),
         sentences=tuple(
@@ -234,7 +234,7 @@ def _opened(
             return lake, _inputs(lake.presence, dict(zip(names, readings, strict=True))), runner
     parties = annotations_of(annotators, reading)
     others = annotations_of(systems, reading, "system")
-    ground = shared(parties, others)
+    ground = combine_annotations(parties, others)
     if whole:
         ground = ground.whole()
     own_readings = {name: party.reading for name, party in (*parties.items(), *others.items())}

@@ -17,7 +17,7 @@ from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices, check_keywords
 from spanwise.evaluation._dataset import resolve_frame
-from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, opened_frame
+from spanwise.evaluation._frames import PATH, FrameBlocks, FrameColumns, FramePiece, open_frame
 from spanwise.settings import default_value
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def frame_ground(
         frame, named_columns = _one_document(frame, named_columns)
     partitions = engine.partitions if isinstance(engine, SparkEngine) else None
     choices = Choices.plain(attributes="none", reading=reading)
-    blocks, runner = opened_frame(frame, named_columns, choices, name="frame", partitions=partitions)
+    blocks, runner = open_frame(frame, named_columns, choices, name="frame", partitions=partitions)
     try:
         looks = list(runner.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
     except BaseException:

@@ -20,9 +20,9 @@ from spanwise.agreement._shared import (
     Presence,
     Shared,
     block_of,
+    build_ground,
     check_parties,
     counted_keys,
-    grounded,
     placed,
 )
 from spanwise.agreement._sources import WHO, named_annotators
@@ -34,10 +34,10 @@ from spanwise.evaluation._frames import FramePiece
 from spanwise.evaluation._lake import (
     ExecutorRows,
     Lake,
-    gathered_blocks,
+    gather_blocks,
     joined_files,
     memory_and_disk_level,
-    opened_lake,
+    open_lake,
     partition_of,
     shown_path,
 )
@@ -84,7 +84,7 @@ def lake_ground(
     if sides[0] is None or sides[1] is None or len(sides[0]) < 2:
         return None
     named = {**sides[0], **sides[1]}
-    lakes = [opened_lake(engine.session, path, reading) for path in named.values()]
+    lakes = [open_lake(engine.session, path, reading) for path in named.values()]
     indexed = [_indexed(engine, lake, contents, by_sentence=False) for lake, contents in lakes]
     units: list[Unit] = [files[0].unit for files in indexed]
     check_parties(list(sides[0]), units, [lake.source for lake, _ in lakes])
@@ -368,7 +368,7 @@ class LakeGround(Struct, frozen=True, eq=False):
         holder = [
             (party, int(np.searchsorted(documents[party], number))) for number, party in enumerate(first_of)
         ]
-        corpus, first, mentions = grounded(whole, corpora, starts, documents, holder)
+        corpus, first, mentions = build_ground(whole, corpora, starts, documents, holder)
         document = np.repeat(np.arange(end - begin), np.diff(first))
         numbers = ints(np.arange(begin, end))
         if not self.of_first:  # drop what is specific to one file
@@ -436,9 +436,7 @@ def _gathered(
         rdd.mapPartitions(partial(_cut, party, sent)) for party, (_, rdd) in enumerate(lakes)
     ])  # fmt: skip
     together = pieces.partitionBy(number, partial(partition_of, number, blocks))
-    rows = together.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(
-        memory_and_disk_level()
-    )
+    rows = together.mapPartitions(gather_blocks, preservesPartitioning=True).persist(memory_and_disk_level())
     held = Packed(ExecutorRows(engine.session, rows), rows)
     sizes = [0] * number
     for block in range(blocks):

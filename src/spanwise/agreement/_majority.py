@@ -158,7 +158,7 @@ def ceiling(presence: Presence, sums: VoteSums) -> HumanCeiling:
     )
 
 
-def beside(presence: Presence, sums: VoteSums) -> dict[str, SystemBesideCeiling]:
+def score_systems(presence: Presence, sums: VoteSums) -> dict[str, SystemBesideCeiling]:
     """The scores of each system against the same majorities, in the documents that it has."""
     result = {}
     for number, name in enumerate(presence.systems):

@@ -159,7 +159,9 @@ def check_parties(annotators: Sequence[str], units: Sequence[Unit], paths: Seque
         )
 
 
-def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]) -> InMemoryGround:
+def combine_annotations(
+    annotators: Mapping[str, Annotation], systems: Mapping[str, Annotation]
+) -> InMemoryGround:
     """Combine all annotations on one shared text.
 
     Documents are matched by name if all files name them, otherwise by text. If no documents are marked, each
@@ -180,13 +182,13 @@ def shared(annotators: Mapping[str, Annotation], systems: Mapping[str, Annotatio
     keys, names, marked = _keys(corpora)
     placement = placed(list(annotators), list(systems), keys, names, marked=marked, unit=corpora[0].unit)
     starts = [_starts(corpus, len(own)) for corpus, own in zip(corpora, keys, strict=True)]
-    corpus, first, mentions = grounded(
+    corpus, first, mentions = build_ground(
         list(parties.values()), corpora, starts, placement.documents, placement.holder
     )
     return InMemoryGround.of(corpus, first, mentions, placement.presence)
 
 
-def grounded(
+def build_ground(
     annotations: Sequence[Annotation],
     corpora: Sequence[Corpus],
     starts: Sequence[Ints],

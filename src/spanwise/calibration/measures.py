@@ -27,7 +27,7 @@ from spanwise.document.analyses import (
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure, MeasureKey
 from spanwise.settings import CONFIDENCE
-from spanwise.uncertainty import bernoulli_sums, drawn_weights, interval, joined_units
+from spanwise.uncertainty import bernoulli_sums, draw_weights, interval, joined_units
 
 BINS = 10
 POINTS = 1000  # maximum number of points of a resampled curve
@@ -400,7 +400,7 @@ class Draws(Struct, frozen=True, eq=False):
             group, number = joined_units(units, GROUPS, seed), GROUPS
         else:
             group, number = ints(np.arange(units)), units
-        weights = drawn_weights(number, resamples if number > 1 else 0, seed)
+        weights = draw_weights(number, resamples if number > 1 else 0, seed)
         return cls(np.asarray(weights), group, GROUPS if units > MOST_UNITS else None)
 
 

@@ -14,7 +14,7 @@ from spanwise.attributes import Confusable
 from spanwise.columns import Words
 from spanwise.composition import sentence_hashes
 from spanwise.corpus import Annotation
-from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, opened_gold
+from spanwise.description._counting import OpenedGold, TestPart, TrainPart, distinct_rows, open_gold
 from spanwise.engines import Engine, Joining
 from spanwise.evaluation._blocks import BlockSource, TrainingData, TrainingSource
 from spanwise.hashing import find_hashes, numbered, ordered_hashes, word_hashes
@@ -134,7 +134,7 @@ class WordsRead(Struct, frozen=True, eq=False):
 
 def read_words(reference: object, shared: ConflictsContext) -> WordsRead:
     """Count the readings of the words of mentions in a test block."""
-    block = opened_gold(reference, shared.source)
+    block = open_gold(reference, shared.source)
     conflicting = (find_hashes(shared.twice, block.hashes) >= 0) & (block.corpus.lengths > 0)
     first = dict.fromkeys(_contents(block.hashes[conflicting]))
     return WordsRead(contexts(block.line, shared.surfaces, shared.labels), tuple(first)[: shared.most])
@@ -190,7 +190,7 @@ class ShownConflicts(Struct, frozen=True, eq=False):
 def show(reference: object, shared: ConflictsContext) -> ShownConflicts:
     """Collect the conflicts in a test block."""
     assert shared.counts is not None
-    block = opened_gold(reference, shared.source)
+    block = open_gold(reference, shared.source)
     gold = relabeled(block.gold, shared.labels)
     occurrences, varying = varied(block.line, shared.surfaces, shared.counts, shared.labels)
     box = ballot(gold.mentions, [])

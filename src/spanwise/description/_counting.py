@@ -98,7 +98,7 @@ class CachedGoldBlock(OneBlock, frozen=True, eq=False):
         yield self.opened
 
 
-def opened_gold(reference: object, source: BlockSource) -> OpenedGold:
+def open_gold(reference: object, source: BlockSource) -> OpenedGold:
     """Open a block if it is not open yet."""
     block = source.open(reference, gold_only=True)
     return block if isinstance(block, OpenedGold) else OpenedGold(block.gold, {}, {}, {})
@@ -138,7 +138,7 @@ class ConfusedTexts(Struct, frozen=True, eq=False):
 
 def look(reference: object, shared: BlockContext) -> Look:
     """Survey the gold mentions of one block."""
-    block = opened_gold(reference, shared.source)
+    block = open_gold(reference, shared.source)
     return look_at(block.side(shared), shared, block.values)
 
 
@@ -163,7 +163,7 @@ class TestPart(Struct, frozen=True, eq=False):
 
 def count(reference: object, shared: BlockContext) -> TestPart:
     """Count a block of the test set."""
-    block = opened_gold(reference, shared.source)
+    block = open_gold(reference, shared.source)
     gold, facts, text = block.gold, shared.facts, block.text
     assert facts is not None
     side = block.side(shared)

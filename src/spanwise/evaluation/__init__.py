@@ -29,16 +29,16 @@ from spanwise.evaluation._choices import (
     read_inputs,
     read_whole,
 )
-from spanwise.evaluation._codes import CodedMentions, CodedSystem, packed_beside, unpacked_codes
-from spanwise.evaluation._compared import T_TEST, compared, compared_runs, same_cells
+from spanwise.evaluation._codes import CodedMentions, CodedSystem, combine_codes, unpack_codes
+from spanwise.evaluation._compared import T_TEST, compare_runs, compare_systems, same_cells
 from spanwise.evaluation._counting import (
     EvaluatedBlock,
     Whole,
-    counted_block,
-    counted_whole,
+    count_blocks,
+    count_one_block,
     fix_facts_of_one_block,
+    match_systems,
     sentences_with_errors,
-    with_systems,
 )
 from spanwise.evaluation._dataset import (
     BlockContext,
@@ -51,7 +51,7 @@ from spanwise.evaluation._dataset import (
     resolve_frame,
 )
 from spanwise.evaluation._prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
-from spanwise.evaluation._uncertain import unpacked, with_lead_intervals
+from spanwise.evaluation._uncertain import unpack_measures, with_lead_intervals
 from spanwise.evaluation.result import (
     UNMARKED,
     Result,
@@ -79,23 +79,23 @@ __all__ = [
     "ReadGold",
     "ReadSystems",
     "Result",
+    "combine_codes",
     "compare",
-    "compared",
-    "compared_runs",
+    "compare_runs",
+    "compare_systems",
     "evaluate",
     "evaluate_blocks",
     "has_runs",
     "ignore_progress",
     "named_sources",
-    "packed_beside",
     "parse_memory",
     "parts_of",
     "read_inputs",
     "read_whole",
     "same_cells",
     "sentences_with_errors",
-    "unpacked",
-    "unpacked_codes",
+    "unpack_codes",
+    "unpack_measures",
     "with_lead_intervals",
 ]
 
@@ -304,7 +304,7 @@ def _counted(
         whole, kept = _one_block(inputs, shared, blocks.absent, progress)
     else:
         try:
-            kept = whole = counted_whole(blocks.fix_facts(progress), blocks.engine, progress)
+            kept = whole = count_blocks(blocks.fix_facts(progress), blocks.engine, progress)
         finally:
             blocks.free()
     return _Counts(whole, kept, blocks.training, shared.unit, inputs, bound)
@@ -335,7 +335,7 @@ def evaluate_blocks(
     blocks = open_sources(UnopenedSources(given, systems, train, choices, columns, name, engine_of(engine)))
     try:
         shared = blocks.fix_facts()
-        whole = counted_whole(shared, blocks.engine, ignore_progress)
+        whole = count_blocks(shared, blocks.engine, ignore_progress)
     except BaseException:
         blocks.free()
         raise
@@ -353,9 +353,9 @@ def _one_block(
     gold_side, *system_sides = shared.sides(block)
     fixed, gold = fix_facts_of_one_block(block, gold_side, shared, absent, progress)
     progress("count", 0, 1)
-    evaluated = with_systems(gold, block, system_sides, fixed)
+    evaluated = match_systems(gold, block, system_sides, fixed)
     progress("count", 1, 1)
-    return counted_block(evaluated, fixed), evaluated
+    return count_one_block(evaluated, fixed), evaluated
 
 
 def _with_placed_answers(

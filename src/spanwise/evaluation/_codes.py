@@ -229,7 +229,7 @@ def _concatenated(parts: Iterable[Coded]) -> Coded:
 # ---- packed into documents ------------------------------------------------------------------------
 
 
-def packed_codes(
+def pack_codes(
     make: Callable[[], CodedMentions],
     systems: Iterable[str],
     *,
@@ -284,7 +284,7 @@ def _packed(name: str, column: Column) -> PackedColumn:
     return PackedColumn(name=name, width=width, codes=base64.b64encode(data).decode("ascii"))
 
 
-def unpacked_codes(codes: MentionCodes, *, location: str) -> CodedMentions | None:
+def unpack_codes(codes: MentionCodes, *, location: str) -> CodedMentions | None:
     """Unpack the mentions of a document; None if there were too many to store.
 
     Raises:
@@ -306,7 +306,7 @@ def unpacked_codes(codes: MentionCodes, *, location: str) -> CodedMentions | Non
         ) from error
 
 
-def packed_beside(
+def combine_codes(
     codes: Sequence[MentionCodes | UnsetType], names: Sequence[Mapping[str, str]], *, location: str
 ) -> MentionCodes | UnsetType:
     """Combine the mentions of several documents over the same gold file, and rename their systems.
@@ -318,12 +318,12 @@ def packed_beside(
         return UNSET
     if any(set(entry.systems) - set(renamed) for entry, renamed in zip(present, names, strict=True)):
         return UNSET
-    coded = [unpacked_codes(entry, location=location) for entry in present]
+    coded = [unpack_codes(entry, location=location) for entry in present]
     parts = [part.named(renamed) for part, renamed in zip(coded, names, strict=True) if part is not None]
     if len(parts) < len(present):
         return MentionCodes(number=max(entry.number for entry in present), cap=MOST_MENTIONS)
     joined = CodedMentions.beside(parts)
-    return UNSET if joined is None else packed_codes(
+    return UNSET if joined is None else pack_codes(
         lambda: joined, joined.systems, number=joined.number, labels=joined.labels, subsets=joined.subsets,
         buckets=joined.buckets,
     )  # fmt: skip

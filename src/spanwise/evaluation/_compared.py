@@ -66,7 +66,7 @@ class Answers(Struct, frozen=True, eq=False):
     secondary: int  # the number of secondary questions, which are corrected together
 
 
-def compared(
+def compare_systems(
     systems: Mapping[str, Sequence[Sequence[Measure]]],
     pairs: Sequence[tuple[str, str]],
     resampling: Resampling,
@@ -543,7 +543,7 @@ def _mentions(measure: Measure) -> list[int | None]:
 Runs = Sequence[Sequence[Measure]]
 
 
-def compared_runs(
+def compare_runs(
     runs: Mapping[str, Runs],
     pairs: Sequence[tuple[str, str]],
     resampling: Resampling,
@@ -558,7 +558,7 @@ def compared_runs(
     several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
     single = [pair for pair in pairs if pair not in several]
     test = partial(
-        compared,
+        compare_systems,
         resampling=resampling,
         confidence=confidence,
         correction=correction,

@@ -34,7 +34,7 @@ from spanwise.evaluation._codes import (
     MOST_MENTIONS,
     CodedMentions,
     buckets_of,
-    packed_codes,
+    pack_codes,
     subsets_of,
     used_labels,
 )
@@ -291,7 +291,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 
     def codes(self, block: int) -> MentionCodes:
         """The codes of all mentions; `block` consecutive units are joined into one."""
-        return packed_codes(
+        return pack_codes(
             lambda: CodedMentions.of(self.data, self.systems),
             self.systems,
             number=self.mentions,
@@ -333,24 +333,24 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
 def count(task: CountTask, shared: BlockContext) -> CountedBlock:
     """Count one block: the result document is made from the sum of all blocks."""
     block = shared.source.open(task.reference)
-    evaluated_block = evaluated(block, shared.sides(block), shared)
+    evaluated_block = evaluate_block(block, shared.sides(block), shared)
     return evaluated_block.summed(task.room, task.mentions, redact=shared.choices.redact)
 
 
 def sentences_with_errors(reference: object, shared: BlockContext) -> Sentences:
     """The sentences of one block in which at least one system makes an error."""
     block = shared.source.open(reference)
-    evaluated_block = evaluated(block, shared.sides(block), shared)
+    evaluated_block = evaluate_block(block, shared.sides(block), shared)
     chosen = chosen_sentences(evaluated_block.data, evaluated_block.systems, "errors")
     return written_sentences(
         evaluated_block.data, evaluated_block.systems, chosen, redact=shared.choices.redact
     )
 
 
-def evaluated(block: Block, sides: Sequence[AttributeSide], shared: BlockContext) -> EvaluatedBlock:
+def evaluate_block(block: Block, sides: Sequence[AttributeSide], shared: BlockContext) -> EvaluatedBlock:
     """Match the mentions of every system in one block, and count them into all tables."""
     gold, *others = sides
-    return with_systems(GoldBlock.of(block, gold, shared), block, others, shared)
+    return match_systems(GoldBlock.of(block, gold, shared), block, others, shared)
 
 
 class GoldBlock(Struct, frozen=True, eq=False):
@@ -392,7 +392,7 @@ def fix_facts_of_one_block(
     return context, GoldBlock.of(block, gold, context, valued)
 
 
-def with_systems(
+def match_systems(
     gold: GoldBlock, block: Block, sides: Sequence[AttributeSide], shared: BlockContext
 ) -> EvaluatedBlock:
     """Match every system of a block with its gold mentions, and count the outcomes."""
@@ -437,7 +437,7 @@ class Whole(Struct, frozen=True, eq=False):
         if self.coded is None:
             return MentionCodes(number=self.mentions, cap=MOST_MENTIONS)
         coded = self.coded
-        return packed_codes(
+        return pack_codes(
             lambda: coded,
             coded.systems,
             number=self.mentions,
@@ -514,7 +514,7 @@ class Adding:
         )
 
 
-def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> Whole:
+def count_blocks(shared: BlockContext, engine: Engine, progress: Progress) -> Whole:
     """Count every block on the engine, and add up the counts.
 
     If blocks stay on this machine, the first one is counted before any other starts: where it provides all
@@ -535,8 +535,8 @@ def counted_whole(shared: BlockContext, engine: Engine, progress: Progress) -> W
     return adding.total(shared)
 
 
-def counted_block(block: EvaluatedBlock, shared: BlockContext) -> Whole:
-    """Like `counted_whole`, for a single block that is already evaluated; sentences are written on demand."""
+def count_one_block(block: EvaluatedBlock, shared: BlockContext) -> Whole:
+    """Like `count_blocks`, for a single block that is already evaluated; sentences are written on demand."""
     adding = Adding(replace(shared.choices, examples="none"), shared.source.systems)
     adding.add(block.summed({}, 0, redact=shared.choices.redact))
     return adding.total(shared)

@@ -171,7 +171,7 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
     return reading_entry(role, reading, sentences=size.sentences, tokens=size.tokens, mentions=sums.mentions)
 
 
-def opened_frame(
+def open_frame(
     frame: DataFrame, columns: FrameColumns, choices: Choices, *, name: str, partitions: int | None
 ) -> tuple[FrameBlocks, FrameEngine]:
     """Pack a frame into blocks where its data are, and look at each once, which finds errors in rows."""

@@ -293,7 +293,7 @@ def shown_path(path: str) -> str:
     return re.sub(r"^file:/+", "/", path)
 
 
-def opened_lake(
+def open_lake(
     session: SparkSession, source: Any, reading: ReadKeywords, prefer: str | None = None
 ) -> tuple[Lake, RDD]:
     """Take a first look at all files of a source, which finds errors in them."""
@@ -520,10 +520,10 @@ def lake_blocks(
             "Give gold and predictions separately."
         )
     context = session.sparkContext
-    first, contents = opened_lake(session, gold, choices.reading)
+    first, contents = open_lake(session, gold, choices.reading)
     prefer = first.reading.get("scheme")
     others = {
-        key: opened_lake(session, named_source, choices.reading, prefer)
+        key: open_lake(session, named_source, choices.reading, prefer)
         for key, named_source in named_sources(systems).items()
     }
     for lake, _ in others.values():
@@ -542,7 +542,7 @@ def lake_blocks(
         rdd.mapPartitions(partial(_cut, layer, sent)) for layer, rdd in zip(["", *lakes], rdds, strict=True)
     ])  # fmt: skip
     partitioned = pieces.partitionBy(number, partial(partition_of, number, source.blocks))
-    rows = partitioned.mapPartitions(gathered_blocks, preservesPartitioning=True).persist(
+    rows = partitioned.mapPartitions(gather_blocks, preservesPartitioning=True).persist(
         memory_and_disk_level()
     )
     packed_blocks = Packed(ExecutorRows(session, rows), rows)
@@ -621,7 +621,7 @@ def _cut(layer: str, sent: Broadcast, rows: Iterable[Row]) -> Iterator[tuple[int
             yield block, (layer, first, packed(replace(part, corpus=corpus)))
 
 
-def gathered_blocks(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
+def gather_blocks(rows: Iterable[tuple[int, tuple[str, int, bytes]]]) -> Iterator[tuple[bytes]]:
     """Yield the blocks of a partition in order, each with the parts of all layers."""
     blocks: dict[int, list[tuple[str, int, bytes]]] = {}
     for block, part in rows:

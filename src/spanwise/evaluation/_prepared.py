@@ -18,10 +18,10 @@ from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, combine_inputs, read_predicted, training_of
 from spanwise.evaluation._counting import (
     GoldBlock,
-    counted_block,
-    counted_whole,
+    count_blocks,
+    count_one_block,
     fix_facts_of_one_block,
-    with_systems,
+    match_systems,
 )
 from spanwise.evaluation._dataset import (
     BlockContext,
@@ -107,10 +107,10 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
         entries = (*self.block.entries, *systems.entries)
         block = replace(self.block, systems=systems.mentions, entries=entries)
         shared = replace(self.shared, source=OneBlock(block))
-        evaluated = with_systems(
+        evaluated = match_systems(
             self.gold, block, self.context.sides(list(systems.mentions.values())), shared
         )
-        whole = counted_block(evaluated, shared)
+        whole = count_one_block(evaluated, shared)
         return result_of(shared.choices, whole, evaluated, training=self.training, unit=shared.unit)
 
 
@@ -157,7 +157,7 @@ class PartedDataset(Struct, frozen=True, eq=False):
         """
         opened = self.opened
         shared = replace(opened.shared, source=self.source.only(systems))
-        whole = counted_whole(shared, opened.engine, ignore_progress)
+        whole = count_blocks(shared, opened.engine, ignore_progress)
         return result_of(
             shared.choices, whole, whole, training=opened.training, unit=shared.unit, memory=self.memory
         )

@@ -20,7 +20,7 @@ from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
 from spanwise.engines import MOST_THREADS, at_once, release_freed_memory
 from spanwise.errors import InputError
-from spanwise.evaluation._compared import compared
+from spanwise.evaluation._compared import compare_systems
 from spanwise.intervals import (
     FEW_UNITS,
     NO_SPREAD,
@@ -49,7 +49,7 @@ class ScoredSystem(Struct, frozen=True, eq=False):
     slices: Mapping[Path, Mapping[str, object]]
 
 
-def tested(
+def score_and_test(
     systems: Mapping[str, Sequence[Measure]],
     pairs: Sequence[tuple[str, str]],
     resampling: Resampling,
@@ -70,7 +70,7 @@ def tested(
         return {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
 
     def compare() -> tuple[Comparison, ...]:
-        return compared(
+        return compare_systems(
             runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
         )
 
@@ -252,7 +252,7 @@ def _slice_cells(measure: Measure, gold: int, predicted: int) -> list[int]:
     return [index for index in named if LEAST_GOLD <= int(counts.total[index, 0]) <= gold - LEAST_GOLD]
 
 
-def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
+def pack_measures(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
     """Pack the tested measures: the distinct rows of their counts, and the row of every unit, compressed."""
     return tuple(
         PackedMeasure(
@@ -274,7 +274,7 @@ def packed(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
     )
 
 
-def unpacked(entries: Sequence[PackedMeasure], *, location: str) -> list[Measure]:
+def unpack_measures(entries: Sequence[PackedMeasure], *, location: str) -> list[Measure]:
     """Unpack the measures of a result document; `location` names it in error messages."""
     try:
         return [_measure(entry) for entry in entries]

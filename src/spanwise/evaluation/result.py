@@ -27,7 +27,7 @@ from spanwise.document.scores import PRIMARY
 from spanwise.evaluation._choices import Choices, Inputs, block_size
 from spanwise.evaluation._counting import Whole
 from spanwise.evaluation._system import Counted, Evaluated, system_scores
-from spanwise.evaluation._uncertain import packed, tested, with_lead_intervals
+from spanwise.evaluation._uncertain import pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
 from spanwise.matching import Matching
@@ -119,7 +119,7 @@ def result_of(
 
 
 def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
-    return Later(lambda: packed([measure.in_blocks(block) for measure in counted.measures]))
+    return Later(lambda: pack_measures([measure.in_blocks(block) for measure in counted.measures]))
 
 
 UNMARKED = (
@@ -147,7 +147,7 @@ def _summary_of(
     measures = {
         name: [measure.in_blocks(size) for measure in system.measures] for name, system in systems.items()
     }
-    scored, comparisons = tested(
+    scored, comparisons = score_and_test(
         measures,
         choices.pairs_of(list(systems)),
         Resampling(units, choices.resamples, choices.seed, memory),

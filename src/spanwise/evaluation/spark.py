@@ -30,7 +30,7 @@ from spanwise.evaluation._frames import (
     columns_of,
     is_frame,
     joined_frames,
-    opened_frame,
+    open_frame,
 )
 from spanwise.evaluation._lake import (
     Lake,
@@ -38,7 +38,7 @@ from spanwise.evaluation._lake import (
     any_in_lake,
     in_lake,
     lake_blocks,
-    opened_lake,
+    open_lake,
     shown_path,
 )
 from spanwise.formats import listed_sources
@@ -70,13 +70,13 @@ def resolve_frame(
 def open_with_spark(sources: UnopenedSources, progress: Progress) -> OpenedSources | None:
     """Open a frame, or files that Spark reads, as blocks; None if this machine reads the files."""
     if sources.columns is not None:
-        return _opened_frame(cast("DataFrame", sources.gold), sources.columns, sources, progress)
+        return _open_frame_blocks(cast("DataFrame", sources.gold), sources.columns, sources, progress)
     if isinstance(sources.engine, SparkEngine) and any_in_lake(sources.gold, sources.systems, sources.train):
-        return _opened_lake(sources, sources.engine, progress)
+        return _open_lake_files(sources, sources.engine, progress)
     return None
 
 
-def _opened_lake(sources: UnopenedSources, engine: SparkEngine, progress: Progress) -> OpenedSources:
+def _open_lake_files(sources: UnopenedSources, engine: SparkEngine, progress: Progress) -> OpenedSources:
     """Open files that Spark reads."""
     progress("read", 0, 1)
     choices = sources.choices
@@ -92,7 +92,7 @@ def _opened_lake(sources: UnopenedSources, engine: SparkEngine, progress: Progre
     return _with_training(source, frame_engine, sources, engine, progress)
 
 
-def _opened_frame(
+def _open_frame_blocks(
     frame: DataFrame, columns: FrameColumns, sources: UnopenedSources, progress: Progress
 ) -> OpenedSources:
     """Open a Spark frame."""
@@ -101,7 +101,7 @@ def _opened_frame(
         engine = SparkEngine(frame.sparkSession)
     choices.check_systems(list(columns.systems))
     progress("read", 0, 1)
-    source, frame_engine = opened_frame(
+    source, frame_engine = open_frame(
         frame, columns, choices, name=sources.name or "frame", partitions=engine.partitions
     )
     return _with_training(source, frame_engine, sources, engine, progress)
@@ -143,7 +143,7 @@ def _training(unopened: UnopenedSources, engine: SparkEngine) -> TrainingData | 
     """Open training data: a frame, files that Spark reads, or files of this machine."""
     train, choices = unopened.train, unopened.choices
     if unopened.columns is not None and is_frame(train):
-        source, frame_engine = opened_frame(
+        source, frame_engine = open_frame(
             train, unopened.columns.of_training(), choices, name="train", partitions=engine.partitions
         )
         return TrainingData(TrainingFrame(source), frame_engine, frame_engine.packed.free)
@@ -154,7 +154,7 @@ def _training(unopened: UnopenedSources, engine: SparkEngine) -> TrainingData | 
         files = TrainingFiles.of(train, choices.reading, keep=False, documents=unopened.alone)
         return TrainingData(files, engine)
     reading = choices.reading if unopened.alone else {**choices.reading, "documents": "none"}
-    lakes = [opened_lake(engine.session, source, reading) for source in sources]
+    lakes = [open_lake(engine.session, source, reading) for source in sources]
     contents = tuple(rows for _, rows in lakes)
     return TrainingData(
         LakeTraining(tuple(lake for lake, _ in lakes)), LakeFileEngine(engine.session.sparkContext, contents)

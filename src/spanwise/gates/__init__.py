@@ -18,7 +18,7 @@ from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.evaluation import compared_runs, unpacked
+from spanwise.evaluation import compare_runs, unpack_measures
 from spanwise.evaluation.columns import mention_columns
 from spanwise.gates._merging import (
     CountedGold,
@@ -505,7 +505,7 @@ def _compared(
     sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
     measures = {
         f"{side} {system}": [
-            [measure for measure in unpacked(counts, location=system) if measure.name == path[0]]
+            [measure for measure in unpack_measures(counts, location=system) if measure.name == path[0]]
             for counts in results.runs[system]
         ]
         for side, (results, names) in sides.items()
@@ -515,7 +515,7 @@ def _compared(
     units = new.counted.units
     assert units is not None  # `check_gold` refuses documents without them
     resamples, seed = settings.resamples or 0, settings.seed or 0
-    return compared_runs(
+    return compare_runs(
         measures,
         [(f"new {name}", f"old {before}") for name, before in pairs],
         Resampling(units.number, resamples, seed),

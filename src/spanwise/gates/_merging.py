@@ -17,7 +17,7 @@ from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison
 from spanwise.errors import ChoiceError, InputError, many
-from spanwise.evaluation import compared, packed_beside, unpacked, with_lead_intervals
+from spanwise.evaluation import combine_codes, compare_systems, unpack_measures, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
@@ -53,7 +53,7 @@ def compare_documents(
     measures = _measures(results, names, renamed, left_out, pairs)
     if not resamples:  # only totals are needed, so merge all units
         measures = {name: [measure.of_one_unit() for measure in own] for name, own in measures.items()}
-    tests = compared(
+    tests = compare_systems(
         {name: [own] for name, own in measures.items()},
         list(combinations(measures, 2)) if pairs is None else list(pairs),
         Resampling(_units(results[0]).number, resamples, seed),
@@ -100,7 +100,7 @@ def compare_two(
     pair = (renamed["a", systems[0]], renamed["b", systems[1]])
     left_out, notes = differing(documents)
     measures = _measures(documents, names, renamed, left_out, [pair])
-    comparisons = compared(
+    comparisons = compare_systems(
         {name: [own] for name, own in measures.items()},
         [pair],
         Resampling(_units(documents[0]).number, resamples, 0),
@@ -123,7 +123,7 @@ def _measures(
     return {
         renamed[Path(name).stem, system]: [
             measure
-            for measure in unpacked(_units(document).systems[system], location=name)
+            for measure in unpack_measures(_units(document).systems[system], location=name)
             if measure.name not in differing
         ]
         for document, name in zip(documents, names, strict=True)
@@ -156,7 +156,7 @@ def _merged(
         # Each document holds the sentences of its own systems, which cannot be shown side by side.
         sentences=(),
         examples=ExampleCounts(policy="none", cap=0, shown=0, of=0),
-        mentions=packed_beside(
+        mentions=combine_codes(
             [document.mentions for document in documents],
             [{system: renamed[stem, system] for system in document.systems} for stem, document in pairs],
             location=stems[0],

@@ -233,7 +233,7 @@ _DEGREE = 64  # overlaps per mention above which rows of arrays are cheaper than
 _SMALL = 200_000  # up to this many pairs are always listed
 
 
-def crowded(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
+def find_crowds(gold: FreeSide, predicted: FreeSide, reach: Reach) -> list[tuple[Bools, Bools]]:
     """Masks of the crowds: groups of contiguous mentions with too many overlaps to list as pairs."""
     number = len(gold) + len(predicted)
     if reach.total <= _SMALL + _DEGREE * number or not (gold.contiguous and predicted.contiguous):
@@ -473,7 +473,7 @@ class Ground:
         pairing.both(gold, predicted, LE)
         left, right = map(FreeSide.of, self.lines, self.mentions, _free(pairing, *self._free))
         reach = Reach.of(left, right)
-        crowds = crowded(left, right, reach)
+        crowds = find_crowds(left, right, reach)
         crowd_sides = [(left.take(first), right.take(second)) for first, second in crowds]
         if crowds:
             in_crowds = [np.logical_or.reduce(masks) for masks in zip(*crowds, strict=True)]

@@ -60,10 +60,10 @@ __all__ = [
     "PlacementChoices",
     "Preset",
     "PromptUnit",
-    "asked",
     "checked",
     "has_answers",
     "place",
+    "place_keywords",
     "place_systems",
     "placement",
     "records_digest",
@@ -189,7 +189,9 @@ class LaidOut(Struct, frozen=True, eq=False):
     dropped: int
 
 
-def laid_out(gold: Annotation, units: Units, parsed: ParsedAnswers, choices: PlacementChoices) -> LaidOut:
+def lay_out_answers(
+    gold: Annotation, units: Units, parsed: ParsedAnswers, choices: PlacementChoices
+) -> LaidOut:
     unit = [number for number, response in enumerate(parsed.units) for _ in response.answers]
     answers = [answer for response in parsed.units for answer in response.answers]
     gold_names = set(gold_labels(gold.mentions))
@@ -333,20 +335,20 @@ def _presets(
 
 def _answer_counts(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoices) -> AnswerCounts:
     sheet = laid.sheet
-    asked = sheet.table
-    placed, matched = sheet.placed(choices.policy), asked.number > 0
+    table = sheet.table
+    placed, matched = sheet.placed(choices.policy), table.number > 0
     levels = np.bincount(sheet.level[matched], minlength=len(LEVELS)).tolist()
     markup = [parsed.markup for parsed in answers.units]
     return AnswerCounts(
-        given=len(asked),
+        given=len(table),
         placed=int(placed.sum()),
-        ambiguous=int((asked.number > 1).sum()),
+        ambiguous=int((table.number > 1).sum()),
         hallucinated=int((~matched).sum()),
         repeats=int((matched & ~placed).sum()),
         levels=LevelCounts(**dict(zip(LEVELS, levels, strict=True))),
         unknown_labels=laid.unknown,
         dropped=laid.dropped,
-        beyond=int(((asked.occurrence != 0) & matched & ~asked.fixed).sum()),
+        beyond=int(((table.occurrence != 0) & matched & ~table.fixed).sum()),
         markup_by_position=markup.count("positions"),
         markup_as_texts=markup.count("texts"),
     )
@@ -516,7 +518,7 @@ def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> P
     given = read_answers(
         answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
     )
-    laid = laid_out(gold, units, given, choices)
+    laid = lay_out_answers(gold, units, given, choices)
     return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices), choices)
 
 
@@ -542,7 +544,7 @@ def place_systems(
     Raises:
         ChoiceError: the chosen rule only compares strings, or units have several samples, which are runs.
     """
-    options = asked(how)
+    options = place_keywords(how)
     choices = checked(**options).with_places()
     giving = {
         name
@@ -574,7 +576,7 @@ def place_systems(
     return PlacedSystems(annotation, placed, documents)
 
 
-def asked(how: str | Mapping[str, Any] | None) -> dict[str, Any]:
+def place_keywords(how: str | Mapping[str, Any] | None) -> dict[str, Any]:
     """The keywords of `place` given as a policy or a mapping, checked for unknown names."""
     options = {"policy": how} if isinstance(how, str) else dict(how or {})
     for name in options:

@@ -214,9 +214,9 @@ def _study_mentions(name: str, dataset: DatasetRuns) -> MentionCodes | UnsetType
     """The mentions of all systems, with each run under its name on the page."""
     if not dataset.mentions or set(dataset.mentions) != set(dataset.runs):
         return UNSET
-    from spanwise.evaluation import packed_beside
+    from spanwise.evaluation import combine_codes
 
-    return packed_beside(
+    return combine_codes(
         [dataset.mentions[system] for system in dataset.runs],
         [{run: run_name(system, run, runs) for run in runs} for system, runs in dataset.runs.items()],
         location=name,

@@ -18,7 +18,7 @@ from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import read_text, read_toml
 from spanwise.formats._format import ReadKeywords
-from spanwise.placement import asked, checked
+from spanwise.placement import checked, place_keywords
 from spanwise.settings import SETTINGS as DECLARED
 
 Table: TypeAlias = Mapping[str, Any]  # a table of a manifest; values are checked where they are used
@@ -339,7 +339,7 @@ class _Check(Struct, frozen=True):
         answers = table.get("answers")
         if answers is not None:
             try:
-                answers = asked(answers)
+                answers = place_keywords(answers)
                 checked(**answers).with_places()
             except ChoiceError as error:
                 raise self.error((*where, "answers"), str(error)) from None
@@ -348,7 +348,7 @@ class _Check(Struct, frozen=True):
             if not all(isinstance(record, Mapping) for record in pattern):
                 message = "'predictions' must be text, or records that hold answers."
                 raise self.error((*where, "predictions"), message)
-            records, pattern, answers = tuple(pattern), f"<{name}>", answers or asked("ordered")
+            records, pattern, answers = tuple(pattern), f"<{name}>", answers or place_keywords("ordered")
         for key, value in table.get("factors", {}).items():
             if not isinstance(value, str | int | float):
                 raise self.error(

@@ -14,7 +14,7 @@ from spanwise.counts import grouped
 from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
-from spanwise.evaluation import T_TEST, compared_runs, same_cells, unpacked, with_lead_intervals
+from spanwise.evaluation import T_TEST, compare_runs, same_cells, unpack_measures, with_lead_intervals
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import excess_losses
@@ -73,14 +73,14 @@ def paired(
         interval of each system's mean score over its runs.
     """
     runs = {
-        system: [unpacked(entries, location=system) for entries in part.systems.values()]
+        system: [unpack_measures(entries, location=system) for entries in part.systems.values()]
         for system, part in units.items()
     }
     number = next(iter(units.values())).number if units else 0
     resampling = Resampling(number, resamples, seed, memory)
     chosen_score = PRIMARY[primary]
     compare = partial(
-        compared_runs,
+        compare_runs,
         resampling=resampling,
         confidence=confidence,
         correction=correction,

@@ -102,7 +102,7 @@ class ListedPlace(Struct, frozen=True):
     proposal: SuspectMention | None
 
 
-def opened_votes(reference: object, source: BlockSource) -> OpenedVotes:
+def open_votes(reference: object, source: BlockSource) -> OpenedVotes:
     """Open a block if it is not open yet."""
     block = source.open(reference)
     if isinstance(block, OpenedVotes):
@@ -134,7 +134,7 @@ class WordsMarked(Struct, frozen=True, eq=False):
 
 def mark_words(reference: object, shared: VotesContext) -> WordsMarked:
     """The words marked by the mentions and proposals of a test block."""
-    block = opened_votes(reference, shared.source)
+    block = open_votes(reference, shared.source)
     gold, *voting = with_one_labelling([block.gold.mentions, *block.voting(shared.voters)])
     sums = BlockSums.of_block(block) if block.predicted or not block.systems else {}
     if block.corpus.without_text:
@@ -164,7 +164,7 @@ def mark_elsewhere(reference: object, shared: VotesContext) -> WordsMarked:
 
 def read_words(reference: object, shared: VotesContext) -> ContextCounts:
     """Count the readings of the words in a test block."""
-    return contexts(opened_votes(reference, shared.source).line, shared.surfaces, shared.labels)
+    return contexts(open_votes(reference, shared.source).line, shared.surfaces, shared.labels)
 
 
 def read_elsewhere(reference: object, shared: VotesContext) -> ContextCounts:
@@ -223,7 +223,7 @@ class Judged(Struct, frozen=True, eq=False):
 
 def judge(reference: object, shared: VotesContext) -> Judged:
     """Find the candidates of a test block."""
-    block = opened_votes(reference, shared.source)
+    block = open_votes(reference, shared.source)
     gold = block.gold.mentions.relabeled(shared.labels)
     box = ballot(gold, [mentions.relabeled(shared.labels) for mentions in block.voting(shared.voters)])
     table = no_variation(box)
@@ -349,7 +349,7 @@ class ShownEvidence(Struct, frozen=True, eq=False):
 
 def show(block: NumberedBlock, shared: VotesContext) -> ShownEvidence:
     """Collect the evidence in a test block."""
-    opened = opened_votes(block.reference, shared.source)
+    opened = open_votes(block.reference, shared.source)
     listed = shared.listed.get(block.number, ())
     scored = ScoredPredictions.of(
         {name: [opened.placed[run] for run in runs] for name, runs in shared.voters.items()},

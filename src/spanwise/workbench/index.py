@@ -18,7 +18,7 @@ from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import compared, unpacked
+from spanwise.evaluation import compare_systems, unpack_measures
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.gates import compare_two
 from spanwise.intervals import jackknife
@@ -306,7 +306,9 @@ class Shelf:
     def _counts(self, result: Result, score: str) -> Measure:
         """The counts that a score is computed from: over all labels, or per label for a macro average."""
         text = self.store.counts(result.id, PRIMARY[score][0])
-        measure = unpacked(msgspec.json.decode(text, type=list[PackedMeasure]), location=result.path)[0]
+        measure = unpack_measures(msgspec.json.decode(text, type=list[PackedMeasure]), location=result.path)[
+            0
+        ]
         return measure if score == "macro" else measure.cell_by_cell.select_paths([0])
 
     def _test(
@@ -323,7 +325,7 @@ class Shelf:
         if not alike:
             return {}
         path = PRIMARY[score]
-        comparisons: Sequence[Comparison] = compared(
+        comparisons: Sequence[Comparison] = compare_systems(
             measures, [(str(a), str(b)) for a, b in alike], Resampling(gold.units, SHUFFLES, 0),
             confidence=CONFIDENCE, correction=CORRECTION, primary=path,
             wanted=lambda question: question.path == path,
@@ -428,7 +430,7 @@ def _answer(index: SliceIndex, condition: Condition | None, *, intervals: bool) 
 def _tested(index: SliceIndex, condition: Condition | None, a: str, b: str) -> SliceTest:
     score = "f1" if index.defined(condition) else "recall"
     measures = {name: [[index.measure(name, condition)]] for name in (a, b)}
-    comparison = compared(
+    comparison = compare_systems(
         measures, [(a, b)], Resampling(index.columns.head.units, SHUFFLES, 0), confidence=CONFIDENCE,
         correction=CORRECTION, wanted=lambda question: question.path == ("exact", "overall", score),
     )[0]  # fmt: skip

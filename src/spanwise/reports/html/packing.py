@@ -82,10 +82,10 @@ def _codes(document: Evaluation, systems: Sequence[str], packer: _Packer) -> dic
         document.mentions.gold and not set(systems) <= set(document.mentions.systems)
     ):
         return None
-    from spanwise.evaluation import CodedSystem, unpacked_codes  # lazy: heavy, and not always needed
+    from spanwise.evaluation import CodedSystem, unpack_codes  # lazy: heavy, and not always needed
 
     about: dict[str, object] = {"number": document.mentions.number, "cap": document.mentions.cap}
-    coded = unpacked_codes(document.mentions, location="the document")
+    coded = unpack_codes(document.mentions, location="the document")
     if coded is None:
         return about
     labels = [packer.code(label) for label in coded.labels]
