@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import spanwise
@@ -88,6 +89,9 @@ def test_webanno_read_in_columns_equals_reading_line_by_line(
     first = [f"{REGULAR[0]}{behind}"]
     for line in odd:
         rows.insert(data.draw(st.integers(0, len(rows))), line)
+    # A part of a token before any token is outside its sentence, which the test below covers.
+    tokens = ["", *(line for line in [*first, *rows] if not line.startswith("#"))]
+    assume(all(before or line != ODD[0] for before, line in pairwise(tokens)))
     path = tmp_path_factory.mktemp("webanno") / "a.tsv"
     path.write_bytes(ending.join([*HEADER, *first, *rows, ""]).encode())
     expected = by_lines(path)
