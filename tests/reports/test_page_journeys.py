@@ -414,7 +414,7 @@ def test_a_page_whose_document_has_too_many_mentions_says_so(browser: Browser, f
     replace(result, mentions=MentionCodes(number=1_200_000, cap=1_000_000)).to_html(path)
     chosen = "gold=LABEL_00,attribute=entity_length,bucket=S"
     opened = Opened(browser, path, at=f"#examples?unit=gold,{chosen}")
-    opened.see("#filter-score").to_contain_text("a document holds up to 1,000,000 mentions")
+    opened.see("#filter-score").to_contain_text("a document keeps at most 1,000,000 mentions")
     opened.context.close()
 
 
