@@ -88,7 +88,7 @@ def lake_ground(
     indexed = [_indexed(engine, lake, contents, by_sentence=False) for lake, contents in lakes]
     units: list[Unit] = [files[0].unit for files in indexed]
     check_parties(list(sides[0]), units, [lake.source for lake, _ in lakes])
-    kind = _kind(indexed)
+    kind = matching_key(indexed)
     if kind in ("ids", "sentences"):
         indexed = [_indexed(engine, lake, contents, by_sentence=True) for lake, contents in lakes]
     borders = [0, *accumulate(file.sentences for file in indexed[0])]
@@ -206,7 +206,7 @@ def document_starts(corpus: Corpus) -> Ints:
     return ints([0, len(corpus)]) if corpus.documents is None else corpus.documents
 
 
-def _kind(indexed: Sequence[Sequence[FileIndex]]) -> str:
+def matching_key(indexed: Sequence[Sequence[FileIndex]]) -> str:
     """How to match documents: by "names", "contents", sentence "ids", or the text of "sentences".
 
     The result is "whole" if no documents are marked and all files hold the same sentences.

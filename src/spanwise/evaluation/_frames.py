@@ -424,7 +424,8 @@ def _check_rows(frame: DataFrame, other: DataFrame, name: str, sentence: str) ->
     for trouble, number, first in zip(alone, counts[::2], counts[1::2], strict=True):
         if number:
             sentences = many(number, "sentence")
-            raise InputError(
+            wrong = InputError(
                 f"the frame of {name!r}: there {'is' if number == 1 else 'are'} {sentences} that {trouble}; "
                 f"the first is {first!r}.\nGive each sentence of gold one row of predictions."
             )
+            raise wrong

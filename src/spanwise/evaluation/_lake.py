@@ -238,9 +238,11 @@ def _contents(session: SparkSession, path: str) -> RDD:
         empty = not frame.select("path").head(1)
     except PySparkException as error:
         reason = str(error).partition("\n")[0][:200]
-        raise InputError(at(path, None, f"Spark cannot read this ({reason}).\nCheck the path.")) from None
+        wrong = InputError(at(path, None, f"Spark cannot read this ({reason}).\nCheck the path."))
+        raise wrong from None
     if empty:
-        raise InputError(at(path, None, "there is no file.\nCheck the path."))
+        wrong = InputError(at(path, None, "there is no file.\nCheck the path."))
+        raise wrong
     rows = _parquet_rows(session, path, frame)
     return (frame if rows is None else rows).rdd
 
@@ -528,10 +530,11 @@ def lake_blocks(
     }
     for lake, _ in others.values():
         if lake.sentences != first.sentences:
-            raise InputError(
+            wrong = InputError(
                 at(lake.source, None, f"there are {lake.sentences:,} sentences, but {first.sentences:,} in "
                    f"the gold files ({first.source}).\nGive predictions for the same sentences.")
             )  # fmt: skip
+            raise wrong
     cuts = _cuts(first)
     lakes = {key: lake for key, (lake, _) in others.items()}
     source = LakeBlocks(name or stem_of(first.source), first, lakes, choices.align, tuple(cuts))
