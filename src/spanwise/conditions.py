@@ -282,7 +282,7 @@ class WordSearch(Struct, frozen=True, eq=False, dict=True):
     Examples:
         >>> words = WordSearch.of_tokens(np.array([0, 1, 2]), ["New", "York", "City"], np.array([0, 3]))
         >>> windows = words.mentions(np.array([0, 0]), np.array([0, 2]), np.array([2, 3]))
-        >>> words.holding("new york", *windows).tolist(), words.holding("c*", *windows).tolist()
+        >>> words.containing("new york", *windows).tolist(), words.containing("c*", *windows).tolist()
         ([True, False], [False, True])
     """
 
@@ -430,12 +430,12 @@ def bucket_meets(bucket: Bucket, criterion: Criterion) -> bool | None:
 
     Examples:
         >>> bucket = Bucket("XL", low=3, high=None)
-        >>> bucket_holds(bucket, Criterion("entity_length", ">=", ("3",)))
+        >>> bucket_meets(bucket, Criterion("entity_length", ">=", ("3",)))
         True
-        >>> bucket_holds(bucket, Criterion("entity_length", ">", ("5",))) is None
+        >>> bucket_meets(bucket, Criterion("entity_length", ">", ("5",))) is None
         True
         >>> whole = Bucket("XL", low=3, high=None, label="≥ 4")
-        >>> bucket_holds(whole, Criterion("entity_length", ">=", ("4",)))
+        >>> bucket_meets(whole, Criterion("entity_length", ">=", ("4",)))
         True
     """
     if criterion.operator == "!=":

@@ -304,7 +304,7 @@ def test_documents_without_systems_or_counts_are_refused(results: Results) -> No
     with pytest.raises(InputError, match=r"b\.json: the document holds no systems"):
         compare_documents([results["good"], replace(results["good"], systems={})], names=["a.json", "b.json"])
     with pytest.raises(
-        InputError, match=r"b\.json: only evaluations can be compared, but the document is a study"
+        InputError, match=r"b\.json: only evaluations can be compared, but the document is of kind 'study'"
     ):
         compare_documents([results["good"], study_documents.study()], names=["a.json", "b.json"])
     without = replace(results["good"], units=UNSET)

@@ -1,4 +1,4 @@
-"""Tough mentions: the subsets by hand, on the published table, and the laws they keep."""
+"""Tough mentions: subsets computed by hand, the published table, and their laws."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from spanwise.document.dataset import SubsetShares
 from spanwise.errors import ChoiceError
 from spanwise.formats import read
 
-Rows: TypeAlias = list[
-    list[tuple[str, str]]
-]  # sentences of (text, label); "O" stands for text outside mentions
+Rows: TypeAlias = list[list[tuple[str, str]]]  # sentences of (text, label); "O" marks text outside mentions
 
 
 def annotation(rows: Rows) -> Annotation:
@@ -48,7 +46,7 @@ def subsets(train: Rows, test: Rows) -> list[set[str]]:
 TRAIN = [[("Rome", "LOC"), ("beats", "O"), ("New York", "ORG")], [("York", "O"), ("Ford", "PER")]]
 
 
-def test_a_pair_of_training_is_seen() -> None:
+def test_a_pair_from_the_training_data_is_seen() -> None:
     assert subsets(TRAIN, [[("Rome", "LOC")]]) == [{"SEEN"}]
 
 
@@ -56,7 +54,7 @@ def test_a_training_sequence_with_another_label_is_of_unseen_type() -> None:
     assert subsets(TRAIN, [[("New York", "LOC")]]) == [{"UNSEEN-TYPE", "UNSEEN-ANY"}]
 
 
-def test_a_sequence_that_training_has_only_outside_mentions_is_unseen() -> None:
+def test_a_sequence_that_occurs_in_training_only_outside_mentions_is_unseen() -> None:
     assert subsets(TRAIN, [[("York", "LOC")]]) == [{"UNSEEN-TOKENS", "UNSEEN-ANY"}]
 
 
@@ -94,7 +92,7 @@ def composition(gold: Annotation, train: Annotation) -> dict[str, SubsetShares]:
     return dict(tough.items())
 
 
-def test_a_label_without_mentions_in_a_subset_has_share_zero_and_an_empty_set_none() -> None:
+def test_a_label_without_mentions_in_a_subset_has_share_zero_and_an_empty_dataset_none() -> None:
     gold = annotation([[("Rome", "LOC"), ("Oslo", "ORG")]])
     seen = composition(gold, annotation(TRAIN))["SEEN"]
     assert {label: (part.mentions, part.share) for label, part in seen.labels.items()} == {
@@ -120,17 +118,17 @@ def test_spanish_conll_2002_gives_every_cell_of_table_3(data: Path) -> None:
     folder = data / "conll2002-es"
     expected = msgspec.json.decode((folder / "expected.json").read_bytes(), type=Expected).cells
     gold = read(folder / "test.txt")
-    found = composition(gold, read(folder / "train.txt"))
+    shares = composition(gold, read(folder / "train.txt"))
     total = expected.pop("TOTAL")
     assert {label: cell.computed for label, cell in total.items()} == {
         **Counter(gold.mentions.names()),
         "ALL": len(gold.mentions),
     }
-    assert set(expected) <= set(found)
+    assert set(expected) <= set(shares)
     cells = 0
     for subset, labels in expected.items():
         for label, cell in labels.items():
-            part = found[subset].overall if label == "ALL" else found[subset].labels[label]
+            part = shares[subset].overall if label == "ALL" else shares[subset].labels[label]
             assert round(100 * present(part.share), 1) == cell.computed, (subset, label)
             cells += 1
     assert cells == 30

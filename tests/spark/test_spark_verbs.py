@@ -117,7 +117,7 @@ def test_the_bound_of_a_lexicon_is_a_setting(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("spanwise.engines.spark.spark_session", lambda *_: Session())
     args = Namespace(engine="spark", master=None, partitions=None, conf=["spark.spanwise.lexicon=2MB"])
     with engine_of(args) as engine:
-        assert engine.lexicon == 2 << 20
+        assert engine is not None and engine.lexicon == 2 << 20
     args.conf = ["spark.spanwise.lexicon=much"]
     with (
         pytest.raises(ChoiceError, match=r"^--conf spark\.spanwise\.lexicon is 'much', but"),

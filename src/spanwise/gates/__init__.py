@@ -127,7 +127,7 @@ def gate(
     if not isinstance(document, Evaluation | Study):
         # A document with nothing to check must not pass.
         raise InputError(
-            f"thresholds apply to an evaluation or a study, but the document is a {document.kind}.\n"
+            f"thresholds apply to an evaluation or a study, but the document is of kind {document.kind!r}.\n"
             "Give the result of an evaluation or a study."
         )
     systems = _gated(document)

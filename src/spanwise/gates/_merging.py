@@ -188,7 +188,7 @@ def evaluation_of(document: Document, name: str) -> Evaluation:
     """Return the document if it is an evaluation with systems; refuse all others."""
     if not isinstance(document, Evaluation):
         raise InputError(
-            f"{name}: only evaluations can be compared, but the document is a {document.kind}.\n"
+            f"{name}: only evaluations can be compared, but the document is of kind {document.kind!r}.\n"
             "Make one with spanwise evaluate --json."
         )
     if not document.systems:
