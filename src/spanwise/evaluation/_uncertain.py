@@ -18,7 +18,7 @@ from spanwise.counts import Counts, Matrix, distinct_rows, grouped
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
-from spanwise.engines import MOST_THREADS, at_once, release_freed_memory
+from spanwise.engines import release_freed_memory
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compare_systems
 from spanwise.intervals import (
@@ -64,22 +64,15 @@ def score_and_test(
         systems = {
             name: [measure.of_one_unit() for measure in measures] for name, measures in systems.items()
         }
+    scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
+    if resampling.memory is not None:
+        release_freed_memory()
     runs = {name: [measures] for name, measures in systems.items()}
-
-    def score() -> dict[str, ScoredSystem]:
-        return {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
-
-    def compare() -> tuple[Comparison, ...]:
-        return compare_systems(
-            runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
-        )
-
-    if resampling.memory is None:
-        return at_once(score, compare, threads=MOST_THREADS if resampling.resamples else 1)
-    scored = score()
-    release_freed_memory()
-    comparisons = compare()
-    release_freed_memory()
+    comparisons = compare_systems(
+        runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
+    )
+    if resampling.memory is not None:
+        release_freed_memory()
     return scored, comparisons
 
 
