@@ -111,7 +111,9 @@ def test_a_cluster_of_two_executors_loses_workers_and_changes_no_byte(tmp_path: 
         env={**os.environ, "PYTHONPATH": os.pathsep.join([SOURCES, str(support)])},
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines()[-2:] == ["collect_queries learn look count", "the same bytes"], done.stderr[-3000:]
+    assert done.stdout.splitlines()[-2:] == ["collect_queries learn look count", "the same bytes"], (
+        done.stderr[-3000:]
+    )
 
 
 def session_members(session: int) -> list[str]:
