@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from hashlib import sha256
 from operator import add
 
 import numpy as np
@@ -16,7 +15,7 @@ from spanwise.columns import Column, Ints, Words, codes, ints, offsets, plain, r
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.counts import CrossTable
 from spanwise.document import Input
-from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, word_hashes
+from spanwise.hashing import find_hashes, ordered_hashes, sequence_hashes, sha256, word_hashes
 
 __all__ = [
     "DatasetPart",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from spanwise.columns import Bools, Column, Ints, Words, frozen, ints, offsets
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spreads nearby keys far apart
 STIR = np.uint64(0xD6E8FEB86659FD93)
@@ -16,6 +20,38 @@ PADDING = b"\x00" * 8  # appended to a buffer, so that eight bytes can be loaded
 MASKS = np.array([(1 << (8 * length)) - 1 for length in range(9)], dtype=np.uint64)
 _ROUNDS = 20
 _FEW = 16  # up to this many columns are compared one by one, which is faster
+
+
+def sha256(data: bytes = b"") -> _Hash:
+    """A SHA-256 hash that more bytes can be added to.
+
+    Examples:
+        >>> sha256(b"Rome").hexdigest()[:8]
+        'd0d22019'
+    """
+    import hashlib  # imported lazily: it loads OpenSSL, and data in memory need not be hashed
+
+    return hashlib.sha256(data)
+
+
+def sha256_in(stream: IO[bytes]) -> str:
+    """The SHA-256 hash of a stream's bytes; closes the stream."""
+    import hashlib
+
+    with stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def column_digest(column: Column) -> bytes:
+    """A hash of a column's bytes, to find equal columns by.
+
+    Examples:
+        >>> column_digest(np.array([1, 2])) == column_digest(np.array([2, 1]))
+        False
+    """
+    import hashlib
+
+    return hashlib.blake2b(column.tobytes()).digest()
 
 
 def windows(buffer: bytes | npt.NDArray[np.uint8]) -> Words:

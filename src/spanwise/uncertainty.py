@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import TypeAlias
 from zlib import crc32
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Column, Floats, Ints, compact, ints, on_grid, ratio
 from spanwise.counts import Counts, Matrix, distinct_rows, grouped, joint_numbers
+from spanwise.hashing import column_digest
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.statistics import LEVEL, correct, levels
 
@@ -263,14 +263,14 @@ class Swapping(Struct, frozen=True, eq=False):
         """The differences between the counts per unit (units × columns) of each system and the first."""
         first, *others = matrices
         dtype = np.result_type(*matrices)
-        number = {blake2b(np.zeros(len(first), dtype).tobytes()).digest(): 0}
+        number = {column_digest(np.zeros(len(first), dtype)): 0}
         distinct: list[tuple[Column, int]] = []  # the matrix and column of each nonzero difference
         index = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
         differs = np.zeros(len(first), dtype=bool)
         for at, matrix in enumerate(others, start=1):
             for column in range(first.shape[1]):
                 difference = np.subtract(matrix[:, column], first[:, column], dtype=dtype)
-                key = blake2b(difference.tobytes()).digest()
+                key = column_digest(difference)
                 if key not in number:
                     number[key] = len(number)
                     distinct.append((matrix, column))

@@ -12,7 +12,7 @@ from typed import Plain, plain, present
 
 import spanwise
 from spanwise.corpus import Annotation
-from spanwise.document.dataset import Agreement
+from spanwise.document.agreement import Agreement
 from spanwise.document.evaluation import SystemResult
 from spanwise.formats import read
 

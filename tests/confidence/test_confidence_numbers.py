@@ -14,7 +14,7 @@ from typed import present
 import spanwise
 from spanwise.calibration.measures import Calibration, Scored, ap101, average_precision, brier, risk_area
 from spanwise.columns import floats, ints
-from spanwise.document.analyses import SystemConfidence
+from spanwise.document.confidence import SystemConfidence
 
 Rows = list[tuple[float, bool]]
 

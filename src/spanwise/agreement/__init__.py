@@ -38,7 +38,7 @@ from spanwise.agreement._unitizing import UnitSums, gamma_of, unitizing
 from spanwise.columns import Ints, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading
 from spanwise.document import Input
-from spanwise.document.dataset import (
+from spanwise.document.agreement import (
     Agreement,
     AgreementPair,
     AgreementSettings,

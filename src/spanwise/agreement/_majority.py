@@ -14,7 +14,7 @@ from spanwise.agreement._shared import Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, floats, ints, offsets, plain, ratio
 from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document import Interval
-from spanwise.document.dataset import HumanCeiling, MajorityCounts, SystemBesideCeiling
+from spanwise.document.agreement import HumanCeiling, MajorityCounts, SystemBesideCeiling
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read_sheet
 from spanwise.intervals import Jackknife

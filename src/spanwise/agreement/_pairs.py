@@ -13,7 +13,7 @@ from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Mentions, Parts, joined_pieces
 from spanwise.credits import credit_of
-from spanwise.document.dataset import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
+from spanwise.document.agreement import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
 from spanwise.matching import OUTCOMES, match
 
 MOST_CELLS = 200_000  # pairs × documents up to which the result lists each document

@@ -14,7 +14,7 @@ from spanwise.agreement._pairs import kappa
 from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Codes, Floats, Ints, ints, plain, ratio, run_positions
 from spanwise.corpus import Corpus, Mentions
-from spanwise.document.dataset import CohenPair, TokenAgreement
+from spanwise.document.agreement import CohenPair, TokenAgreement
 
 TokenUnits = Literal["label", "iob2"]
 MISSING = -1

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_positions
-from spanwise.document.dataset import UnitizingAgreement
+from spanwise.document.agreement import UnitizingAgreement
 from spanwise.errors import MissingExtra
 
 NOWHERE = -1  # the annotator has no unit with the label

@@ -30,7 +30,7 @@ from spanwise.calibration.measures import (
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document import Input
-from spanwise.document.analyses import Confidence, ConfidenceSettings, SystemConfidence
+from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation._blocks import BlockSums

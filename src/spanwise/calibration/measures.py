@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 from spanwise.buckets import BUCKETINGS
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints, on_grid, plain, ratio
 from spanwise.counts import Counts
-from spanwise.document.analyses import (
+from spanwise.document.confidence import (
     AtPrecision,
     Brier,
     ChanceError,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars
 
     from spanwise.corpus import Mentions
-    from spanwise.document.analyses import Confidence, SystemConfidence
+    from spanwise.document.confidence import Confidence, SystemConfidence
     from spanwise.evaluation import Inputs
     from spanwise.matching import Matching
 

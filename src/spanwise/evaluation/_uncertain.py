@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
 from spanwise.engines import release_freed_memory
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compare_systems
+from spanwise.hashing import column_digest
 from spanwise.intervals import (
     FEW_UNITS,
     NO_SPREAD,
@@ -164,7 +164,7 @@ def weak_slices(
         return {}
     slices = _Losses.of(chosen, whole)
     rows = slices.excess(slices.counts.astype(np.float64))
-    distinct = len({blake2b(row.tobytes()).digest() for row in np.ascontiguousarray(rows.T).round(9) + 0.0})
+    distinct = len({column_digest(row) for row in np.ascontiguousarray(rows.T).round(9) + 0.0})
     scale = np.sqrt((rows**2).sum(axis=0))
     statistics = ratio_or_zero(slices.excess(slices.counts.sum(axis=0, dtype=np.float64)), scale)
     flips = Flips(len(rows), resampling.resamples, resampling.seed)

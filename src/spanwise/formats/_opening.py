@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
@@ -15,9 +14,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from spanwise.errors import InputError, MissingExtra, at
+from spanwise.hashing import sha256, sha256_in
 from spanwise.streams import bytes_of_pipe, is_pipe
 
 if TYPE_CHECKING:
+    from hashlib import _Hash
+
     from spanwise.formats._format import Format
 
 BOM = b"\xef\xbb\xbf"
@@ -42,7 +44,7 @@ class File:
         self.recognised: Format | None = None  # set by `format_of`, so that formats are tried only once
         self.first_line = 0  # for a part of a file; 0 for a whole file
         self._most = unpacked
-        self._hash = hashlib.sha256()
+        self._hash = sha256()
         self._sha256: str | None = None  # set once all bytes have been read
         self._bytes: bytes | None = None  # the bytes on disk, if they are kept in memory
         self._begun: io.FileIO | None = None  # the open stream from which the head was read
@@ -328,7 +330,7 @@ class File:
 class _Hashing(io.RawIOBase):
     """A raw stream that hashes the bytes read from it and calls `done` at the end."""
 
-    def __init__(self, raw: IO[bytes], digest: hashlib._Hash | None, done: Callable[[], None]) -> None:
+    def __init__(self, raw: IO[bytes], digest: _Hash | None, done: Callable[[], None]) -> None:
         self._raw, self._digest, self._finished = raw, digest, done
         self._peeked = b""
 
@@ -404,14 +406,8 @@ def stem_of(path: str | os.PathLike[str]) -> str:
 def sha256_of(path: str | os.PathLike[str]) -> str:
     """The SHA-256 hash of a file's bytes on disk."""
     if is_pipe(path):
-        return hashlib.sha256(File(path).stored).hexdigest()
+        return sha256(File(path).stored).hexdigest()
     return sha256_in(Path(path).open("rb"))
-
-
-def sha256_in(stream: IO[bytes]) -> str:
-    """The SHA-256 hash of a stream's bytes; closes the stream."""
-    with stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _near(path: Path) -> str:

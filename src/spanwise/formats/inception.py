@@ -23,10 +23,11 @@ from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at, many
 from spanwise.formats._format import CutSource, Cutting, Format, Options
 from spanwise.formats._interning import Interner
-from spanwise.formats._opening import UTF8, File, sha256_in
+from spanwise.formats._opening import UTF8, File
 from spanwise.formats._sentences import Origin, Standoff, annotation, by_sentence, no_text, tokens_for
 from spanwise.formats._surveying import RecordLayer, RecordSurvey, cuts_of, survey_lines
 from spanwise.formats._webanno import SentenceRows, annotation_of, webanno_reader
+from spanwise.hashing import sha256_in
 
 _NAMED_ENTITY = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 

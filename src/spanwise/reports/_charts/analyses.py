@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import altair as alt
 
-from spanwise.document.analyses import Confidence, SystemConfidence
-from spanwise.document.dataset import Agreement
+from spanwise.document.agreement import Agreement
+from spanwise.document.confidence import Confidence, SystemConfidence
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, marks, points_pair, shortened, width_of
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Row, plot, quantity

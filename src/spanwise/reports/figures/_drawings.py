@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document import Document, given
-from spanwise.document.analyses import Confidence
-from spanwise.document.dataset import Agreement
+from spanwise.document.agreement import Agreement
+from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
     AttributeScores,

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
+from spanwise.document.agreement import Agreement, DisagreementExample
 from spanwise.document.analyses import (
     DifferentSlice,
     Leftover,
@@ -17,16 +18,7 @@ from spanwise.document.analyses import (
     SearchedSlice,
     Slices,
 )
-from spanwise.document.dataset import (
-    Agreement,
-    DatasetFacts,
-    DescribedBucket,
-    Description,
-    DisagreementExample,
-    Split,
-    Suspect,
-    Suspects,
-)
+from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Split, Suspect, Suspects
 from spanwise.reports import _wording as words
 
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------

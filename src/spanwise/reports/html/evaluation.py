@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document import Interval
-from spanwise.document.analyses import Confidence
+from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import MainResult, PairDiagnosis, Study

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from spanwise.document import DocumentLike
-from spanwise.document.analyses import Confidence, PlacementDocument, Slices
-from spanwise.document.dataset import Agreement, Description, Split, Suspects
+from spanwise.document.agreement import Agreement
+from spanwise.document.analyses import PlacementDocument, Slices
+from spanwise.document.confidence import Confidence
+from spanwise.document.dataset import Description, Split, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from spanwise.diagnosis import letter
 from spanwise.document import Document, Settings
-from spanwise.document.analyses import Confidence, ConfidenceCell, PlacementDocument, Slices
-from spanwise.document.dataset import Agreement, DatasetFacts, SuspectMention, Suspects
+from spanwise.document.agreement import Agreement
+from spanwise.document.analyses import PlacementDocument, Slices
+from spanwise.document.confidence import Confidence, ConfidenceCell
+from spanwise.document.dataset import DatasetFacts, SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.reports import _wording as say

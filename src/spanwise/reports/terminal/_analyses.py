@@ -10,21 +10,18 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.document.analyses import (
-    Confidence,
-    ConfidenceCell,
     DifferentSlice,
     Explanation,
     Leftover,
     PairSlices,
     PlacementDocument,
-    ReliabilityBin,
     Score,
     SearchedSlice,
     SliceCondition,
     Slices,
-    SystemConfidence,
     SystemSlices,
 )
+from spanwise.document.confidence import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import visible
 from spanwise.reports.terminal._layout import (

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from spanwise.document.agreement import Agreement, DisagreementExample, PairMean
 from spanwise.document.dataset import (
-    Agreement,
     DatasetFacts,
     Description,
-    DisagreementExample,
     LabelConflict,
-    PairMean,
     Split,
     SplitShare,
     Suspect,
