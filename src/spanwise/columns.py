@@ -18,6 +18,7 @@ Column: TypeAlias = npt.NDArray[Any]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 _TOGETHER = 1 << 20  # values checked at a time
+MOST_IN_SINGLE = 2**22  # below it, multiples of 1/4 are exact in single precision
 
 D = TypeVar("D", bound=np.generic)
 
@@ -96,7 +97,7 @@ def compact(matrix: Column) -> Column:
 def is_exact_in_single(values: Column) -> bool:
     """Whether values, and any sums of them along the first axis, are exact in single precision."""
     quarters = 4 * values
-    return _largest_sum(values) < 2**22 and bool((quarters == np.rint(quarters)).all())
+    return _largest_sum(values) < MOST_IN_SINGLE and bool((quarters == np.rint(quarters)).all())
 
 
 def _largest_sum(values: Column) -> float:

@@ -197,7 +197,8 @@ def content_of(parts: Iterable[Annotation]) -> str:
     has_texts = False
     for part in parts:
         corpus = part.corpus
-        digest.update(_word_hashes(corpus).tobytes())
+        if not corpus.without_text:
+            digest.update(_word_hashes(corpus).tobytes())
         before = sum(map(len, lengths))
         lengths.append(corpus.lengths)
         mentions.append(replace(part.mentions, sentence=ints(part.mentions.sentence + before)))

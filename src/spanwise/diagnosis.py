@@ -107,13 +107,14 @@ def self_diagnosis(buckets: Iterable[ScoredBucket]) -> Diagnosis:
     """
     scale = [bucket for bucket in buckets if bucket.on_scale]
     scores = np.array([or_nan(bucket.f1) for bucket in scale], np.float64)
-    if not scale or np.isnan(scores).all():
+    defined = np.flatnonzero(~np.isnan(scores))
+    if not len(defined):
         return Diagnosis()
-    best, worst = int(np.nanargmax(scores)), int(np.nanargmin(scores))
+    best, worst = defined[scores[defined].argmax()], defined[scores[defined].argmin()]
     categories = any(bucket.is_category for bucket in scale)
     return Diagnosis(
         spearman=None if categories else plain(rank_correlation(range(len(scale)), scores)),
-        std=float(np.nanstd(scores)),
+        std=float(scores.std() if len(defined) == len(scores) else np.nanstd(scores)),
         best=scale[best].name,
         worst=scale[worst].name,
         gap=float(scores[best] - scores[worst]),

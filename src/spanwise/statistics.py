@@ -103,8 +103,11 @@ def ranks(values: object) -> Floats:
         >>> ranks([3.0, 1.0, 3.0]).tolist()
         [2.5, 1.0, 2.5]
     """
-    _, inverse, counts = np.unique(np.asarray(values, np.float64), return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[inverse.ravel()])
+    column = np.asarray(values, np.float64)
+    ascending = np.sort(column)
+    return np.asarray(
+        (ascending.searchsorted(column, "left") + ascending.searchsorted(column, "right") + 1) / 2
+    )
 
 
 # ---- Spearman -------------------------------------------------------------------------------

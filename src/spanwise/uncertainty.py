@@ -261,25 +261,39 @@ class Swapping(Struct, frozen=True, eq=False):
     @classmethod
     def of_matrices(cls, matrices: Sequence[Column]) -> Swapping:
         """The differences between the counts per unit (units × columns) of each system and the first."""
-        first, *others = matrices
-        dtype = np.result_type(*matrices)
-        number = {column_digest(np.zeros(len(first), dtype)): 0}
-        distinct: list[tuple[Column, int]] = []  # the matrix and column of each nonzero difference
-        index = np.zeros((len(matrices), first.shape[1]), dtype=np.int64)
-        differs = np.zeros(len(first), dtype=bool)
-        for at, matrix in enumerate(others, start=1):
-            for column in range(first.shape[1]):
-                difference = np.subtract(matrix[:, column], first[:, column], dtype=dtype)
-                key = column_digest(difference)
+        return cls.of_columns(enumerate(zip(*(matrix.T for matrix in matrices), strict=True)))
+
+    @classmethod
+    def of_columns(cls, columns: Iterable[tuple[int, Sequence[Column]]]) -> Swapping:
+        """The differences between each system and the first, from columns that come one after the other.
+
+        Only distinct differences are kept, so that there is never a matrix for every system.
+
+        Args:
+            columns: the position of each column, and its values per unit for every system.
+        """
+        number = {b"": 0}  # of each distinct difference, by its digest; 0 if nothing differs
+        distinct: list[Column] = []
+        numbers: dict[int, list[int]] = {}
+        for position, (first, *others) in columns:
+            numbers[position] = [0]
+            for column in others:
+                difference = column - first
+                key = column_digest(difference) if difference.any() else b""
                 if key not in number:
                     number[key] = len(number)
-                    distinct.append((matrix, column))
-                    differs |= difference != 0
-                index[at, column] = number[key]
-        differences = np.zeros((len(number), int(differs.sum())), dtype)
-        for row, (matrix, column) in zip(differences[1:], distinct, strict=True):
-            row[:] = (matrix[:, column] - first[:, column])[differs]
-        return cls(compact(differences.T), index)
+                    distinct.append(difference)
+                numbers[position].append(number[key])
+        index = np.array([numbers[position] for position in range(len(numbers))], dtype=np.int64).T
+        if not distinct:
+            return cls(np.zeros((0, 1), dtype=np.float32), index)
+        differs = distinct[0] != 0
+        for difference in distinct:
+            differs |= difference != 0
+        rows = np.zeros((len(number), int(differs.sum())), distinct[0].dtype)
+        for row, difference in zip(rows[1:], distinct, strict=True):
+            row[:] = difference[differs]
+        return cls(compact(rows.T), index)
 
     def moved(
         self, generator: np.random.Generator, shuffles: int, scores: int, most: int = BLOCK_SCORES

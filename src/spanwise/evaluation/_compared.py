@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from math import lcm
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import Bools, Column, Floats, Ints, compact, frozen, is_exact_in_single, plain, ratio
+from spanwise.columns import MOST_IN_SINGLE, Bools, Column, Floats, Ints, frozen, on_grid, plain, ratio
 from spanwise.counts import Counts, grouped
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
@@ -330,6 +330,25 @@ def _scored_counts(
     )
 
 
+class _Ratio(Struct, frozen=True, eq=False):
+    """A ratio of two weighted sums of the counts in one cell."""
+
+    measure: MeasureKey
+    cell: int
+    above: Floats
+    below: Floats
+
+    def largest_sum(self, counts: Counts) -> float:
+        """An upper bound on the sums of absolute values over all units, above and below the line."""
+        total = counts.total[self.cell]
+        return float(max(np.abs(weights) @ total for weights in (self.above, self.below)))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all weights are multiples of 1/4, so that sums that are not too large are exact."""
+        return all(bool((4 * weights == np.rint(4 * weights)).all()) for weights in (self.above, self.below))
+
+
 def _hypotheses(
     aligned: Aligned, questions: Sequence[Question], resampling: Resampling
 ) -> tuple[Swapping, list[Floats], Hypotheses, list[int], Bools]:
@@ -337,11 +356,11 @@ def _hypotheses(
 
     Returns:
         The numerators and denominators of every system per unit (or group of units), ready to be swapped,
-        their totals, the hypotheses, the question behind each of these, and which a system lacks
+        their totals by system, the hypotheses, the question behind each of these, and which a system lacks
         (systems × hypotheses).
     """
     systems = 1 + max(number for owners in aligned.values() for number in owners)
-    terms: list[tuple[MeasureKey, str, int, Floats, Floats]] = []
+    ratios: list[_Ratio] = []
     plain_: list[tuple[int, int]] = []
     less: list[tuple[int, tuple[int, int]]] = []
     means: list[tuple[int, Ints]] = []
@@ -350,64 +369,79 @@ def _hypotheses(
         if question.path[:-1] == MACRO:
             labels = range(1, 1 + len(measure.counts.cells))  # cell 0 is the sum over labels
             form = fraction(next(iter(aligned[EXACT].values()))[0], "f1")
-            means.append((index, len(terms) + np.arange(len(labels))))
-            terms += [(EXACT, "f1", cell, form.above[:, 0], form.below[:, 0]) for cell in labels]
+            means.append((index, len(ratios) + np.arange(len(labels))))
+            ratios += [_Ratio(EXACT, cell, form.above[:, 0], form.below[:, 0]) for cell in labels]
             continue
         form = fraction(measure, question.score)
         kinds = form.above.shape[1]  # gains have several scores per counted cell
         cell, kind = (0, question.cell) if kinds > 1 else (question.cell, 0)
         if form.less is None:
-            plain_.append((index, len(terms)))
+            plain_.append((index, len(ratios)))
         else:
-            less.append((index, (len(terms), len(terms) + 1)))
-        terms.append((question.measure, question.score, cell, form.above[:, kind], form.below[:, kind]))
+            less.append((index, (len(ratios), len(ratios) + 1)))
+        ratios.append(_Ratio(question.measure, cell, form.above[:, kind], form.below[:, kind]))
         if form.less is not None:
-            terms.append((question.measure, "", cell, form.less[0][:, 0], form.less[1][:, 0]))
+            ratios.append(_Ratio(question.measure, cell, form.less[0][:, 0], form.less[1][:, 0]))
     hypotheses = Hypotheses(
-        len(terms),
+        len(ratios),
         np.array([position for _, position in plain_], dtype=np.int64),
         np.array([pair for _, pair in less], dtype=np.int64).reshape(-1, 2),
         tuple(group for _, group in means),
     )
     order = [index for part in (plain_, less, means) for index, _ in part]
-    groups = max(BLOCK_COUNTS // max(2 * len(terms) * systems, 1), FEWEST_GROUPS)
-    matrices, totals = [], []
-    for system in range(systems):
-        matrix, total = _fractions(aligned, terms, system, groups, resampling.units)
-        matrices.append(matrix)
-        totals.append(total)
     absent = np.array(
         [[system not in aligned[questions[index].measure] for index in order] for system in range(systems)]
     )
-    return Swapping.of_matrices(matrices), totals, hypotheses, order, absent
+    totals = np.zeros((systems, 2 * len(ratios)))
+    grids = [_grid(aligned, ratios, system) for system in range(systems)]
+    single = all(largest is None for largest in grids)
+
+    def rounded() -> Iterator[tuple[int, list[Column]]]:
+        """The numerators and denominators, such that their sums are exact in any order."""
+        for position, columns in _columns(aligned, ratios, systems, resampling.units):
+            # cumsum adds one unit after the other: exact for counts, reproducible for other weights.
+            totals[:, position] = [np.cumsum(column)[-1] for column in columns]
+            if single:
+                yield position, [column.astype(np.float32) for column in columns]
+            else:
+                yield position, list(map(_on_grid, columns, grids))
+
+    return Swapping.of_columns(rounded()), list(totals), hypotheses, order, absent
 
 
-def _fractions(
-    aligned: Aligned,
-    terms: Sequence[tuple[MeasureKey, str, int, Floats, Floats]],
-    system: int,
-    groups: int,
-    units: int,
-) -> tuple[Floats, Floats]:
-    """The numerators, then the denominators, of one system per unit or group of units, and their totals."""
-    number = min(units, groups)
-    matrix: Column = np.zeros((2 * len(terms), number), dtype=np.float32)
-    totals = np.zeros(2 * len(terms))
-    for key in dict.fromkeys(term[0] for term in terms):  # one table at a time, as they are large
-        if system not in aligned[key]:
-            continue
-        counts = aligned[key][system][0].counts
-        rows = counts.matrix() if units <= groups else grouped(counts, groups)
-        table = rows.reshape(number, len(counts.cells), len(counts.columns))
-        for position, (owner, _, cell, above, below) in enumerate(terms):
-            for index, weights in ((position, above), (len(terms) + position, below)) if owner == key else ():
-                weighted = _weighted(table[:, cell], weights)
-                # cumsum adds one unit after the other: exact for counts, reproducible for other weights.
-                totals[index] = np.cumsum(weighted)[-1]
-                if matrix.dtype == np.float32 and not is_exact_in_single(weighted):
-                    matrix = matrix.astype(np.float64)
-                matrix[index] = weighted
-    return compact(matrix.T), totals
+def _grid(aligned: Aligned, ratios: Sequence[_Ratio], system: int) -> float | None:
+    """The largest sum of a system, to whose precision it is rounded; None if single precision is exact."""
+    own = [term for term in ratios if system in aligned[term.measure]]
+    largest = max((term.largest_sum(aligned[term.measure][system][0].counts) for term in own), default=0.0)
+    return None if largest < MOST_IN_SINGLE and all(term.is_exact for term in own) else largest
+
+
+def _on_grid(column: Floats, largest: float | None) -> Floats:
+    return column if largest is None else on_grid(column, largest)
+
+
+def _columns(
+    aligned: Aligned, ratios: Sequence[_Ratio], systems: int, units: int
+) -> Iterator[tuple[int, list[Floats]]]:
+    """Each numerator and denominator, by its position, per unit or group of units, for every system."""
+    groups = max(BLOCK_COUNTS // max(2 * len(ratios) * systems, 1), FEWEST_GROUPS)
+    none = np.zeros(min(units, groups))
+    for key in dict.fromkeys(term.measure for term in ratios):  # one measure at a time, as tables are large
+        tables = {system: _table(runs[0].counts, groups) for system, runs in aligned[key].items()}
+        for index, term in enumerate(ratios):
+            if term.measure != key:
+                continue
+            for position, weights in ((index, term.above), (len(ratios) + index, term.below)):
+                weighted = {
+                    system: _weighted(table[:, term.cell], weights) for system, table in tables.items()
+                }
+                yield position, [weighted.get(system, none) for system in range(systems)]
+
+
+def _table(counts: Counts, groups: int) -> Column:
+    """The counts per unit, or per group if there are more units than groups: units × cells × columns."""
+    rows = counts.matrix() if counts.units <= groups else grouped(counts, groups)
+    return rows.reshape(len(rows), len(counts.cells), len(counts.columns))
 
 
 def _weighted(columns: Column, weights: Floats) -> Floats:
