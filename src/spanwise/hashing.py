@@ -96,13 +96,14 @@ def mixed_words(values: Column) -> Words:
 def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
     """A hash of each piece of a padded buffer, given the `windows` of the buffer."""
     key: Words = size.astype(np.uint64) * factor
-    rest: Column = np.arange(len(begin))
+    rest: Column | slice = slice(None)
     step = 0
-    while len(rest):
+    while step == 0 or len(begin[rest]):
         block = eights[begin[rest] + step] & MASKS[np.minimum(size[rest] - step, 8)]
         key[rest] = (key[rest] ^ (key[rest] >> np.uint64(29)) ^ block) * factor
         step += 8
-        rest = rest[size[rest] > step]
+        longer = size[rest] > step
+        rest = np.flatnonzero(longer) if isinstance(rest, slice) else rest[longer]
     return key ^ (key >> np.uint64(32))
 
 
@@ -113,10 +114,13 @@ def word_hashes(words: Sequence[str]) -> Words:
         >>> word_hashes(["Rome", "Oslo", "Rome"])[:, 0].tolist().count(word_hashes(["Rome"])[0, 0])
         2
     """
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    at = offsets(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-    eights = windows(b"".join(encoded) + PADDING)
-    begin, size = at[:-1], np.diff(at)
+    text = "\0".join(words).encode("utf-8", "surrogatepass")
+    end = np.append(np.flatnonzero(np.frombuffer(text, np.uint8) == 0), len(text))
+    if len(end) != len(words):  # a word contains NUL, or there are no words
+        lengths = [len(word.encode("utf-8", "surrogatepass")) for word in words]
+        end = offsets(np.array(lengths, dtype=np.int64) + 1)[1:] - 1
+    begin = np.append(0, end[:-1] + 1)[: len(words)]
+    eights, size = windows(text + PADDING), end - begin
     return np.stack([byte_hashes(eights, begin, size, factor) for factor in (STIR, ODD)], axis=1)
 
 

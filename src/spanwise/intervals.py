@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import atan, cos, erfc, exp, lgamma, log1p, pi, sin, sqrt, tan
+from math import atan, cos, erfc, exp, lgamma, log1p, nan, pi, sin, sqrt, tan
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from spanwise.columns import Bools, Floats, Ints, ratio
 from spanwise.counts import joint_numbers
-from spanwise.scores import Measure
+from spanwise.scores import Measure, Scores
 from spanwise.settings import CONFIDENCE
 
 FEW_UNITS = 20  # cells in fewer units than this are marked
@@ -55,13 +55,17 @@ class Jackknife(Struct, frozen=True, eq=False):
         reach = t * ratio(self.error, f * (1 - f))
         odds = np.log(f / (1 - f))
         logit = np.stack([_expit(odds - reach), _expit(odds + reach)], axis=-1)
-        bounds = np.where(inside[..., None], logit, wilson(np.clip(value, 0.0, 1.0), self.size, t))
+        if inside.all():
+            bounds = logit
+        else:
+            bounds = np.where(inside[..., None], logit, wilson(np.clip(value, 0.0, 1.0), self.size, t))
         defined = (self.units > 1) & ~np.isnan(value)
         return np.where(defined[..., None], bounds, np.nan)
 
 
 def _expit(odds: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
+    limited = np.minimum(np.maximum(odds, -700.0), 700.0)
+    return np.asarray(1 / (1 + np.exp(-limited)))
 
 
 def wilson(share: npt.ArrayLike, size: npt.ArrayLike, t: npt.ArrayLike) -> Floats:
@@ -100,7 +104,7 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
     values = [run.values() for run in runs]
     sums = {name: _PairSums() for name in values[0]}
     for blocks, times in _joint_blocks(runs):
-        for name, (deviation, held) in _mean_deviations(runs, blocks).items():
+        for name, (deviation, held) in _mean_deviations(runs, values, blocks).items():
             sums[name].add(deviation[None], held[None], times)
     sizes = [run.sizes(run.counts.total.astype(np.float64)) for run in runs]
     results = {}
@@ -110,20 +114,22 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
             pair_sums.error([0], [0], against=False)[0],
             np.maximum(units - 1, 0).astype(np.float64),
         )
-        of_runs = np.stack([run[name] for run in values])
+        value, size = values[0][name], np.broadcast_to(sizes[0][name], units.shape)
         if len(runs) > 1:
+            of_runs = np.stack([run[name] for run in values])
             variance, freedom = satterthwaite([(error**2, freedom), _variance_of_mean(of_runs)])
             error = np.sqrt(variance)
-        size = np.mean([np.broadcast_to(run_sizes[name], units.shape) for run_sizes in sizes], axis=0)
-        results[name] = Jackknife(of_runs.mean(axis=0), size, units, error, freedom)
+            size = np.mean([np.broadcast_to(run_sizes[name], units.shape) for run_sizes in sizes], axis=0)
+            value = of_runs.mean(axis=0)
+        results[name] = Jackknife(value, size, units, error, freedom)
     return results
 
 
 def _mean_deviations(
-    runs: Sequence[Measure], blocks: Sequence[Floats], only: Sequence[str] = ()
+    runs: Sequence[Measure], values: Sequence[Scores], blocks: Sequence[Floats]
 ) -> dict[str, tuple[Floats, Bools]]:
     """The deviations of each score's mean over runs, and whether a unit holds the cell in any run."""
-    deviations = [_deviations(run, rows, only) for run, rows in zip(runs, blocks, strict=True)]
+    deviations = list(map(_deviations, runs, values, blocks))
     if len(deviations) == 1:
         return deviations[0]
     return {
@@ -135,19 +141,22 @@ def _mean_deviations(
     }
 
 
-def _deviations(measure: Measure, rows: Floats, only: Sequence[str] = ()) -> dict[str, tuple[Floats, Bools]]:
+def _deviations(measure: Measure, full: Scores, rows: Floats) -> dict[str, tuple[Floats, Bools]]:
     """F₋ᵢ − F of every score if a unit with these counts is left out, and whether the unit holds the cell.
 
     Both are rows × cells. The deviation is 0 if the unit does not hold the cell, or if the score is
     undefined without it.
+
+    Args:
+        full: the scores F over all units.
+        rows: the counts of each unit.
     """
-    full = measure.values(only)
-    without = measure.score(measure.counts.total.astype(np.float64) - rows, only)
-    sizes = measure.sizes(rows, only)
+    without = measure.score(measure.counts.total.astype(np.float64) - rows, full)
+    sizes = measure.sizes(rows, full)
     deviations = {}
-    for name, values in without.items():
+    for name, value in full.items():
         holds = np.asarray(sizes[name] > 0)
-        difference = values - full[name]
+        difference = without[name] - value
         difference[~holds | np.isnan(difference)] = 0.0
         deviations[name] = difference, holds
     return deviations
@@ -217,10 +226,11 @@ def differences(
     ends = np.cumsum([0, *(len(runs) for runs in systems)])
     a, b = ([pair[side] for pair in pairs] for side in (0, 1))
     sums = {name: _PairSums() for name in first.tested}
+    scores = [[run.values(first.tested) for run in runs] for runs in systems]
     for blocks, times in _joint_blocks(tables, cells):
         results = [
-            _mean_deviations(runs, blocks[begin:end], first.tested)
-            for runs, begin, end in zip(systems, ends[:-1], ends[1:], strict=True)
+            _mean_deviations(runs, of_runs, blocks[begin:end])
+            for runs, of_runs, begin, end in zip(systems, scores, ends[:-1], ends[1:], strict=True)
         ]
         for name, pair_sums in sums.items():
             pair_sums.add(
@@ -230,7 +240,7 @@ def differences(
             )
     result = {}
     for name, pair_sums in sums.items():
-        values = [np.stack([run.values((name,))[name] for run in runs]) for runs in systems]
+        values = [np.stack([run[name] for run in of_runs]) for of_runs in scores]
         means = np.stack([of_runs.mean(axis=0) for of_runs in values])
         units, error = pair_sums.units(a, b), pair_sums.error(a, b)
         freedom = np.maximum(units - 1, 0).astype(np.float64)
@@ -247,11 +257,12 @@ def differences(
 def contrast(measure: Measure, score: str, first: int, second: int) -> Differences:
     """The difference between two cells of one measure, such as the gains of two kinds of error (1 × 1)."""
     sums = _PairSums()
+    full = measure.values((score,))
     for (rows,), times in _joint_blocks([measure]):
-        deviation, held = _deviations(measure, rows, (score,))[score]
+        deviation, held = _deviations(measure, full, rows)[score]
         sides = [deviation[:, [cell]] for cell in (first, second)]
         sums.add(np.stack(sides), np.stack([held[:, [cell]] for cell in (first, second)]), times)
-    value = measure.values()[score]
+    value = full[score]
     units = sums.units([0], [1])
     freedom = np.maximum(units - 1, 0).astype(np.float64)
     return Differences(np.array([[value[first] - value[second]]]), units, sums.error([0], [1]), freedom)
@@ -366,15 +377,14 @@ def t_quantile(freedom: npt.ArrayLike, confidence: float = CONFIDENCE) -> Floats
         [12.706, 2.228, 1.984]
     """
     requested = np.asarray(freedom, np.float64)
-    distinct, number = np.unique(requested, return_inverse=True)
-    values = [_t_quantile(float(value), confidence) for value in distinct]
-    return np.asarray(np.array(values)[number.reshape(-1)].reshape(requested.shape))
+    values = [
+        _t_quantile(value, confidence) if value >= 1 else nan for value in requested.reshape(-1).tolist()
+    ]
+    return np.array(values, np.float64).reshape(requested.shape)
 
 
 @lru_cache(maxsize=4096)
 def _t_quantile(freedom: float, confidence: float) -> float:
-    if not freedom >= 1:
-        return float("nan")
     if freedom == 1:
         return tan(pi * confidence / 2)
     if freedom == 2:

@@ -447,8 +447,9 @@ def _table(counts: Counts, groups: int) -> Column:
 def _weighted(columns: Column, weights: Floats) -> Floats:
     """Weighted sums over the last axis, column by column: the order in BLAS depends on its threads."""
     result = np.zeros(columns.shape[:-1])
-    for index in np.flatnonzero(weights).tolist():
-        result += weights[index] * columns[..., index]
+    for index, weight in enumerate(weights.tolist()):
+        if weight:
+            result += weight * columns[..., index]
     return result
 
 

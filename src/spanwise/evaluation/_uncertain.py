@@ -17,7 +17,7 @@ from spanwise.counts import Counts, Matrix, distinct_rows, grouped
 from spanwise.diagnosis import LEAST_GOLD, PREDICTED
 from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
-from spanwise.engines import release_freed_memory
+from spanwise.engines import MOST_THREADS, at_once, release_freed_memory
 from spanwise.errors import InputError
 from spanwise.evaluation._compared import compare_systems
 from spanwise.hashing import column_digest
@@ -38,6 +38,7 @@ from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, ratio_or_zero
 Path = tuple[str, ...]
 Cell = dict[str, Any]
 
+MANY_UNITS = 20_000  # from this many units on, systems are scored and compared at the same time
 ONE_UNIT = "fewer than two {unit}s contain it"
 
 
@@ -64,13 +65,23 @@ def score_and_test(
         systems = {
             name: [measure.of_one_unit() for measure in measures] for name, measures in systems.items()
         }
-    scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
-    if resampling.memory is not None:
-        release_freed_memory()
-    runs = {name: [measures] for name, measures in systems.items()}
-    comparisons = compare_systems(
-        runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
-    )
+
+    def score() -> dict[str, ScoredSystem]:
+        scored = {name: _scored(measures, resampling, confidence, unit) for name, measures in systems.items()}
+        if resampling.memory is not None:
+            release_freed_memory()
+        return scored
+
+    def compare() -> tuple[Comparison, ...]:
+        runs = {name: [measures] for name, measures in systems.items()}
+        return compare_systems(
+            runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
+        )
+
+    # Both at once need more memory; with few units, threads would mostly wait for the interpreter.
+    large = resampling.units >= MANY_UNITS and resampling.memory is None
+    threads = MOST_THREADS if large and pairs and resampling.resamples else 1
+    scored, comparisons = at_once(score, compare, threads=threads)
     if resampling.memory is not None:
         release_freed_memory()
     return scored, comparisons
@@ -85,7 +96,7 @@ def _scored(
     errors_of: dict[MeasureKey, dict[str, Jackknife]] = {}
     for measure in measures:
         errors = errors_of[measure.key] = jackknife(measure) if bounded else {}
-        values = measure.values()
+        values = {name: error.value for name, error in errors.items()} or measure.values()
         intervals = {name: error.interval(confidence) for name, error in errors.items()}
         for index, path in enumerate(measure.paths):
             cell = cells.setdefault(path, {"interval": {}})
