@@ -82,11 +82,11 @@ def all_stages(gold: str, first: str, second: str, train: str) -> Prepared:
     from spanwise import evaluate, read
     from spanwise.attributes import PRESETS, Context, Lexicon, toughness, values_of
     from spanwise.corpus import with_one_labelling
-    from spanwise.evaluation import _uncertain, result
+    from spanwise.evaluation import result, scoring
     from spanwise.matching import match
     from spanwise.schemes import decode, encode, recognise
 
-    plain_tested, plain_leads = _uncertain.score_and_test, _uncertain.with_lead_intervals
+    plain_tested, plain_leads = scoring.score_and_test, scoring.with_lead_intervals
     paths = {"gold": gold, "first": first, "second": second, "train": train}
     _on_one_core()
 
@@ -166,11 +166,11 @@ def resampling(gold: str, predicted: str, train: str) -> Prepared:
 def weak_slices(gold: str, first: str, second: str, train: str, resamples: str) -> Prepared:
     """The time of the test of weak slices in an evaluation of two systems in memory."""
     from spanwise import evaluate, read
-    from spanwise.evaluation import _uncertain
+    from spanwise.evaluation import scoring
 
     target, systems = read(gold), {"a": read(first), "b": read(second)}
     training = read(train)
-    plain = _uncertain.weak_slices
+    plain = scoring.weak_slices
     _on_one_core()
 
     def work() -> dict[str, Any]:
@@ -183,7 +183,7 @@ def weak_slices(gold: str, first: str, second: str, train: str, resamples: str) 
             total += seconds["once"]
             return result
 
-        with patch.object(_uncertain, "weak_slices", timed):
+        with patch.object(scoring, "weak_slices", timed):
             evaluate(target, systems, train=training, examples="none", resamples=int(resamples))
         return {"seconds": {"weak slices": total}}
 

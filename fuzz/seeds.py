@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from spanwise import Result as Evaluation
     from spanwise.corpus import Annotation
-    from spanwise.evaluation import Result as Evaluation
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 

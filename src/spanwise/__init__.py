@@ -44,7 +44,7 @@ _HOMES = {
     "InputError": "errors:InputError",
     "Mentions": "corpus:Mentions",
     "MissingExtra": "errors:MissingExtra",
-    "Result": "evaluation:Result",
+    "Result": "document.evaluation:Result",
     "SpanwiseError": "errors:SpanwiseError",
     "apply_threshold": "calibration:apply_threshold",
     "agree": "agreement:agree",
@@ -70,9 +70,10 @@ if TYPE_CHECKING:
     from spanwise.calibration import apply_threshold, confidence
     from spanwise.corpus import Annotation, Corpus, Mentions
     from spanwise.description import describe
+    from spanwise.document.evaluation import Result
     from spanwise.document.loading import load
     from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError
-    from spanwise.evaluation import Result, compare, evaluate
+    from spanwise.evaluation import compare, evaluate
     from spanwise.explanation import explain
     from spanwise.formats import read
     from spanwise.formats.writing import write

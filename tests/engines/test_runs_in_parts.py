@@ -106,7 +106,7 @@ def test_files_of_other_cells_stay_closed_while_a_cell_is_counted(
     with entered() as calls:
         spanwise.study(folder / "study.toml", workers=1, cache=False, memory="1GB")
     assert calls["evaluation/_dataset.py", "fix_facts"] == 2
-    assert ("evaluation/_prepared.py", "ReadGold.of") not in calls
+    assert ("evaluation/prepared.py", "ReadGold.of") not in calls
 
 
 def test_evaluations_in_parts_use_the_cache_of_evaluations_in_memory(folder: Path, tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_a_label_that_only_one_system_predicts_can_be_compared() -> None:
 
 
 def test_counts_per_unit_survive_the_document(tmp_path: Path) -> None:
-    from spanwise.evaluation import unpack_measures
+    from spanwise.evaluation.scoring import unpack_measures
 
     result = evaluated([["B-PER", "O", "B-LOC"]] * 5, [["B-PER", "O", "O"]] * 5)
     result.to_json(tmp_path / "run.json")

@@ -9,9 +9,9 @@ import pytest
 from line_counts import lines_run
 
 import spanwise
+from spanwise import Result
 from spanwise.corpus import Corpus
 from spanwise.demo import generate
-from spanwise.evaluation import Result
 
 HOME = str(Path(spanwise.__file__).parent)
 # Lines that run once per new word, ambiguous mention or chunk of a file run far less often than per token.

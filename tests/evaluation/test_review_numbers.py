@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from typed import Plain, present, typed_buckets, typed_datasets
 
 import spanwise
+from spanwise import Result
 from spanwise.columns import frozen
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts
 from spanwise.diagnosis import self_diagnosis
 from spanwise.document.scores import ScoreTest, WeakSlice
 from spanwise.document.study import AttributeWise, BlockTest, BucketsDiffer
-from spanwise.evaluation import Result
 from spanwise.studies import manifest_of
 from spanwise.studies.analyses import analyses
 

@@ -24,7 +24,7 @@ STEPS = {
     "evaluation/_dataset.py": ("fix_facts",),
     "evaluation/_counting.py": ("match_systems",),
     "evaluation/result.py": ("result_of",),
-    "evaluation/_uncertain.py": ("score_and_test",),
+    "evaluation/scoring.py": ("score_and_test",),
     "reports/html/__init__.py": ("render",),
     "formats/_opening.py": ("write_atomically",),
 }

@@ -14,7 +14,7 @@ from spanwise.streams import say
 
 if TYPE_CHECKING:
     from spanwise.demo import Demo, Verdict
-    from spanwise.evaluation import Result
+    from spanwise.document.evaluation import Result
     from spanwise.registry import Named, Registry
 
 

@@ -27,8 +27,8 @@ from spanwise.settings import SETTINGS, default_value
 from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
+    from spanwise.document.evaluation import Result
     from spanwise.document.study import Study
-    from spanwise.evaluation import Result
 
 
 NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run

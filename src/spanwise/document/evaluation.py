@@ -470,6 +470,9 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         return f"<spanwise.Result {self.dataset.name}: {scores}>"
 
 
+Result = Evaluation  # the public name of what `evaluate` returns
+
+
 class LiveEvaluation(Evaluation, frozen=True, kw_only=True):
     """An evaluation that still holds its inputs and mentions in memory; they are never written."""
 

@@ -15,6 +15,7 @@ from spanwise.buckets import Strategy
 from spanwise.credits import Credit
 from spanwise.document import Input
 from spanwise.document.analyses import PlacementDocument
+from spanwise.document.evaluation import Result
 from spanwise.engines import Engine, engine_of, release_freed_memory
 from spanwise.errors import ChoiceError
 from spanwise.evaluation._blocks import OneBlock, Progress
@@ -30,7 +31,6 @@ from spanwise.evaluation._choices import (
     read_whole,
 )
 from spanwise.evaluation._codes import CodedMentions, CodedSystem, combine_codes, unpack_codes
-from spanwise.evaluation._compared import T_TEST, compare_runs, compare_systems, same_cells
 from spanwise.evaluation._counting import (
     EvaluatedBlock,
     Whole,
@@ -50,13 +50,6 @@ from spanwise.evaluation._dataset import (
     read_by_spark,
     resolve_frame,
 )
-from spanwise.evaluation._prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
-from spanwise.evaluation._uncertain import unpack_measures, with_lead_intervals
-from spanwise.evaluation.result import (
-    UNMARKED,
-    Result,
-    result_of,
-)
 from spanwise.formats import opened, refuse_merged, side_by_side
 from spanwise.matching import Matcher
 from spanwise.registry import resolve
@@ -69,20 +62,11 @@ if TYPE_CHECKING:
 MOST_ANSWERS = 500  # the maximum number of answers of each kind that a result lists
 
 __all__ = [
-    "T_TEST",
-    "UNMARKED",
     "CodedMentions",
     "CodedSystem",
     "Inputs",
-    "PartedDataset",
-    "PreparedDataset",
-    "ReadGold",
-    "ReadSystems",
-    "Result",
     "combine_codes",
     "compare",
-    "compare_runs",
-    "compare_systems",
     "evaluate",
     "evaluate_blocks",
     "has_runs",
@@ -92,11 +76,8 @@ __all__ = [
     "parts_of",
     "read_inputs",
     "read_whole",
-    "same_cells",
     "sentences_with_errors",
     "unpack_codes",
-    "unpack_measures",
-    "with_lead_intervals",
 ]
 
 
@@ -257,6 +238,8 @@ def evaluate(
     counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
     if counted.memory is not None:
         release_freed_memory()
+    from spanwise.evaluation.result import result_of  # lazy: nothing before it needs the statistics
+
     result = result_of(
         choices, counted.whole, counted.kept, training=counted.training, unit=counted.unit,
         memory=counted.memory,
@@ -329,6 +312,8 @@ def evaluate_blocks(
     Returns:
         A result without sentences, the context that all blocks share, and the engine that holds the blocks.
     """
+    from spanwise.evaluation.result import result_of
+
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
     given = gold if source is None else source

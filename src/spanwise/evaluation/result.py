@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from itertools import product
+from typing import Literal, Protocol, cast
 
-from msgspec import UNSET, Struct, convert
-from msgspec.structs import replace
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec.structs import asdict, replace
 
 from spanwise import __version__
+from spanwise.attributes import SUBSETS
+from spanwise.buckets import Bucketing
+from spanwise.columns import Ints, plain, ratio
 from spanwise.corpus import Mentions
-from spanwise.diagnosis import letters, with_leads
+from spanwise.counts import Counts, CrossTable
+from spanwise.diagnosis import letters, self_diagnosis, slices, with_leads
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import (
@@ -23,18 +29,46 @@ from spanwise.document.evaluation import (
     Sentence,
     UnitCounts,
 )
-from spanwise.document.scores import PRIMARY
+from spanwise.document.scores import (
+    PRIMARY,
+    AttributeScores,
+    BoundarySides,
+    BucketScores,
+    Confusion,
+    CreditScores,
+    CrossBucket,
+    CrossScores,
+    ErrorShares,
+    Exact,
+    ExactScores,
+    Fair,
+    FairRates,
+    FairScores,
+    Gain,
+    Gains,
+    MeanScores,
+    Outcome,
+    Rates,
+    RelaxedScores,
+    Subset,
+    SubsetRecall,
+    SubsetScores,
+    SystemScores,
+)
 from spanwise.evaluation._choices import Choices, Inputs, block_size
 from spanwise.evaluation._counting import Whole
-from spanwise.evaluation._system import Counted, Evaluated, system_scores
-from spanwise.evaluation._uncertain import pack_measures, score_and_test, with_lead_intervals
+from spanwise.evaluation._dataset import Facts
+from spanwise.evaluation._measures import NOBODY, SIDES
+from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
+from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
-from spanwise.matching import Matching
+from spanwise.matching import CATEGORIES, OUTCOMES, Matching, relaxed_counts
+from spanwise.scores import EXACT, RECALL, MeasureKey, with_overall
 from spanwise.settings import signed_parts
 from spanwise.uncertainty import Resampling
 
-Result = Evaluation
+SMALL = 30  # a bucket with fewer gold units is marked as small
 
 
 class ResultParts(Protocol):
@@ -212,3 +246,245 @@ def signature_parts(settings: Settings, inputs: Sequence[Input], tests: str = ""
 def signature_of(parts: Iterable[str]) -> str:
     """Join the parts of a signature into one line."""
     return "|".join(["spanwise", *parts]).replace("\n", " ")
+
+
+# ---- the scores of one system ---------------------------------------------------------------
+
+
+def system_scores(
+    facts: Facts, counted: Counted, scored: ScoredSystem, crosses: Sequence[tuple[str, str]], mentions: int
+) -> SystemScores:
+    """All scores of one system in the document; `mentions` is the number of gold mentions."""
+    measures = {measure.key: measure for measure in counted.measures}
+    counts = {key: measure.counts for key, measure in measures.items()}
+    exact, fair = counts[MeasureKey("exact")], counts[MeasureKey("fair")]
+    share = measures[MeasureKey("fair")].share
+    credits = [key.attribute for key in measures if key.kind == "credits"]
+    scores = SystemScores(
+        exact=_exact(counted.labels, exact, scored),
+        fair=_fair(counted, fair, exact, scored, share),
+        credits={name: _credit(counted.labels, scored, name) for name in credits},
+        gains=Gains(**{path[1]: Gain(**cell) for path, cell in scored.cells.items() if path[0] == "gains"}),
+        relaxed=_relaxed(counts[MeasureKey("relaxed")], scored),
+        confusion=_confusion(counted.labels, counted.tables),
+        tough=_tough(counted, counts[MeasureKey("tough")], scored) if MeasureKey("tough") in counts else {},
+        attributes={
+            name: _attribute(facts, counted, name, counts[MeasureKey("attribute", name)], scored)
+            for name in facts.bucketings
+        },
+        cross={
+            ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], scored)
+            for pair in crosses
+        },
+        slices=(),
+    )
+    return replace(scores, slices=slices(scores, mentions, scored.slices))
+
+
+def _confusion(labels: Sequence[str], tables: Mapping[MeasureKey, CrossTable]) -> Confusion:
+    table = tables[MeasureKey("confusion")]
+    return Confusion(
+        labels=tuple(labels),
+        counts=tuple(map(tuple, table.chosen(labels, labels).tolist())),
+        missed=tuple(table.chosen(labels, [NOBODY])[:, 0].tolist()),
+        spurious=tuple(table.chosen([NOBODY], labels)[0].tolist()),
+        pairs={kind: _label_pairs(labels, tables[MeasureKey("confusion", kind)]) for kind in CONFUSING},
+    )
+
+
+def _label_pairs(labels: Sequence[str], table: CrossTable) -> tuple[tuple[str, str, int], ...]:
+    """Pairs of gold and predicted label with their number, the most frequent first, then in label order."""
+    counts = table.chosen(labels, labels)
+    pairs = [(labels[row], labels[column], int(counts[row, column])) for row, column in np.argwhere(counts)]
+    return tuple(sorted(pairs, key=lambda pair: -pair[2]))
+
+
+def _exact(labels: Sequence[str], counts: Counts, scored: ScoredSystem) -> Exact:
+    totals = with_overall(counts.total.astype(np.float64)).astype(np.int64).tolist()
+    overall, *cells = (dict(zip(EXACT, row, strict=True)) for row in totals)
+    return Exact(
+        overall=ExactScores(**{"accuracy": None, **overall, **scored.cells["exact", "overall"]}),
+        macro=_average(counts, scored, "macro"),
+        weighted=_average(counts, scored, "weighted"),
+        labels={
+            label: ExactScores(**cell, **scored.cells["exact", "labels", label])
+            for label, cell in zip(labels, cells, strict=True)
+        },
+    )
+
+
+def _average(counts: Counts, scored: ScoredSystem, name: str) -> MeanScores:
+    used = int((counts.total[:, :2].sum(axis=1) > 0).sum())
+    return MeanScores(**scored.cells["exact", name], labels=used)
+
+
+def _fair(counted: Counted, counts: Counts, exact: Counts, scored: ScoredSystem, share: float) -> Fair:
+    overall, *cells = map(_outcomes, with_overall(counts.total.astype(np.float64)) * share)
+    sides = counted.tables[MeasureKey("sides")].chosen(counted.labels, SIDES)
+    return Fair(
+        overall=FairScores(**overall, **scored.cells["fair", "overall"], sides=_sides(sides.sum(axis=0))),
+        labels={
+            label: FairScores(**cell, **scored.cells["fair", "labels", label], sides=_sides(row))
+            for label, cell, row in zip(counted.labels, cells, sides, strict=True)
+        },
+        shares=_shares(counts, exact, share),
+    )
+
+
+def _sides(row: Ints) -> BoundarySides:
+    return BoundarySides(**dict(zip(SIDES, row.tolist(), strict=True)))
+
+
+def _outcomes(row: Iterable[float]) -> Cell:
+    counts = {name: _whole(value) for name, value in zip(OUTCOMES, row, strict=True)}
+    counts["BE"] = _whole(sum(counts[name] for name in ("BEs", "BEl", "BEo")))
+    return {name: counts[name] for name in ("TP", "FP", "FN", "LE", "BE", "BEs", "BEl", "BEo", "LBE")}
+
+
+def _whole(value: float) -> int | float:
+    """A count as an int; as a float only if events were split between two labels."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _credit(labels: Sequence[str], scored: ScoredSystem, name: str) -> CreditScores:
+    return CreditScores(
+        overall=Rates(**scored.cells["credits", name, "overall"]),
+        labels={label: Rates(**scored.cells["credits", name, "labels", label]) for label in labels},
+    )
+
+
+def _shares(fair: Counts, exact: Counts, share: float) -> ErrorShares:
+    """The share of each kind of error among all errors, counted traditionally and fairly."""
+    outcomes = _outcomes(fair.total.sum(axis=0) * share)
+    gold, predicted, correct = exact.total.sum(axis=0).tolist()
+    return ErrorShares(
+        traditional=_parts({"FP": predicted - correct, "FN": gold - correct}),
+        fair=_parts({name: outcomes[name] for name in ("LE", "BE", "LBE", "FN", "FP")}),
+    )
+
+
+def _parts(errors: Mapping[str, float]) -> dict[str, float | None]:
+    whole = sum(errors.values())
+    return {name: plain(ratio(number, whole)) for name, number in errors.items()}
+
+
+def _relaxed(counts: Counts, scored: ScoredSystem) -> dict[str, RelaxedScores]:
+    result = {}
+    for scheme, row in relaxed_counts(counts.total[0]).items():
+        categories: Cell = {name: int(number) for name, number in zip(CATEGORIES, row, strict=True)}
+        paired = categories["correct"] + categories["incorrect"] + categories["partial"]
+        result[scheme] = RelaxedScores(
+            **categories,
+            possible=paired + categories["missed"],
+            actual=paired + categories["spurious"],
+            **scored.cells["relaxed", scheme],
+        )
+    return result
+
+
+def _tough(counted: Counted, counts: Counts, scored: ScoredSystem) -> dict[Subset, SubsetScores]:
+    total = counts.total.reshape(len(SUBSETS), len(counted.labels) + 1, 2).tolist()
+    result: dict[Subset, SubsetScores] = {}
+    outcomes = _named_outcomes(counted.tables[MeasureKey("tough")], SUBSETS, "FP")
+    for index, subset in enumerate(cast("Sequence[Subset]", SUBSETS)):
+        cells: list[Cell] = [dict(zip(RECALL, row, strict=True)) for row in total[index]]
+        overall, *labels = cells
+        result[subset] = SubsetScores(
+            overall=SubsetRecall(**overall, **scored.cells["tough", subset, "overall"]),
+            labels={
+                label: SubsetRecall(**cell, **scored.cells["tough", subset, "labels", label])
+                for label, cell in zip(counted.labels, labels, strict=True)
+            },
+            outcomes=outcomes[index],
+        )
+    return result
+
+
+def _named_outcomes(table: CrossTable, columns: Sequence[str], without: str) -> list[dict[Outcome, int]]:
+    """The number of each outcome but one, for each of these columns of a table."""
+    names = [name for name in cast("Sequence[Outcome]", OUTCOMES) if name != without]
+    return [dict(zip(names, row, strict=True)) for row in table.chosen(names, columns).T.tolist()]
+
+
+def _attribute(
+    facts: Facts, counted: Counted, name: str, counts: Counts, scored: ScoredSystem
+) -> AttributeScores:
+    attribute, bucketing = facts.attributes[name], facts.bucketings[name]
+    names = [bucket.name for bucket in bucketing.buckets]
+    of_mentions = attribute.unit == "mention"
+    outcomes = _bucket_outcomes(counted, name, names) if of_mentions else [{} for _ in names]
+    fair: Sequence[FairRates | UnsetType] = (
+        _bucket_fair(counted, name, names) if of_mentions else [UNSET for _ in names]
+    )
+    buckets = tuple(
+        BucketScores(
+            **bucket.to_dict(),
+            **dict(zip(EXACT, numbers, strict=True)),
+            **scored.cells["attributes", name, bucket.name],
+            small=numbers[0] < SMALL,
+            outcomes=outcomes[index],
+            fair=fair[index],
+        )
+        for index, (bucket, numbers) in enumerate(zip(bucketing.buckets, counts.total.tolist(), strict=True))
+        if any(numbers) or not bucket.rest
+    )
+    return AttributeScores(
+        unit=attribute.unit,
+        kind=bucketing.kind,
+        strategy=facts.strategies[name],
+        zeta=plain(facts.zeta[name]),
+        buckets=buckets,
+        **asdict(self_diagnosis(buckets)),
+    )
+
+
+def _bucket_outcomes(
+    counted: Counted, attribute: str, buckets: Sequence[str]
+) -> list[dict[Literal["gold", "predicted"], Mapping[Outcome, int]]]:
+    """The outcomes of the gold and of the predicted mentions in every bucket."""
+    gold, predicted = (
+        _named_outcomes(counted.tables[MeasureKey(f"{side} outcomes", attribute)], buckets, without)
+        for side, without in (("gold", "FP"), ("predicted", "FN"))
+    )
+    return [
+        {"gold": gold_row, "predicted": predicted_row}
+        for gold_row, predicted_row in zip(gold, predicted, strict=True)
+    ]
+
+
+def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> list[FairRates]:
+    """Fair scores over the events of every bucket; an error that two mentions share counts half for each."""
+    halves = {}
+    right = np.zeros(len(buckets), dtype=np.int64)
+    for side, alone in (("gold", "FN"), ("predicted", "FP")):
+        tables = [counted.tables[MeasureKey(f"{side} {which}", attribute)] for which in ("outcomes", "again")]
+        first, again = (table.chosen(OUTCOMES, buckets) for table in tables)
+        outcomes = dict(zip(OUTCOMES, first + again, strict=True))
+        right = outcomes["TP"]
+        shared = outcomes["LE"] + outcomes["BEs"] + outcomes["BEl"] + outcomes["BEo"] + outcomes["LBE"]
+        halves[alone] = 2 * outcomes[alone] + shared
+    missed, spurious = halves["FN"] / 2, halves["FP"] / 2
+    rates = (
+        ratio(right, right + spurious),
+        ratio(right, right + missed),
+        ratio(2 * right, 2 * right + missed + spurious),
+    )
+    return [
+        FairRates(precision=plain(precision), recall=plain(recall), f1=plain(f1))
+        for precision, recall, f1 in zip(*rates, strict=True)
+    ]
+
+
+def _crossed(facts: Facts, pair: tuple[str, str], counts: Counts, scored: ScoredSystem) -> CrossScores:
+    first, second = (facts.bucketings[name] for name in pair)
+    cells = []
+    for index, names in enumerate(_bucket_pairs(first, second)):
+        row = counts.total[index].tolist()
+        if any(row):
+            scores = scored.cells["cross", ",".join(pair), counts.cells[index]]
+            cells.append(CrossBucket(buckets=names, **dict(zip(EXACT, row, strict=True)), **scores))
+    return CrossScores(attributes=pair, cells=tuple(cells))
+
+
+def _bucket_pairs(first: Bucketing, second: Bucketing) -> list[tuple[str, str]]:
+    return [(left.name, right.name) for left, right in product(first.buckets, second.buckets)]

@@ -18,8 +18,9 @@ from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.evaluation import compare_runs, unpack_measures
 from spanwise.evaluation.columns import mention_columns
+from spanwise.evaluation.comparisons import compare_runs
+from spanwise.evaluation.scoring import unpack_measures
 from spanwise.gates._merging import (
     CountedGold,
     check_gold,

@@ -279,7 +279,7 @@ def _notes(
     manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
     """A note if sentences are treated as independent only because no documents are marked."""
-    from spanwise.evaluation import UNMARKED
+    from spanwise.evaluation.result import UNMARKED
 
     if manifest.settings.get("unit") is not None:
         return UNSET

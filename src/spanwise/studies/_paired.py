@@ -14,7 +14,8 @@ from spanwise.counts import grouped
 from spanwise.diagnosis import lettering, letters, with_leads
 from spanwise.document.evaluation import UnitCounts
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
-from spanwise.evaluation import T_TEST, compare_runs, same_cells, unpack_measures, with_lead_intervals
+from spanwise.evaluation.comparisons import T_TEST, compare_runs, same_cells
+from spanwise.evaluation.scoring import unpack_measures, with_lead_intervals
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure
 from spanwise.statistics import excess_losses

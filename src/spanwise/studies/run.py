@@ -16,19 +16,12 @@ from spanwise import __version__
 from spanwise.corpus import Annotation
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
-from spanwise.document.evaluation import ExampleCounts, MentionCodes, Sentence, UnitCounts
+from spanwise.document.evaluation import ExampleCounts, MentionCodes, Result, Sentence, UnitCounts
 from spanwise.document.scores import SystemScores
 from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
-from spanwise.evaluation import (
-    PartedDataset,
-    PreparedDataset,
-    ReadGold,
-    ReadSystems,
-    Result,
-    ignore_progress,
-    parts_of,
-)
+from spanwise.evaluation import ignore_progress, parts_of
+from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
 from spanwise.formats import File, Reader, read_words, refuse_merged
 from spanwise.formats._format import ReadKeywords
 from spanwise.settings import CORRECTION, SETTINGS, default_value

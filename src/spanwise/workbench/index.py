@@ -18,8 +18,9 @@ from spanwise.document.evaluation import Evaluation, PackedMeasure
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation import compare_systems, unpack_measures
 from spanwise.evaluation.columns import MentionColumns
+from spanwise.evaluation.comparisons import compare_systems
+from spanwise.evaluation.scoring import unpack_measures
 from spanwise.gates import compare_two
 from spanwise.intervals import jackknife
 from spanwise.scores import Measure

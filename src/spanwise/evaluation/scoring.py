@@ -19,7 +19,7 @@ from spanwise.document.evaluation import PackedMeasure
 from spanwise.document.scores import PRIMARY, Comparison, GainLead, LeadPart
 from spanwise.engines import MOST_THREADS, at_once, release_freed_memory
 from spanwise.errors import InputError
-from spanwise.evaluation._compared import compare_systems
+from spanwise.evaluation.comparisons import compare_systems
 from spanwise.hashing import column_digest
 from spanwise.intervals import (
     FEW_UNITS,

@@ -13,6 +13,7 @@ from spanwise.alignment import How
 from spanwise.attributes import Context
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
+from spanwise.document.evaluation import Result
 from spanwise.engines import MOST_THREADS, Engine, InProcess
 from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, combine_inputs, read_predicted, training_of
@@ -31,7 +32,7 @@ from spanwise.evaluation._dataset import (
     open_locally,
     prepare_source,
 )
-from spanwise.evaluation.result import Result, result_of
+from spanwise.evaluation.result import result_of
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords
 
