@@ -338,3 +338,11 @@ def test_a_million_tags_are_decoded_without_a_loop_over_them() -> None:
 def test_numbers_are_not_tags() -> None:
     with pytest.raises(InputError, match=r"the tag 3 is not a string.\nGive tags such as 'B-PER'"):
         Tags.of([["O", 3]])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("different", [1, 256, 257, 1000])
+def test_tags_keep_their_names_however_many_different_ones_there_are(different: int) -> None:
+    names = [f"B-{number}" for number in range(different)]
+    sentences = [names, [], names[::-1], names[:3] * 2]
+    tags = Tags.of(sentences)
+    assert tags.names == tuple(names) and tags.lists() == sentences

@@ -256,3 +256,9 @@ chances = st.floats(0, 1, allow_subnormal=False) | st.sampled_from([0.01, 0.05, 
 @given(st.lists(chances, min_size=1, max_size=40))
 def test_the_false_discovery_rate_equals_that_of_scipy_to_the_bit(p_values: list[float]) -> None:
     assert statistics.bh(p_values).tolist() == stats.false_discovery_control(p_values).tolist()
+
+
+@lawful
+@given(st.lists(scores, max_size=30))
+def test_ranks_equal_those_of_scipy(values: list[float]) -> None:
+    assert statistics.ranks(values).tolist() == stats.rankdata(values).tolist()

@@ -249,3 +249,26 @@ def test_a_statistic_that_no_flip_reaches_has_the_smallest_possible_p() -> None:
     flips = Flips(60, 100)
     rows = np.ones((1, 60))
     assert flips.p_values(flips.statistics(rows), flips.maxima([rows])).tolist() == [1 / 101]
+
+
+def test_only_distinct_differences_are_kept_and_every_column_finds_its_own() -> None:
+    generator = np.random.default_rng(4)
+    matrices = [generator.integers(0, 2, (30, 5)) for _ in range(3)]
+    matrices[1][:, 3] = matrices[0][:, 3]  # no difference
+    matrices[2][:, 4] = matrices[0][:, 4] + matrices[1][:, 2] - matrices[0][:, 2]  # the same difference twice
+    for matrix in matrices:
+        matrix[7] = 1  # a unit that is equal for all
+    order = [3, 0, 4, 1, 2]  # columns may come in any order
+    swapping = Swapping.of_columns((at, [matrix[:, at] for matrix in matrices]) for at in order)
+    differs = np.any([(matrix != matrices[0]).any(axis=1) for matrix in matrices], axis=0)
+    assert not differs[7] and len(swapping.columns) == differs.sum()
+    assert swapping.column_index[1, 3] == 0 and swapping.column_index[2, 4] == swapping.column_index[1, 2]
+    for system, matrix in enumerate(matrices):
+        columns = swapping.columns[:, swapping.column_index[system]]
+        assert np.array_equal(columns, (matrix - matrices[0])[differs])
+
+
+def test_equal_systems_have_nothing_to_swap() -> None:
+    counts = np.ones((4, 2))
+    swapping = Swapping.of_matrices([counts, counts])
+    assert swapping.columns.shape == (0, 1) and not swapping.column_index.any()
