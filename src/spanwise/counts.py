@@ -126,7 +126,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
 
     def matrix(self) -> Matrix:
         """The counts as a matrix with one row per unit."""
-        return np.asarray(self.rows[self.row])
+        return self.rows.take(self.row, axis=0)  # several times faster than indexing
 
     def __add__(self, other: Counts) -> Counts:
         """The counts over the units of both, those of `other` last, with the cells of either."""
@@ -195,7 +195,7 @@ class Counts(Struct, frozen=True, eq=False, dict=True):
         parts = []
         step = size * max(1, _BLOCK // size)
         for at in range(0, self.units, step):
-            rows = self.rows[self.row[at : at + step]]
+            rows = self.rows.take(self.row[at : at + step], axis=0)
             parts.append(np.add.reduceat(rows, np.arange(0, len(rows), size), axis=0))
         matrix = np.concatenate(parts) if parts else self.matrix()
         return Counts.of_matrix(self.cells, self.columns, matrix)
@@ -451,7 +451,7 @@ def grouped(table: Counts, groups: int) -> Matrix:
     size = np.diff(starts, append=table.units)
     sums = np.zeros((groups, table.rows.shape[1]), dtype=table.rows.dtype)
     for at in range(int(size.min())):  # the unit at this position of every group
-        sums += table.rows[table.row[starts + at]]
+        sums += table.rows.take(table.row[starts + at], axis=0)
     larger = size > size.min()  # by one unit
     sums[larger] += table.rows[table.row[(starts + size - 1)[larger]]]
     return sums

@@ -128,11 +128,11 @@ def sequence_hashes(hashes: Words, at: Ints) -> Words:
     """A 128-bit hash of each sequence of words: sequence `i` has the words `hashes[at[i]:at[i + 1]]`."""
     size = np.diff(at)
     position = np.arange(at[-1]) - np.repeat(at[:-1], size)
-    factors = multipliers(int(size.max(initial=0)))
+    factors = multipliers(int(size.max(initial=0))).take(position)
     result = np.zeros((len(size), 2), dtype=np.uint64)
     nonempty = size > 0
     for column in range(2):
-        mixed = hashes[:, column] * factors[position]
+        mixed = hashes[:, column] * factors
         if len(mixed):
             result[nonempty, column] = np.add.reduceat(mixed, at[:-1][nonempty])
     return result + size.astype(np.uint64)[:, None] * STIR
@@ -145,7 +145,7 @@ def ordered_hashes(hashes: Words) -> Words:
         >>> len(ordered_hashes(word_hashes(["Rome", "Oslo", "Rome"])))
         2
     """
-    rows = hashes[numbered(hashes)[0]] if len(hashes) else hashes
+    rows = hashes.take(numbered(hashes)[0], axis=0) if len(hashes) else hashes
     order = np.argsort(rows[:, 0], kind="stable")
     if len(order) and (rows[order[1:], 0] == rows[order[:-1], 0]).any():
         order = np.lexsort((rows[:, 1], rows[:, 0]))

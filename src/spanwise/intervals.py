@@ -356,7 +356,7 @@ def _joint_blocks(
         chosen = distinct[at : at + step]
         yield (
             [
-                rows[chosen[:, index]].astype(np.float64).reshape(len(chosen), -1, columns)
+                rows.take(chosen[:, index], axis=0).astype(np.float64).reshape(len(chosen), -1, columns)
                 for index, rows in enumerate(cell_rows)
             ],
             times[at : at + step],

@@ -170,7 +170,7 @@ def joint_rows(tables: Sequence[Counts]) -> tuple[Column, ...]:
     if len(tables) == 1:
         return tables[0].rows, tables[0].times
     distinct, times = joint_numbers(tables)
-    return (*(table.rows[distinct[:, at]] for at, table in enumerate(tables)), times)
+    return (*(table.rows.take(distinct[:, at], axis=0) for at, table in enumerate(tables)), times)
 
 
 def _enumerated(change: tuple[Ints, Ints], totals: Sequence[Floats], score: Scorer, seen: float) -> float:

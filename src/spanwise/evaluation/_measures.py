@@ -397,23 +397,24 @@ _GAIN_COLUMN = _gain_columns()
 
 def token_events(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> PairedEvents:
     """The token units of both sides as events; a pair has the same position and the same label."""
+    pairs = _same_tokens(case, gold, predicted)  # first, as it needs the most memory
     return PairedEvents(
         EventUnits.of(ints(gold.of(case.gold_units.unit))),
         EventUnits.of(ints(predicted.of(case.predicted_units.unit))),
-        _same_tokens(case, gold, predicted),
+        pairs,
     )
 
 
 def _same_tokens(case: MatchedSystem, gold: BucketedSide, predicted: BucketedSide) -> tuple[Ints, Ints]:
     assert gold.position is not None and predicted.position is not None
-    gold_label, predicted_label = gold.of(case.gold.label), predicted.of(case.predicted.label)
     if _ascends(gold.position) and _ascends(predicted.position):
         gold_row, predicted_row = _joined(gold.position, predicted.position)
-        same = gold_label[gold_row] == predicted_label[predicted_row]
+        same = gold.of(case.gold.label)[gold_row] == predicted.of(case.predicted.label)[predicted_row]
         return ints(gold_row[same]), ints(predicted_row[same])
     number = len(case.labels)
     return _joined(
-        ints(gold.position * number + gold_label), ints(predicted.position * number + predicted_label)
+        ints(gold.position * number + gold.of(case.gold.label)),
+        ints(predicted.position * number + predicted.of(case.predicted.label)),
     )
 
 
@@ -430,9 +431,9 @@ def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
     if _ascends(mine) and _ascends(theirs):
-        low, high = min(mine[0], theirs[0]), max(mine[-1], theirs[-1])
+        low, high = int(min(mine[0], theirs[0])), int(max(mine[-1], theirs[-1]))
         if high - low < _DENSE * (len(mine) + len(theirs)):
-            return _marked(mine - low, theirs - low), _marked(theirs - low, mine - low)
+            return _marked(mine, theirs, low), _marked(theirs, mine, low)
     order = np.argsort(theirs, kind="stable")
     position = np.searchsorted(theirs[order], mine)
     position[position == len(theirs)] = 0
@@ -440,11 +441,11 @@ def _joined(mine: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     return ints(np.flatnonzero(same)), ints(order[position[same]])
 
 
-def _marked(keys: Ints, others: Ints) -> Ints:
-    """The rows of the keys that also occur in `others`; both ascend and are small numbers."""
-    present = np.zeros(int(max(keys[-1], others[-1])) + 1, dtype=bool)
-    present[others] = True
-    return ints(np.flatnonzero(present[keys]))
+def _marked(keys: Ints, others: Ints, low: int) -> Ints:
+    """The rows of the keys that also occur in `others`; both ascend, from `low` on, and are dense."""
+    present = np.zeros(int(max(keys[-1], others[-1])) - low + 1, dtype=bool)
+    present[others - low] = True
+    return ints(np.flatnonzero(present[keys - low]))
 
 
 def _accuracy(case: MatchedSystem) -> Counts | None:
