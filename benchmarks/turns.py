@@ -3,8 +3,9 @@
     python -m benchmarks.turns --old CHECKOUT --python PYTHON
 
 runs each section with the benchmarks of both versions, alternating in each of --rounds, prints the cost of
-spanwise in both and the ratio, and writes the table to turns.md in --out. CHECKOUT is the source tree of the
-other version, PYTHON the interpreter of an environment in which it is installed.
+spanwise in both and the ratio, and writes the table to turns.md in --out; another call with the same --out
+adds its rounds. CHECKOUT is the source tree of the other version, PYTHON the interpreter of an environment in
+which it is installed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +62,14 @@ def main(arguments: list[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     call = ["-m", "benchmarks", "--rounds", "1", "--sizes", args.sizes, "--folder", str(folder.resolve())]
     call += [] if args.data is None else ["--data", str(args.data.resolve())]
-    best: dict[str, Measures] = {side: {} for side in sides}
+    best = _loaded(None if args.out is None else args.out / "turns.json", sides)
     for section in args.only or SECTIONS:
         for _ in range(args.rounds):
             for side, (python, checkout) in sides.items():
                 _keep(best[side], _measured(section, (python, *call), checkout))
         for row in _rows(best, section):
             print(*(f"{column} {written(column, row[column])}" for column in row), sep="; ", flush=True)
-    rows = [row for section in args.only or SECTIONS for row in _rows(best, section)]
+    rows = [row for section in SECTIONS for row in _rows(best, section)]
     slower = [row for row in rows if row["ratio"] > GOAL]
     verdict = f"{len(slower)} of {len(rows)} measures are more than {GOAL - 1:.0%} above the other version's."
     print(verdict)
@@ -82,7 +83,17 @@ def main(arguments: list[str] | None = None) -> int:
         }
         args.out.mkdir(parents=True, exist_ok=True)
         Path(args.out, "turns.md").write_text(markdown(table), encoding="utf-8")
+        plain = {side: [[*key, value] for key, value in measures.items()] for side, measures in best.items()}
+        Path(args.out, "turns.json").write_text(json.dumps(plain), encoding="utf-8")
     return int(bool(slower))
+
+
+def _loaded(path: Path | None, sides: Iterable[str]) -> dict[str, Measures]:
+    """The best measurements of earlier calls, if there are any."""
+    if path is None or not path.exists():
+        return {side: {} for side in sides}
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    return {side: {(*key,): value for *key, value in saved[side]} for side in sides}
 
 
 def _measured(section: str, command: tuple[str, ...], checkout: Path) -> Measures:

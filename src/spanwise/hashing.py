@@ -146,7 +146,7 @@ def ordered_hashes(hashes: Words) -> Words:
         2
     """
     rows = hashes.take(numbered(hashes)[0], axis=0) if len(hashes) else hashes
-    order = np.argsort(rows[:, 0], kind="stable")
+    order = np.argsort(rows[:, 0])
     if len(order) and (rows[order[1:], 0] == rows[order[:-1], 0]).any():
         order = np.lexsort((rows[:, 1], rows[:, 0]))
     return frozen(np.asfortranarray(rows[order]))
@@ -154,12 +154,15 @@ def ordered_hashes(hashes: Words) -> Words:
 
 def find_hashes(ordered: Words, hashes: Words) -> Ints:
     """The position of each hash in the result of `ordered_hashes`; -1 if it is not there."""
-    high, low = ordered[:, 0], np.append(ordered[:, 1], np.uint64(0))
-    first = np.searchsorted(high, hashes[:, 0], side="left")
-    last = np.searchsorted(high, hashes[:, 0], side="right")
-    position = np.where((last > first) & (low[first] == hashes[:, 1]), first, -1)
-    for row in np.flatnonzero((last - first > 1) & (position < 0)).tolist():  # almost never
-        same = np.flatnonzero(low[first[row] : last[row]] == hashes[row, 1])
+    if not len(ordered):
+        return ints(np.full(len(hashes), -1))
+    high, low = ordered[:, 0], ordered[:, 1]
+    first = np.minimum(np.searchsorted(high, hashes[:, 0]), len(ordered) - 1)
+    same_half = high.take(first) == hashes[:, 0]
+    position = np.where(same_half & (low.take(first) == hashes[:, 1]), first, -1)
+    for row in np.flatnonzero(same_half & (position < 0)).tolist():  # almost never
+        last = np.searchsorted(high, hashes[row, 0], side="right")
+        same = np.flatnonzero(low[first[row] : last] == hashes[row, 1])
         position[row] = first[row] + same[0] if len(same) else -1
     return ints(position)
 

@@ -11,7 +11,7 @@ import spanwise
 from spanwise.columns import codes
 from spanwise.composition import content_of
 from spanwise.formats.memory import from_tags
-from spanwise.hashing import word_hashes
+from spanwise.hashing import find_hashes, ordered_hashes, word_hashes
 
 lawful = settings(deadline=None, derandomize=True, max_examples=200)
 # Surrogates are read from files with invalid characters; NUL can only occur in memory.
@@ -36,6 +36,20 @@ def test_different_words_have_different_hashes(words: list[str]) -> None:
 def test_words_with_nul_are_not_split() -> None:
     assert not np.array_equal(word_hashes(["a\0b"])[0], word_hashes(["a", "b"])[0])
     assert np.array_equal(word_hashes(["a\0b", "c"])[1], word_hashes(["c"])[0])
+
+
+@lawful
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12),
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12),
+)
+def test_hashes_are_found_even_if_only_half_of_them_differs(
+    known: list[tuple[int, int]], sought: list[tuple[int, int]]
+) -> None:
+    ordered = ordered_hashes(np.array(known, dtype=np.uint64).reshape(-1, 2))
+    assert list(map(tuple, ordered.tolist())) == sorted(set(known))
+    found = find_hashes(ordered, np.array(sought, dtype=np.uint64).reshape(-1, 2))
+    assert found.tolist() == [sorted(set(known)).index(row) if row in known else -1 for row in sought]
 
 
 def gold_hash(tags: list[list[str]], tokens: list[list[str]] | None = None) -> str | None:
