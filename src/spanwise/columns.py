@@ -96,8 +96,18 @@ def compact(matrix: Column) -> Column:
 
 def is_exact_in_single(values: Column) -> bool:
     """Whether values, and any sums of them along the first axis, are exact in single precision."""
+    return _largest_sum(values) < MOST_IN_SINGLE and are_quarters(values)
+
+
+def are_quarters(values: Column) -> bool:
+    """Whether all values are multiples of 1/4.
+
+    Examples:
+        >>> are_quarters(np.array([1, 0.75])), are_quarters(np.array([0.3]))
+        (True, False)
+    """
     quarters = 4 * values
-    return _largest_sum(values) < MOST_IN_SINGLE and bool((quarters == np.rint(quarters)).all())
+    return bool((quarters == np.rint(quarters)).all())
 
 
 def _largest_sum(values: Column) -> float:

@@ -29,7 +29,7 @@ def sha256(data: bytes = b"") -> _Hash:
         >>> sha256(b"Rome").hexdigest()[:8]
         'd0d22019'
     """
-    import hashlib  # imported lazily: it loads OpenSSL, and data in memory need not be hashed
+    import hashlib  # lazy: it loads OpenSSL, which takes some milliseconds
 
     return hashlib.sha256(data)
 
@@ -96,14 +96,13 @@ def mixed_words(values: Column) -> Words:
 def byte_hashes(eights: Words, begin: Ints, size: Ints, factor: np.uint64 = STIR) -> Words:
     """A hash of each piece of a padded buffer, given the `windows` of the buffer."""
     key: Words = size.astype(np.uint64) * factor
-    rest: Column | slice = slice(None)
+    rest: Column = np.arange(len(begin))
     step = 0
-    while step == 0 or len(begin[rest]):
+    while len(rest):
         block = eights[begin[rest] + step] & MASKS[np.minimum(size[rest] - step, 8)]
         key[rest] = (key[rest] ^ (key[rest] >> np.uint64(29)) ^ block) * factor
         step += 8
-        longer = size[rest] > step
-        rest = np.flatnonzero(longer) if isinstance(rest, slice) else rest[longer]
+        rest = rest[size[rest] > step]
     return key ^ (key >> np.uint64(32))
 
 

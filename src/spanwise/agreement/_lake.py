@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ from spanwise.evaluation._lake import (
 from spanwise.formats import is_source
 from spanwise.formats._format import ReadKeywords
 from spanwise.formats.parts import InMemorySource, PartBytes, read_piece
-from spanwise.hashing import sequence_hashes, word_hashes
+from spanwise.hashing import sequence_hashes, sha256, word_hashes
 from spanwise.settings import default_value
 
 if TYPE_CHECKING:

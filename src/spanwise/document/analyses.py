@@ -1,4 +1,4 @@
-"""The documents of individual analyses: confidence scores, slices, placed answers and conventions."""
+"""The documents of individual analyses: slices, placed answers and conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents about a dataset and its annotations: facts, description, split, agreement and suspects."""
+"""Documents about a dataset and its annotations: facts, description, split and suspects."""
 
 from __future__ import annotations
 

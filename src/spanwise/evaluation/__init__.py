@@ -238,12 +238,7 @@ def evaluate(
     counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)
     if counted.memory is not None:
         release_freed_memory()
-    from spanwise.evaluation.result import result_of  # lazy: nothing before it needs the statistics
-
-    result = result_of(
-        choices, counted.whole, counted.kept, training=counted.training, unit=counted.unit,
-        memory=counted.memory,
-    )  # fmt: skip
+    result = counted.result(choices)
     if quirks is not None and counted.inputs is not None:
         result = resolve("interpreteval:with_preset")(result, counted.inputs, choices, quirks)
     return _with_answer_reports(result, placed, redact=redact)
@@ -256,8 +251,16 @@ class _Counts(Struct, frozen=True, eq=False):
     kept: Whole | EvaluatedBlock
     training: Sequence[Input]  # the entries of the training data in the document
     unit: str
-    inputs: Inputs | None  # the data that was read, if it is in memory
-    memory: int | None  # the size of a part in bytes; None if everything is one block
+    inputs: Inputs | None = None  # the data that was read, if it is in memory
+    memory: int | None = None  # the size of a part in bytes; None if everything is one block
+
+    def result(self, choices: Choices) -> Result:
+        """The result, with all scores, intervals and tests."""
+        from spanwise.evaluation.result import result_of  # lazy: counting does not need the statistics
+
+        return result_of(
+            choices, self.whole, self.kept, training=self.training, unit=self.unit, memory=self.memory
+        )
 
 
 def _counted(
@@ -312,8 +315,6 @@ def evaluate_blocks(
     Returns:
         A result without sentences, the context that all blocks share, and the engine that holds the blocks.
     """
-    from spanwise.evaluation.result import result_of
-
     source, systems, columns = resolve_frame(source, gold, systems, reading)
     choices = Choices.plain(attributes=attributes, buckets=buckets, edges=edges, align=align, reading=reading)
     given = gold if source is None else source
@@ -324,11 +325,8 @@ def evaluate_blocks(
     except BaseException:
         blocks.free()
         raise
-    return (
-        result_of(choices, whole, whole, training=blocks.training, unit=shared.unit),
-        shared,
-        blocks.engine,
-    )
+    counted = _Counts(whole, whole, blocks.training, shared.unit)
+    return counted.result(choices), shared, blocks.engine
 
 
 def _one_block(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats.parts import numbers
+from spanwise.hashing import sha256
 from spanwise.schemes import Recognised, Tags, recognise_situations, situations
 from spanwise.settings import default_value
 

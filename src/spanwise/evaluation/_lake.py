@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +50,7 @@ from spanwise.formats._format import ReadKeywords, label_notes
 from spanwise.formats._opening import File
 from spanwise.formats.parts import InMemorySource, PartBytes, numbers, read_piece, survey_layers
 from spanwise.formats.tables import TABLE_SPANS, TABLE_TAGS
+from spanwise.hashing import sha256
 from spanwise.schemes import Tags, recognise_situations, situations
 from spanwise.settings import default_value
 

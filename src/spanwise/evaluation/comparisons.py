@@ -11,7 +11,18 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.columns import MOST_IN_SINGLE, Bools, Column, Floats, Ints, frozen, on_grid, plain, ratio
+from spanwise.columns import (
+    MOST_IN_SINGLE,
+    Bools,
+    Column,
+    Floats,
+    Ints,
+    are_quarters,
+    frozen,
+    on_grid,
+    plain,
+    ratio,
+)
 from spanwise.counts import Counts, grouped
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
@@ -345,8 +356,8 @@ class _Ratio(Struct, frozen=True, eq=False):
 
     @property
     def is_exact(self) -> bool:
-        """Whether all weights are multiples of 1/4, so that sums that are not too large are exact."""
-        return all(bool((4 * weights == np.rint(4 * weights)).all()) for weights in (self.above, self.below))
+        """Whether sums that are not too large are exact in single precision."""
+        return are_quarters(self.above) and are_quarters(self.below)
 
 
 def _hypotheses(

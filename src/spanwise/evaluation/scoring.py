@@ -88,6 +88,8 @@ def score_and_test(
 
 
 # ---- one system -----------------------------------------------------------------------------
+
+
 def _scored(
     measures: Sequence[Measure], resampling: Resampling, confidence: float, unit: str
 ) -> ScoredSystem:
@@ -96,7 +98,7 @@ def _scored(
     errors_of: dict[MeasureKey, dict[str, Jackknife]] = {}
     for measure in measures:
         errors = errors_of[measure.key] = jackknife(measure) if bounded else {}
-        values = {name: error.value for name, error in errors.items()} or measure.values()
+        values = {name: error.value for name, error in errors.items()} if bounded else measure.values()
         intervals = {name: error.interval(confidence) for name, error in errors.items()}
         for index, path in enumerate(measure.paths):
             cell = cells.setdefault(path, {"interval": {}})
