@@ -337,14 +337,16 @@ def test_a_changed_result_keeps_its_mentions_and_a_loaded_one_has_none(tmp_path:
         read.find_slices()
 
 
-def test_systems_that_are_scored_and_compared_at_once_give_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.parametrize(
+    "limit",
+    ["scoring.MANY_UNITS", "comparisons.MOST_IN_SINGLE"],
+    ids=["scored and compared at once", "compared in double precision"],
+)
+def test_how_systems_are_compared_changes_no_byte(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gold = [["B-PER", "I-PER", "O", "B-LOC"], ["B-ORG", "O"], ["O", "B-LOC"]] * 9
     systems = {"a": [["B-PER", "O", "O", "B-LOC"], ["B-ORG", "O"], ["O", "O"]] * 9, "b": gold}
-    weights = ["BE = 0.3 TP + 0.35 FP + 0.35 FN"]  # not exact in single precision
     documents = []
-    for fewest in (1, 1_000_000):
-        monkeypatch.setattr("spanwise.evaluation.scoring.MANY_UNITS", fewest)
-        documents.append(spanwise.evaluate(gold, systems, weights=weights, resamples=200).to_json())
+    for value in (1, 1_000_000):
+        monkeypatch.setattr(f"spanwise.evaluation.{limit}", value)
+        documents.append(spanwise.evaluate(gold, systems, resamples=200).to_json())
     assert documents[0] == documents[1]

@@ -19,7 +19,6 @@ from spanwise.columns import (
     Ints,
     are_quarters,
     frozen,
-    on_grid,
     plain,
     ratio,
 )
@@ -349,15 +348,13 @@ class _Ratio(Struct, frozen=True, eq=False):
     above: Floats
     below: Floats
 
-    def largest_sum(self, counts: Counts) -> float:
-        """An upper bound on the sums of absolute values over all units, above and below the line."""
+    def is_exact_in_single(self, counts: Counts) -> bool:
+        """Whether single precision is exact for sums over any units."""
         total = counts.total[self.cell]
-        return float(max(np.abs(weights) @ total for weights in (self.above, self.below)))
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether sums that are not too large are exact in single precision."""
-        return are_quarters(self.above) and are_quarters(self.below)
+        return all(
+            are_quarters(weights) and np.abs(weights) @ total < MOST_IN_SINGLE
+            for weights in (self.above, self.below)
+        )
 
 
 def _hypotheses(
@@ -404,31 +401,19 @@ def _hypotheses(
         [[system not in aligned[questions[index].measure] for index in order] for system in range(systems)]
     )
     totals = np.zeros((systems, 2 * len(ratios)))
-    grids = [_grid(aligned, ratios, system) for system in range(systems)]
-    single = all(largest is None for largest in grids)
+    exact = all(
+        term.is_exact_in_single(runs[0].counts) for term in ratios for runs in aligned[term.measure].values()
+    )
+    precision = np.float32 if exact else np.float64
 
-    def rounded() -> Iterator[tuple[int, list[Column]]]:
-        """The numerators and denominators, such that their sums are exact in any order."""
+    def summed() -> Iterator[tuple[int, list[Column]]]:
+        """The numerators and denominators, whose totals are added up on the way."""
         for position, columns in _columns(aligned, ratios, systems, resampling.units):
             # cumsum adds one unit after the other: exact for counts, reproducible for other weights.
             totals[:, position] = [np.cumsum(column)[-1] for column in columns]
-            if single:
-                yield position, [column.astype(np.float32) for column in columns]
-            else:
-                yield position, list(map(_on_grid, columns, grids))
+            yield position, [column.astype(precision) for column in columns]
 
-    return Swapping.of_columns(rounded()), list(totals), hypotheses, order, absent
-
-
-def _grid(aligned: Aligned, ratios: Sequence[_Ratio], system: int) -> float | None:
-    """The largest sum of a system, to whose precision it is rounded; None if single precision is exact."""
-    own = [term for term in ratios if system in aligned[term.measure]]
-    largest = max((term.largest_sum(aligned[term.measure][system][0].counts) for term in own), default=0.0)
-    return None if largest < MOST_IN_SINGLE and all(term.is_exact for term in own) else largest
-
-
-def _on_grid(column: Floats, largest: float | None) -> Floats:
-    return column if largest is None else on_grid(column, largest)
+    return Swapping.of_columns(summed()), list(totals), hypotheses, order, absent
 
 
 def _columns(
