@@ -5,8 +5,9 @@
 Runs the experiments of experiments.py and writes calibration.md next to this file. FACTOR multiplies the
 number of trials; 1 takes about 40 minutes of CPU time. Every trial has its own seed, so the number of workers
 does not affect the results. Results are added to --out (JSON) as experiments finish; experiments that it
-already contains with the same number of trials are not run again. --from only makes the table from such
-files. Needs NumPy, SciPy and msgspec.
+already contains with the same number of trials are not run again. An experiment that misses its target is
+repeated once on fresh draws, and only what misses twice is called missed. --from only makes the table from
+such files. Needs NumPy, SciPy and msgspec.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -33,6 +35,7 @@ from calibrated import Shares, repeated
 from benchmarks.experiments import Experiment, experiments
 
 CHUNK = 5  # trials per task of a worker
+AGAIN = 1  # added to the seed of an experiment that is repeated
 TABLE = Path(__file__).with_name("calibration.md")
 CELLS = ("F1", "P", "R", "macro", "fair", "gains", "labels", "rarest label", "buckets", "subsets", "points")
 HEAD = """# Calibration
@@ -45,21 +48,30 @@ an independent simulation.
 
 The targets are coverages of at least 93 % (and at most 97 % in cells with at least 30 units and 10 errors;
 higher coverages are reported but do not count as misses) and sizes (rates of false positives) of at most
-6 %, each within two standard errors of the simulation. Figures that miss their target are **bold**; a †
-marks a coverage above 97 % in such cells.
+5 %, or 6 % over runs, each within two standard errors of the simulation. What misses its target is repeated
+once on fresh draws, shown after a slash; figures that miss it twice are **bold**. A † marks a coverage above
+97 % in such cells. Where *counts* is written, trials are made on counts per document through the functions
+behind studies and results (`tests/support/simulated_counts.py`), without files, so that there can be more.
 
 """
 TITLES = {
     "intervals": "Coverage of 95 % intervals",
     "sizes": "Two systems that do not differ",
+    "tails": "Coverage of 95 % intervals of F1 if documents are very unequal",
     "runs": "Runs: letters between equal methods",
     "datasets": "Datasets: tests between equal methods",
     "buckets": "Buckets that do not differ",
     "findings": "Findings",
     "slices": "Slices listed by `find_slices`, nothing planted",
     "gates": "Gates",
+    "workbench": "Workbench: leaderboard, looks, history and saved slices",
+    "confidence": "Confidence scores",
+    "agreement": "Annotators, and a system beside them",
     "power": "How often a true difference or weakness is found",
 }
+
+
+SIZES = {"size": 0.05, "size of runs": 0.06}  # the most that each kind of false positive may happen
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,6 +104,31 @@ def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, A
         trials = max(CHUNK, round(experiment.trials * factor))
         if experiment.group in groups and kept.get(experiment.key, {}).get("trials") != trials:
             planned[experiment.key] = trials
+    save = partial(_save, kept, out)
+    for key, result in _run(planned, workers, 0):
+        kept[key] = {"factor": factor, **result}
+        save()
+    by_key = {experiment.key: experiment for experiment in experiments()}
+    again = {
+        key: kept[key]["trials"]
+        for key, experiment in by_key.items()
+        if key in kept and "again" not in kept[key] and misses(experiment, kept[key]["shares"])
+    }
+    for key, result in _run(again, workers, AGAIN):
+        kept[key]["again"] = result
+        save()
+    return kept
+
+
+def _save(kept: Mapping[str, Any], out: Path | None) -> None:
+    if out:
+        partial_file = out.with_suffix(".part")
+        partial_file.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        partial_file.replace(out)
+
+
+def _run(planned: Mapping[str, int], workers: int, offset: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The results of experiments with so many trials each, as they finish."""
     parts: dict[str, dict[int, tuple[list[tuple[str, int, int, int]], float]]] = defaultdict(dict)
     began, ended = time.perf_counter(), 0
     with ProcessPoolExecutor(workers) as pool:
@@ -99,37 +136,32 @@ def run(factor: float, workers: int, only: str, out: Path | None) -> dict[str, A
         for key, trials in planned.items():
             for first in range(0, trials, CHUNK):
                 number = min(CHUNK, trials - first)
-                pending[pool.submit(chunk, key, first, number)] = key, first
+                pending[pool.submit(chunk, key, first, number, offset)] = key, first
         for done in as_completed(pending):
             key, first = pending.pop(done)
             parts[key][first] = done.result()
             trials = planned[key]
             if len(parts[key]) < -(-trials // CHUNK):
                 continue
-            seed = crc32(key.encode())
-            kept[key] = {"factor": factor, "trials": trials, "seed": seed, **joined(parts.pop(key))}
+            result = {"trials": trials, "seed": crc32(key.encode()) + offset, **joined(parts.pop(key))}
             ended += 1
             summary = ", ".join(
-                f"{what} {100 * times / of:.1f}" for what, (times, of, _) in kept[key]["shares"].items()
+                f"{what} {100 * times / of:.1f}" for what, (times, of, _) in result["shares"].items()
             )
             at = time.perf_counter() - began
             print(
-                f"{ended}/{len(planned)} {at:.0f} s | {key} | {kept[key]['seconds']:.0f} CPU-s | {summary}",
+                f"{ended}/{len(planned)} {at:.0f} s | {key} | {result['seconds']:.0f} CPU-s | {summary}",
                 flush=True,
             )
-            if out:
-                partial = out.with_suffix(".part")
-                partial.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-                partial.replace(out)
-    return kept
+            yield key, result
 
 
-def chunk(key: str, first: int, number: int) -> tuple[list[tuple[str, int, int, int]], float]:
+def chunk(key: str, first: int, number: int, offset: int) -> tuple[list[tuple[str, int, int, int]], float]:
     """The events of some trials of one experiment, seeded by its name, and their CPU time."""
     experiment = next(experiment for experiment in experiments() if experiment.key == key)
     began = time.process_time()
     shares = repeated(
-        experiment.trial, trials=number, seed=crc32(key.encode()), first=first, **experiment.options
+        experiment.trial, trials=number, seed=crc32(key.encode()) + offset, first=first, **experiment.options
     )
     return list(shares), time.process_time() - began
 
@@ -158,7 +190,9 @@ def page(results: Mapping[str, Any]) -> str:
     seeds = "fixed seeds"
     if other:
         seeds += f" ({other} of {len(ran)} experiments with seeds that the command no longer uses)"
-    minutes = sum(results[experiment.key]["seconds"] for experiment in ran) / 60
+    every = [results[experiment.key] for experiment in ran]
+    every += [result["again"] for result in every if "again" in result]
+    minutes = sum(result["seconds"] for result in every) / 60
     missed, above, rows = [], [], 0
     body = ""
     for group, title in TITLES.items():
@@ -214,11 +248,14 @@ def matrix(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str,
             if name not in result["shares"]:
                 row.append("")
                 continue
-            times, of, held = result["shares"][name]
-            verdict = judged(experiment.asked(name), times, of, held)
+            times, of, _ = result["shares"][name]
+            verdict, repeated_share = twice(experiment, name, result)
             number += experiment.asked(name) != "reported"
             shown = f"{100 * times / of:.1f}"
             description = f"{experiment.what}, {experiment.where}, {name}: {described(times, of)}"
+            if repeated_share:
+                shown += f" / {100 * repeated_share[0] / repeated_share[1]:.1f}"
+                description += f", again {described(*repeated_share)}"
             if verdict == "missed":
                 missed.append(description)
                 shown = f"**{shown}**"
@@ -243,13 +280,16 @@ def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str
     missed: list[str] = []
     number = 0
     lines = ["| what | where | counted | measured | target | before |", "|---|---|---|---|---|---|"]
-    words = {"coverage": "≥ 93", "size": "≤ 6", "never": "0", "reported": ""}
+    words = {"coverage": "≥ 93", "never": "0", "reported": ""}
+    words |= {kind: f"≤ {100 * most:g}" for kind, most in SIZES.items()}
     for experiment in here:
-        for name, (times, of, held) in results[experiment.key]["shares"].items():
+        for name, (times, of, _) in results[experiment.key]["shares"].items():
             target = experiment.asked(name)
-            verdict = judged(target, times, of, held)
+            verdict, repeated_share = twice(experiment, name, results[experiment.key])
             number += target != "reported"
             shown = described(times, of)
+            if repeated_share:
+                shown += f" / {described(*repeated_share)}"
             if verdict == "missed":
                 missed.append(f"{experiment.what}, {experiment.where}, {name}: {shown}")
                 shown = f"**{shown}**"
@@ -261,14 +301,28 @@ def listing(here: Iterable[Experiment], results: Mapping[str, Any]) -> tuple[str
 
 
 def nearly(experiment: Experiment, shares: Mapping[str, Sequence[int]]) -> list[str]:
-    """The shares below 93 % or above 6 % whose distance to the target may be chance."""
+    """The shares on the wrong side of their target whose distance to it may be chance."""
     texts = []
     for name, (times, of, held) in shares.items():
         target = experiment.asked(name)
-        wrong = (target == "coverage" and times / of < 0.93) or (target == "size" and times / of > 0.06)
+        wrong = (target == "coverage" and times / of < 0.93) or times / of > SIZES.get(target, 1.0)
         if wrong and judged(target, times, of, held) != "missed":
             texts.append(f"{experiment.what}, {experiment.where}, {name}: {described(times, of)}")
     return texts
+
+
+def misses(experiment: Experiment, shares: Mapping[str, Sequence[int]]) -> bool:
+    """Whether any share of an experiment misses its target."""
+    return any(judged(experiment.asked(name), *share) == "missed" for name, share in shares.items())
+
+
+def twice(experiment: Experiment, name: str, result: Mapping[str, Any]) -> tuple[str, tuple[int, int] | None]:
+    """The verdict on a share, and the share of the repetition if it missed its target the first time."""
+    verdict = judged(experiment.asked(name), *result["shares"][name])
+    if verdict != "missed" or name not in result.get("again", {}).get("shares", {}):
+        return verdict, None
+    times, of, held = result["again"]["shares"][name]
+    return judged(experiment.asked(name), times, of, held), (times, of)
 
 
 def described(times: int, of: int) -> str:
@@ -283,8 +337,8 @@ def judged(asked: str, times: int, of: int, held: int) -> str:
     error = 2 * (max(share * (1 - share), 0.25 / of) / of) ** 0.5
     if asked == "never":
         return "missed" if times else ""
-    if asked == "size":
-        return "missed" if share - error > 0.06 else ""
+    if asked in SIZES:
+        return "missed" if share - error > SIZES[asked] else ""
     if asked != "coverage":
         return ""
     if share + error < 0.93:

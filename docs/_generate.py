@@ -97,6 +97,19 @@ def names() -> Iterator[str]:
         yield ""
 
 
+def holdings() -> Iterator[str]:
+    """The table of what each format that is written can hold, which the page on formats shows."""
+    from spanwise.formats import FORMATS
+    from spanwise.formats._holding import ASPECTS
+
+    written = [form for form in FORMATS if form.holds is not None]
+    yield f"| what | {' | '.join(f'`{form.name}`' for form in written)} |"
+    yield "|---" * (len(written) + 1) + "|"
+    for aspect, words in ASPECTS.items():
+        cells = ["✓" if form.holds is not None and aspect in form.holds else "" for form in written]
+        yield f"| {words} | {' | '.join(cells)} |"
+
+
 def explained_keys() -> dict[tuple[str, str], str]:
     """The description of every key of every document type, from `reference/keys.toml`.
 

@@ -1,5 +1,8 @@
 """Attack spanwise: `python -m fuzz --inputs 20000`, its processes (`--kills 50`) or Spark (`--spark 200`).
 
+`--documents 20000` damages result documents by structure and shows them in every way, `--folders 200` serves
+folders whose `.spanwise` is hostile.
+
 Inputs are numbered, and a number always gives the same bytes: `--only NUMBER` repeats one and shows its
 traceback. Anything but a result or an error of our own is a failure, and so is an input that takes more than
 5 seconds of CPU time, a minute of wall time or 500 MB of additional memory, or that ends the process.
@@ -24,6 +27,8 @@ from fuzz.working import files, work
 def main() -> int:
     """Run the attack and report the outcome; the exit status is 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--documents", type=int, help="so many damaged result documents instead")
+    parser.add_argument("--folders", type=int, help="so many folders for the workbench instead")
     parser.add_argument("--inputs", type=int, default=20_000, help="how many (default: 20000)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first one (default: 0)")
     parser.add_argument("--only", type=int, help="repeat one input and show its traceback")
@@ -37,12 +42,15 @@ def main() -> int:
         return _kills(args.kills)
     if args.spark is not None:
         return _spark(args.spark, args.first)
+    if args.folders is not None:
+        return _folders(args.folders, args.first)
+    source = "inputs" if args.documents is None else "documents"
     if args.only is not None:
-        return _only(args.only)
-    return _inputs(args)
+        return _only(args.only, source)
+    return _inputs(args, args.inputs if args.documents is None else args.documents, source)
 
 
-def _inputs(args: argparse.Namespace) -> int:
+def _inputs(args: argparse.Namespace, count: int, source: str) -> int:
     context = get_context("spawn")
     began = time.monotonic()
     until = began + 60 * args.minutes if args.minutes else None
@@ -52,8 +60,10 @@ def _inputs(args: argparse.Namespace) -> int:
     pipes: dict[Connection, tuple[SpawnProcess, int]] = {}
     for worker in range(args.workers):
         ours, theirs = context.Pipe()
-        numbers = range(args.first + worker, args.first + args.inputs, args.workers)
-        process = context.Process(target=work, args=(theirs, numbers, until, args.target), daemon=True)
+        numbers = range(args.first + worker, args.first + count, args.workers)
+        process = context.Process(
+            target=work, args=(theirs, numbers, until, args.target, source), daemon=True
+        )
         process.start()
         theirs.close()
         pipes[ours] = (process, worker)
@@ -81,7 +91,7 @@ def _inputs(args: argparse.Namespace) -> int:
                 unexpected |= value[1]
                 spent.append(value[2])
     rate = done / (time.monotonic() - began)
-    sys.stdout.write(f"{done:,} inputs, {failures.total():,} failures, {rate:,.0f} inputs/s\n")
+    sys.stdout.write(f"{done:,} {source}, {failures.total():,} failures, {rate:,.0f} {source}/s\n")
     if spent:
         slowest, largest = max(spent), max(spent, key=lambda cost: cost.megabytes)
         sys.stdout.write(
@@ -97,11 +107,11 @@ def _inputs(args: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _only(number: int) -> int:
-    from fuzz.inputs import input_of
+def _only(number: int, source: str) -> int:
     from fuzz.targets import _use
+    from fuzz.working import source_of
 
-    attack = input_of(number)
+    attack = source_of(source)(number)
     sys.stdout.write(f"{attack}\n")
     with tempfile.TemporaryDirectory() as folder:
         files(Path(folder))
@@ -120,6 +130,17 @@ def _kills(times: int) -> int:
         sys.stdout.write("".join(f"  {text}\n" for text in wrong))
     sys.stdout.write(f"{time.monotonic() - began:.0f} s\n")
     return 1 if any(failures.values()) else 0
+
+
+def _folders(inputs: int, first: int) -> int:
+    from fuzz import folders
+
+    began = time.monotonic()
+    failures = folders.run(inputs, first)
+    sys.stdout.write("".join(f"folder {number}: {wrong}\n" for number, wrong in failures.items()))
+    passed = time.monotonic() - began
+    sys.stdout.write(f"{inputs:,} folders, {len(failures)} failures, {passed:.0f} s\n")
+    return 1 if failures else 0
 
 
 def _spark(inputs: int, first: int) -> int:

@@ -45,10 +45,47 @@ def _of_verb(draw: random.Random) -> Input:
     target = draw.choices(list(seeds.VERBS), [kind.weight for kind in seeds.VERBS.values()])[0]
     verb = seeds.VERBS[target]
     data = draw.choice(verb.files())
+    if target == "paired" and draw.random() < 0.8:
+        return Input(target, verb.name, _mispaired(draw, data), {})
     if verb.binary:
         return Input(target, verb.name, _bytes(draw, data), {})
     structured = verb.name.endswith((".json", ".jsonl")) and draw.random() < 0.7
     return Input(target, verb.name, _damaged_json(draw, data) if structured else _damaged(draw, data), {})
+
+
+def _mispaired(draw: random.Random, data: bytes) -> bytes:
+    """Predictions in another order, with other ids, with a key twice, or with a second annotation."""
+    rows = [json.loads(line) for line in data.decode().splitlines()]
+    if draw.random() < 0.7:
+        for row in rows:
+            del row["tokens"]
+    for key in ("id", "document"):
+        if draw.random() < 0.4:
+            for row in rows:
+                del row[key]
+    draw.shuffle(rows)
+    for _ in range(draw.choice([0, 0, 1, 1, 2])):
+        row, other = draw.choice(rows), draw.choice(rows)
+        change = draw.randrange(7)
+        if change == 0:
+            row["id"] = draw.choice(["a", "b", "x", "", 1, None, True])
+        elif change == 1:
+            row["document"] = draw.choice(["d1", "d2", "x", 1])
+        elif change == 2:
+            row[draw.choice(["entities", "labels", "ner"])] = draw.choice([row["spans"], other["spans"], []])
+        elif change == 3:
+            row["tags"] = draw.choice([["O", "O", "O"], ["B-PER", "O", "B-LOC"], ["I-PER", "I-PER", "O"]])
+        elif change == 4:
+            row.pop("id", None)
+        elif change == 5:
+            rows.insert(draw.randrange(len(rows)), dict(row))
+        elif len(rows) > 1:
+            rows.remove(row)
+    lines = [json.dumps(row) for row in rows]
+    if draw.random() < 0.15:
+        position, key = draw.randrange(len(lines)), draw.choice(["spans", "id", "tokens"])
+        lines[position] = lines[position][:-1] + f', "{key}": []}}'
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _file(draw: random.Random) -> Input:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from spanwise import Result as Evaluation
@@ -190,7 +190,7 @@ def worksheets() -> tuple[bytes, ...]:
     from spanwise.suspicion import worksheet
 
     system = spanwise.read(SYSTEM, tokens=TOKENS)
-    lines = worksheet(spanwise.suspects(gold(), {"a": system, "b": system})).rstrip("\n").split("\n")
+    lines = worksheet(spanwise.suspects(gold(), {"a": system, "b": system})).splitlines()
     accepted = "\n".join([lines[0], *(f"{line}accept" for line in lines[1:])]) + "\n"
     return (
         accepted.encode(),
@@ -227,7 +227,16 @@ def taggers() -> tuple[bytes, ...]:
         return tuple((Path(folder) / "crf" / name).read_bytes() for name in ("tagger.json", "model.crfsuite"))
 
 
+PAIRED: list[dict[str, Any]] = [  # gold of the target "paired"; predictions begin as the same without tokens
+    {"id": "a", "document": "d1", "tokens": ["Ann", "left", "Rome"], "spans": [[0, 1, "PER"], [2, 3, "LOC"]]},
+    {"id": "b", "document": "d1", "tokens": ["Bob", "Lee", "ran"], "spans": [[0, 2, "PER"]]},
+    {"id": "c", "document": "d2", "tokens": ["It", "rains", "now"], "spans": []},
+    {"id": "d", "document": "d3", "tokens": ["Rome", "is", "far"], "spans": [[0, 1, "LOC"]]},
+]
+
+
 VERBS = {
+    "paired": Verb("p.jsonl", _plain("".join(json.dumps(row) + "\n" for row in PAIRED)), 12),
     "answers": Verb("answers.jsonl", _plain(*ANSWERS), 20),
     "scores": Verb("s.jsonl", _plain(SCORED), 8),
     "condition": Verb("condition.txt", _plain(*CONDITIONS), 10),

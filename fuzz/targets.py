@@ -93,6 +93,10 @@ def _use(given: Input, folder: Path, number: int) -> None:
     draw = random.Random(number)
     if given.target == "document":
         _show(path, draw)
+    elif given.target == "damaged":
+        from fuzz.documents import use
+
+        use(path, draw)
     elif given.target == "manifest":
         spanwise.study(path, cache=False, workers=1)
     elif given.target == "options":

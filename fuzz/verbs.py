@@ -8,6 +8,7 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import spanwise
 from fuzz import seeds
@@ -19,6 +20,29 @@ def answers(path: Path, draw: random.Random) -> None:
     policy = draw.choice(["ordered", "first", "all", "next", "uie", "spacy-llm", "langextract"])
     response = "response" if b'"response"' in path.read_bytes() and draw.random() < 0.5 else None
     spanwise.place(seeds.gold(), str(path), policy=policy, response=response).to_json()
+
+
+def paired(path: Path, draw: random.Random) -> None:
+    """Evaluate predictions in any order; a score must be the one that their ids and documents imply."""
+    options: dict[str, Any] = draw.choice([{}, {}, {"memory": "64MB"}])
+    result = spanwise.evaluate(seeds.PAIRED, {"a": str(path)}, resamples=0, attributes="none", **options)
+    lines = [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    rows = [json.loads(line) for line in lines]
+    implied = _implied_score(rows)
+    if implied is not None and result["a"].exact.overall.f1 != implied:
+        raise AssertionError(f"F1 {result['a'].exact.overall.f1}, but the ids imply {implied}")
+
+
+def _implied_score(rows: list[Any]) -> float | None:
+    """F1 of records whose ids are those of gold, in any order; None if that is not what the file holds."""
+    gold = {row["id"]: row for row in seeds.PAIRED}
+    if not all(isinstance(row, dict) and isinstance(row.get("spans"), list) for row in rows):
+        return None
+    if sorted(str(row.get("id")) for row in rows) != sorted(map(str, gold)):
+        return None
+    right = sum(span in gold[row["id"]]["spans"] for row in rows for span in row["spans"])
+    predicted = sum(len(row["spans"]) for row in rows)
+    return 2 * right / (predicted + sum(len(row["spans"]) for row in seeds.PAIRED))
 
 
 def scores(path: Path, draw: random.Random) -> None:
@@ -44,16 +68,53 @@ def condition(path: Path, draw: random.Random) -> None:
 
 
 def worksheet(path: Path, draw: random.Random) -> None:
-    """Apply the decisions of a worksheet."""
+    """Apply the decisions of a worksheet, also to a file that has changed since it was made."""
     from spanwise.suspicion import apply_decisions
 
     gold = path.with_name("gold-of-sheet.conll")
     spanwise.write(seeds.gold(), gold)
-    if draw.random() < 0.6:
+    if draw.random() < 0.3:
+        _change(gold, draw)
+        _apply_to_changed(gold, draw)
+    elif draw.random() < 0.6:
         apply_decisions(path, gold, path.with_name("applied.conll"))
     else:
         majority = path.with_name("majority.conll")
         spanwise.agree({"a": seeds.gold(), "b": seeds.gold()}, decisions=path, majority=majority)
+
+
+def _change(gold: Path, draw: random.Random) -> None:
+    """Insert, repeat, remove or swap sentences of a CoNLL file, or change one of its words."""
+    blocks = gold.read_text(encoding="utf-8").strip("\n").split("\n\n")
+    at = draw.randrange(len(blocks))
+    kind = draw.choice(["insert", "repeat", "remove", "swap", "word"])
+    if kind == "insert":
+        blocks.insert(at, "New O\nwords O")
+    elif kind == "repeat":
+        blocks.insert(at, blocks[draw.randrange(len(blocks))])
+    elif kind == "remove" and len(blocks) > 1:
+        del blocks[at]
+    elif kind == "swap":
+        blocks[0], blocks[at] = blocks[at], blocks[0]
+    else:
+        blocks[at] = "x" + blocks[at]
+    gold.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+def _apply_to_changed(gold: Path, draw: random.Random) -> None:
+    """Apply an intact worksheet to a changed file; if it fits, every proposal has the words of its row."""
+    import csv
+
+    from spanwise.suspicion import apply_decisions
+
+    sheet, output = gold.with_name("intact.csv"), gold.with_name("applied.conll")
+    sheet.write_bytes(seeds.worksheets()[0])
+    apply_decisions(sheet, gold, output)
+    new = spanwise.read(output)
+    for row in csv.DictReader(sheet.read_text(encoding="utf-8").splitlines()):
+        words = new.corpus.words(int(row["sentence"]) - 1)
+        if row["start"] and " ".join(words[int(row["start"]) : int(row["end"])]) != row["text"]:
+            raise AssertionError(f"{row['text']!r} was placed on other words")
 
 
 def gate(path: Path, draw: random.Random) -> None:
@@ -174,6 +235,6 @@ def _command(*arguments: object) -> None:
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
     function.__name__: function
     for function in (
-        answers, scores, condition, worksheet, gate, aliases, edges, columns, tagger, request,
+        paired, answers, scores, condition, worksheet, gate, aliases, edges, columns, tagger, request,
     )
 }  # fmt: skip

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fuzz.inputs import Input
 
 
-def work(pipe: Connection, numbers: range, until: float | None, target: str | None) -> None:
+def source_of(source: str) -> Callable[[int], Input]:
+    """The function that makes an input from its number: of `fuzz.inputs` or `fuzz.documents`."""
+    make: Callable[[int], Input] = import_module(f"fuzz.{source}").input_of
+    return make
+
+
+def work(
+    pipe: Connection, numbers: range, until: float | None, target: str | None, source: str = "inputs"
+) -> None:
     """Try the inputs with these numbers, or only those with one target."""
-    from fuzz.inputs import input_of
     from fuzz.targets import attempt, costs, forget_costs, unexpected
     from fuzz.verbs import warm_up
 
-    done = 0
+    done, input_of = 0, source_of(source)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files(folder)
-        for number in range(100_000_000, 100_000_300):
+        for number in range(100_000_000, 100_000_000 + (300 if source == "inputs" else 40)):
             attempt(input_of(number), folder, number)  # the first of each kind pays for imports
         warm_up(folder)
         forget_costs()

@@ -26,6 +26,7 @@ __all__ = [
     "evaluate",
     "explain",
     "find_slices",
+    "leaks",
     "load",
     "place",
     "read",
@@ -55,6 +56,7 @@ _HOMES = {
     "evaluate": "evaluation:evaluate",
     "explain": "explanation:explain",
     "find_slices": "slices:find_slices",
+    "leaks": "leakage:leaks",
     "load": "document.loading:load",
     "place": "placement:place",
     "read": "formats:read",
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from spanwise.explanation import explain
     from spanwise.formats import read
     from spanwise.formats.writing import write
+    from spanwise.leakage import leaks
     from spanwise.placement import place
     from spanwise.slices import find_slices
     from spanwise.splitting import split

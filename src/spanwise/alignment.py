@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Column, Ints, ints, offsets, run_positions
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_vocabulary
 from spanwise.document import Alignment
-from spanwise.errors import InputError, at, many, unknown
+from spanwise.errors import InputError, at, differ_only_in, many, unknown
+from spanwise.pairing import Paired, missing_names, pair
 
 
 class Groups(Struct, frozen=True, eq=False):
@@ -179,6 +180,7 @@ def _shifted(mentions: Mentions, sentence: Ints, shift: Ints) -> Mentions:
 
 
 How = Literal["strict", "position", "characters", "diff"]
+Placed = tuple[Mentions, Alignment]  # predicted mentions on the gold text, and the report
 
 
 class Aligned(Struct, frozen=True, eq=False):
@@ -191,10 +193,14 @@ class Aligned(Struct, frozen=True, eq=False):
 
     mentions: Mentions
     report: Alignment
+    predicted: Annotation  # as read, with its sentences in the order of gold
 
 
-def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Aligned:
+def align(gold: Annotation, predicted: Annotation, *, how: How = "strict", parts: bool = False) -> Aligned:
     """Align the predicted mentions to the gold text.
+
+    Sentences are paired first: by their ids if both sides have them, else in order. With `parts`, both
+    sides are parts of longer files that were cut at the same sentences.
 
     "strict" requires the same tokens; the error shows the first difference. "position" requires the
     same number of tokens, whatever they are. "characters" requires the same text apart from white
@@ -212,7 +218,17 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
     """
     if how not in get_args(How):
         raise unknown("way to align", how, get_args(How))
-    textless = _comparable_without_text(gold.corpus, predicted.corpus)
+    paired = pair(gold.corpus, predicted, align=how, parts=parts)
+    read = paired.predicted
+    mentions, report = _aligned(gold, paired, how)
+    by = paired.how if report.crossing is UNSET else "by text"
+    return Aligned(mentions, report, replace(read, reading=replace(read.reading, paired=by)))
+
+
+def _aligned(gold: Annotation, paired: Paired, how: How) -> Placed:
+    """Align predictions whose sentences are in the order of gold."""
+    predicted = paired.predicted
+    textless = gold.corpus.without_text or predicted.corpus.without_text
     if how in ("characters", "diff") and not textless:
         groups = groups_of(gold.corpus, predicted.corpus, same_text=how == "characters")
         if groups is not None:
@@ -222,23 +238,25 @@ def align(gold: Annotation, predicted: Annotation, *, how: How = "strict") -> Al
         return _by_lengths(gold.corpus, predicted, how)
     changed = _changed(gold.corpus, predicted.corpus)
     if not changed.any():
-        return Aligned(predicted.mentions, _report(how, changed, 0, predicted.mentions))
+        return predicted.mentions, _report(how, changed, 0, predicted.mentions)
     by_tokens = gold.corpus.unit == predicted.corpus.unit == "token"
     if how == "strict" or (how == "position" and not by_tokens):
+        if paired.unlike is not None:
+            raise InputError(paired.unlike)
         raise _differing(gold.corpus, predicted.corpus, changed)
     if how == "position":
         return _by_position(gold.corpus, predicted, changed)
     return _by_anchors(gold.corpus, predicted, changed, how)
 
 
-def _by_groups(gold: Corpus, predicted: Annotation, groups: Groups, how: How) -> Aligned:
+def _by_groups(gold: Corpus, predicted: Annotation, groups: Groups, how: How) -> Placed:
     """Align mentions within groups of sentences, then move them back to the gold sentences."""
     gold_groups, predicted_groups = joined(gold, groups.gold), in_groups(predicted, groups.predicted)
     changed = _changed(gold_groups, predicted_groups.corpus)
-    aligned = _by_anchors(gold_groups, predicted_groups, changed, how)
-    mentions, crossing = in_sentences(aligned.mentions, gold, groups.gold)
-    report = _report(how, groups.of_sentences(changed), aligned.report.changed_tokens, mentions)
-    return Aligned(mentions, replace(report, crossing=crossing))
+    moved, inner = _by_anchors(gold_groups, predicted_groups, changed, how)
+    mentions, crossing = in_sentences(moved, gold, groups.gold)
+    report = _report(how, groups.of_sentences(changed), inner.changed_tokens, mentions)
+    return mentions, replace(report, crossing=crossing)
 
 
 def _report(how: str, changed: Bools, tokens: int, mentions: Mentions) -> Alignment:
@@ -252,9 +270,9 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     if len(gold) == len(predicted):
         return
     common = min(len(gold), len(predicted))
-    first = next((i for i in range(common) if not _same_sentence(gold, predicted, i)), None)
+    first = next((i for i in range(common) if gold.words(i) != predicted.words(i)), None)
     text = f"there {_sentences(len(predicted))}, but {len(gold):,} in the gold file ({gold.source.path})."
-    if missing := _missing_documents(gold, predicted):
+    if missing := missing_names(gold, predicted):
         detail = missing
     elif first is None:
         longer, which = (predicted, "here") if len(predicted) > common else (gold, "there")
@@ -274,19 +292,6 @@ def _check_number(gold: Corpus, predicted: Corpus) -> None:
     )
 
 
-def _missing_documents(gold: Corpus, predicted: Corpus) -> str | None:
-    """A message about the documents that one file lacks, if both files name their documents."""
-    if gold.document_ids is None or predicted.document_ids is None:
-        return None
-    own, gold_ids = [*predicted.document_ids], [*gold.document_ids]
-    for ids, rest, where in ((gold_ids, {*own}, "missing here"), (own, {*gold_ids}, "not in the gold file")):
-        lacking = [name for name in ids if name not in rest]
-        if lacking:
-            more = f", and so are {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
-            return f"The document {lacking[0]!r} is {where}{more}."
-    return None
-
-
 def _sentences(number: int) -> str:
     return f"{'is' if number == 1 else 'are'} {many(number, 'sentence')}"
 
@@ -297,20 +302,12 @@ def _agree(number: int) -> str:
     return "The first agrees; " if number == 1 else f"The first {number:,} agree; "
 
 
-def _same_sentence(gold: Corpus, predicted: Corpus, number: int) -> bool:
-    return gold.words(number) == predicted.words(number)
-
-
 def _words(corpus: Corpus, sentence: int) -> str:
     words = corpus.words(sentence)
     return repr(" ".join(words[:6]) + (" …" if len(words) > 6 else ""))
 
 
-def _comparable_without_text(gold: Corpus, predicted: Corpus) -> bool:
-    return gold.without_text or predicted.without_text
-
-
-def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
+def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Placed:
     """Align without text on one side: only the numbers of tokens, if known, can be compared."""
     other = predicted.corpus
     if gold.unit != other.unit and len(predicted.mentions) and not _counts_as_gold(predicted):
@@ -322,7 +319,7 @@ def _by_lengths(gold: Corpus, predicted: Annotation, how: How) -> Aligned:
             raise InputError(_lengths_differ(gold, other, int(differs.argmax())))
     if len(gold.tokens) and not len(other.tokens):
         _check_inside(gold, predicted)
-    return Aligned(predicted.mentions, _report(how, unchanged, 0, predicted.mentions))
+    return predicted.mentions, _report(how, unchanged, 0, predicted.mentions)
 
 
 def _counts_as_gold(predicted: Annotation) -> bool:
@@ -457,7 +454,12 @@ def _first_difference(gold: Corpus, predicted: Corpus, sentence: int) -> str:
         longer, which = (other, "here") if len(other) > len(mine) else (mine, "there")
         shown = f"{_agree(token)}token {token + 1} exists only {which}: {longer[token]!r}."
     else:
-        shown = f"The first difference is token {token + 1}: {other[token]!r} here, {mine[token]!r} there."
+        alike = differ_only_in(other[token], mine[token])
+        words = [
+            ascii(word) if alike == "Unicode form" else repr(word) for word in (other[token], mine[token])
+        ]
+        only = f", which differ only in {alike}" if alike else ""
+        shown = f"The first difference is token {token + 1}: {words[0]} here, {words[1]} there{only}."
     if len(mine) == len(other):
         head = f"the tokens of the sentence differ from the gold file ({gold_place})."
         hint = 'If only the spelling differs, align="position" takes the tokens as they are.'
@@ -484,7 +486,7 @@ def _texts_differ(gold: Corpus, predicted: Corpus, sentence: int) -> str:
     )
 
 
-def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Aligned:
+def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Placed:
     differs = gold.lengths != predicted.corpus.lengths
     if differs.any():
         raise InputError(
@@ -493,10 +495,10 @@ def _by_position(gold: Corpus, predicted: Annotation, changed: Bools) -> Aligned
         )
     left, right = with_one_vocabulary([gold, predicted.corpus])
     tokens = int(np.count_nonzero(left.tokens != right.tokens))
-    return Aligned(predicted.mentions, _report("position", changed, tokens, predicted.mentions))
+    return predicted.mentions, _report("position", changed, tokens, predicted.mentions)
 
 
-def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -> Aligned:
+def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -> Placed:
     """Map both ends of each mention in a changed sentence; the other mentions stay as they are."""
     corpus, mentions = predicted.corpus, predicted.mentions
     sides = None
@@ -518,7 +520,7 @@ def _by_anchors(gold: Corpus, predicted: Annotation, changed: Bools, how: How) -
         positions = maps[int(mentions.sentence[row])]
         start[row], end[row] = positions.span(int(start[row]), int(end[row]))
     moved = _moved(mentions, start, end, maps)
-    return Aligned(moved, _report(how, changed, tokens, moved))
+    return moved, _report(how, changed, tokens, moved)
 
 
 def _moved(mentions: Mentions, start: Ints, end: Ints, maps: dict[int, _Map]) -> Mentions:

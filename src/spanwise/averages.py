@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.diagnosis import self_diagnosis
+from spanwise.diagnosis import lettering, self_diagnosis
 from spanwise.document import Part
 from spanwise.document.scores import (
     AttributeScores,
@@ -19,7 +19,7 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
-from spanwise.document.study import Spread
+from spanwise.document.study import MainResult, Spread
 
 Fold: TypeAlias = Callable[[Sequence[float]], float | None]
 P = TypeVar("P", bound=Part)
@@ -33,7 +33,9 @@ COUNTED = frozenset(
     }
 )
 # What belongs to a single run: intervals, notes on them, and tests.
-OF_ONE_RUN = frozenset({"interval", "why", "few_units", "lead", "t", "p", "among"})
+OF_ONE_RUN = frozenset(
+    {"interval", "why", "few_units", "carried_by", "errors_carried_by", "lead", "t", "p", "among"}
+)
 
 
 def spread(values: Iterable[float | None]) -> Spread:
@@ -51,6 +53,16 @@ def spread(values: Iterable[float | None]) -> Spread:
     square = fsum((value - mean) ** 2 for value in defined)
     deviation = sqrt(square / (len(defined) - 1)) if len(defined) > 1 else None
     return Spread(mean=mean, std=deviation, runs=len(defined))
+
+
+def letters_over(holistic: Mapping[str, Mapping[str, MainResult]]) -> dict[str, str]:
+    """The letter of every system of a study, the same on all its datasets.
+
+    The first system is the one with the highest mean over datasets.
+    """
+    return lettering(
+        {name: spread(cell.mean for cell in row.values()).mean for name, row in holistic.items()}
+    )
 
 
 def averaged(runs: Sequence[SystemScores]) -> SystemScores:

@@ -7,11 +7,11 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import Toughness
-from spanwise.columns import Column, Ints, Words, codes, ints, offsets, plain, ratio
+from spanwise.columns import Bools, Column, Ints, Words, codes, ints, offsets, plain, ratio
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.counts import CrossTable
 from spanwise.document import Input
@@ -21,6 +21,7 @@ __all__ = [
     "DatasetPart",
     "SentenceHashes",
     "content_of",
+    "copies_in",
     "dataset_document",
     "dataset_entry",
     "input_entry",
@@ -59,6 +60,7 @@ class DatasetPart(Struct, frozen=True, eq=False):
     tokens: int
     members: CrossTable  # labels × (all mentions, tough subsets)
     repeated: int | None  # sentences that also occur in the training data
+    hashes: Words | None  # of each sentence, 0 if it is empty; None without text, or if there are too many
 
     @classmethod
     def of(
@@ -75,6 +77,7 @@ class DatasetPart(Struct, frozen=True, eq=False):
             int(gold.corpus.sentences[-1]),
             _members_by_label(gold.mentions, tough),
             repeated,
+            None if gold.corpus.without_text else _numbers_of(gold.corpus),
         )
 
     def inside(self, subset: str) -> int:
@@ -106,7 +109,29 @@ def dataset_entry(
         "zeta": {key: plain(value) for key, value in zeta.items()},
         "absent": dict(absent),
         "duplicates_with_train": sum(repeated) if repeated else None,
+        "duplicates": None if (copies := copies_in(parts)) is None else int(copies.sum()),
     }
+
+
+MOST_COMPARED = 200_000  # sentences; of more, copies are not looked for
+
+
+def copies_in(parts: Sequence[DatasetPart]) -> Bools | None:
+    """Which sentences of a test set repeat an earlier one; None if that is not known."""
+    hashes = [part.hashes for part in parts if part.hashes is not None]
+    if len(hashes) < len(parts) or sum(part.sentences for part in parts) > MOST_COMPARED:
+        return None
+    joined = np.concatenate(hashes)
+    copies = np.ones(len(joined), dtype=bool)
+    copies[np.unique(joined, return_index=True)[1]] = False
+    return np.asarray(copies & (joined != 0))
+
+
+def _numbers_of(corpus: Corpus) -> Words | None:
+    """A hash of each sentence in one number, 0 for empty ones; None if there are too many."""
+    if len(corpus) > MOST_COMPARED:
+        return None
+    return np.where(corpus.lengths > 0, _hashes_of(corpus)[:, 0] | np.uint64(1), np.uint64(0))
 
 
 def _sizes(members: CrossTable) -> dict[str, int]:
@@ -181,6 +206,9 @@ def reading_entry(role: str, reading: Reading, *, sentences: int, tokens: int, m
         sentences=sentences,
         tokens=tokens or None,  # unknown for span files
         mentions=mentions,
+        paired=reading.paired or UNSET,
+        merged=reading.counted(reading.merged),
+        dropped=reading.counted(reading.dropped),
     )
 
 
@@ -277,12 +305,17 @@ class SentenceHashes(Struct, frozen=True, eq=False):
 
     def count(self, test: Corpus) -> int:
         """How many sentences of a test set occur in the training data; empty ones do not count."""
-        used = np.zeros(len(test.vocabulary), dtype=bool)
-        used[test.tokens] = True
-        words = np.zeros((len(used), 2), dtype=np.uint64)
-        words[used] = word_hashes([test.vocabulary[code] for code in np.flatnonzero(used).tolist()])
-        hashes = _sentence_hashes(words, test.tokens, test.sentences)[test.lengths > 0]
+        hashes = _hashes_of(test)[test.lengths > 0]
         return int(np.count_nonzero(find_hashes(self.hashes, hashes) >= 0))
+
+
+def _hashes_of(corpus: Corpus) -> Words:
+    """Like `sentence_hashes`, for a corpus that uses few of the words of its vocabulary."""
+    used = np.zeros(len(corpus.vocabulary), dtype=bool)
+    used[corpus.tokens] = True
+    words = np.zeros((len(used), 2), dtype=np.uint64)
+    words[used] = word_hashes([corpus.vocabulary[code] for code in np.flatnonzero(used).tolist()])
+    return _sentence_hashes(words, corpus.tokens, corpus.sentences)
 
 
 def sentence_hashes(corpus: Corpus) -> Words:

@@ -8,7 +8,7 @@ from itertools import chain, count, pairwise
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr, replace
 
 from spanwise.columns import (
@@ -434,6 +434,31 @@ class Reading(Struct, frozen=True, eq=False):
     repairs: int = 0
     notes: tuple[str, ...] = ()  # for the user, such as about labels that differ by a no-break space
     tags_fit: tuple[str, ...] = ()  # the schemes in which no tag is impossible
+    paired: str | None = None  # of predictions: how their sentences were paired with those of gold
+    labels: tuple[str, ...] | None = None  # as read, if labels were mapped or left out
+    merged: int = 0  # mentions that became equal when labels were mapped
+    dropped: int = 0  # mentions whose labels were left out
+    relabeled_by: str | None = None  # identifies the rules that mapped the labels
+
+    def counted(self, number: int) -> int | UnsetType:
+        """The number of merged or dropped mentions for a document; none if there were no rules on labels."""
+        return UNSET if self.labels is None else number
+
+    def joined(self, others: Iterable[Reading]) -> Reading:
+        """How a source was read of which this is the first part, with counts added up over the others."""
+        parts = (self, *others)
+        read = {name for part in parts for name in part.labels or ()}
+        return replace(
+            self,
+            repairs=sum(part.repairs for part in parts),
+            merged=sum(part.merged for part in parts),
+            dropped=sum(part.dropped for part in parts),
+            labels=None if self.labels is None else tuple(sorted(read)),
+        )
+
+    def without_counts(self) -> Reading:
+        """How a later part of a source was read; only the first part carries the counts of the whole."""
+        return replace(self, repairs=0, merged=0, dropped=0)
 
 
 class Annotation(Struct, frozen=True, eq=False):
@@ -442,6 +467,11 @@ class Annotation(Struct, frozen=True, eq=False):
     corpus: Corpus
     mentions: Mentions
     reading: Reading = Reading()
+
+    @property
+    def labels_as_read(self) -> Sequence[str]:
+        """The labels of the source, before any were mapped or left out."""
+        return self.mentions.labels if self.reading.labels is None else self.reading.labels
 
     def __repr__(self) -> str:
         # Printing the columns would flood a notebook; the sizes are what people look for.

@@ -5,7 +5,7 @@ Only buckets on the attribute's scale are considered: `unplaced`, for mentions w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import fsum, nan
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -474,6 +474,26 @@ def _or_lowest(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
+def significant_pairs(
+    comparisons: Iterable[Comparison], *, path: tuple[str, ...] | None = None
+) -> frozenset[tuple[str, str]]:
+    """The pairs of systems that differ significantly after correction, the better system first.
+
+    Every letter, star, bold number, bracket and sentence about two systems comes from this set.
+
+    Args:
+        comparisons: the comparisons of one dataset.
+        path: the score that is compared; by default the primary one.
+    """
+    pairs = set()
+    for comparison in comparisons:
+        row = comparison.primary if path is None else comparison.score(path)
+        if row is not None and row.significant and row.difference:
+            first, second = comparison.systems
+            pairs.add((first, second) if row.difference > 0 else (second, first))
+    return frozenset(pairs)
+
+
 def letters(
     scores: Mapping[str, float | None], comparisons: Iterable[Comparison], *, path: tuple[str, ...] = F1
 ) -> dict[str, str]:
@@ -483,17 +503,21 @@ def letters(
         scores: the score of each system.
         comparisons: the comparisons of a document; `path` selects the score that is compared.
     """
-    sign = lettering(scores)
-    beaten: dict[str, set[str]] = {name: set() for name in sign}
-    for comparison in comparisons:
-        row = comparison.score(path)
-        if row is None or not row.significant or not row.difference:
-            continue
-        first, second = comparison.systems
-        winner, loser = (first, second) if row.difference > 0 else (second, first)
-        if winner in beaten and loser in sign:
-            beaten[winner].add(loser)
-    return {name: "".join(sign[other] for other in sign if other in beaten[name]) for name in sign}
+    return beaten_letters(lettering(scores), significant_pairs(comparisons, path=path))
+
+
+def beaten_letters(own: Mapping[str, str], better: Collection[tuple[str, str]]) -> dict[str, str]:
+    """For every system, the letters of the systems it is significantly better than.
+
+    Args:
+        own: the letter of each system.
+        better: the significant pairs, the better system first.
+
+    Examples:
+        >>> beaten_letters({"bert": "a", "crf": "b"}, {("bert", "crf")})
+        {'bert': 'b', 'crf': ''}
+    """
+    return {name: "".join(own[other] for other in own if (name, other) in better) for name in own}
 
 
 class Reversal(Struct, frozen=True):

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+LONGEST = 500  # characters of a line of an error message; what is longer is data, not words
+
 
 class SpanwiseError(Exception):
     """Base class of all errors that spanwise raises on purpose; the message is written for the user."""
+
+    def __init__(self, message: object = "", *others: object) -> None:
+        super().__init__(shortened(message) if isinstance(message, str) else message, *others)
+
+
+def shortened(message: str) -> str:
+    """The message with the middle of long lines left out, which may quote a token of any length."""
+    if len(message) <= LONGEST:
+        return message
+    lines = (
+        line if len(line) <= LONGEST else f"{line[: LONGEST - 121]} … {line[-118:]}"
+        for line in message.split("\n")
+    )
+    return "\n".join(lines)
 
 
 class InputError(SpanwiseError):
@@ -55,6 +71,21 @@ def at(path: str, line: int | None, message: str) -> str:
     return f"{path}:{line}: {message}" if line is not None else f"{path}: {message}"
 
 
+def differ_only_in(one: str, other: str) -> str | None:
+    """In what two different strings differ if they look alike: "Unicode form" or "case".
+
+    Examples:
+        >>> differ_only_in("Per", "PER"), differ_only_in("PER", "LOC")
+        ('case', None)
+    """
+    import unicodedata  # only needed where something differs
+
+    one, other = unicodedata.normalize("NFKC", one), unicodedata.normalize("NFKC", other)
+    if one == other:
+        return "Unicode form"
+    return "case" if one.casefold() == other.casefold() else None
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
     """The error for an unknown name, which suggests the closest known one.
 
@@ -77,4 +108,8 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> ChoiceError:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     separator = "; " if any("," in name for name in names) else ", "
     listed = f"There are: {separator.join(names)}." if names else "There are none yet."
+    if len(listed) > LONGEST:
+        import textwrap
+
+        listed = textwrap.fill(listed, LONGEST, break_long_words=False, break_on_hyphens=False)
     return ChoiceError(f"no {kind} is called {name!r}.{hint}\n{listed}")

@@ -18,7 +18,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, with_one_labelling
 from spanwise.credits import credit_of
 from spanwise.document.analyses import Convention, Explanation, PlacementDocument
 from spanwise.errors import InputError
-from spanwise.formats import read, read_layers, refuse_merged
+from spanwise.formats import Reader, read_layers, refuse_merged, rules_of, with_rules
 from spanwise.matching import OUTCOMES, match, relaxed
 from spanwise.placement import PRESETS, PromptUnit, has_answers, place, place_systems, without_offsets
 from spanwise.schemes import encode
@@ -70,7 +70,7 @@ def explain(
         >>> rows["exact, micro"].f1, rows["impossible tags dropped"].f1, rows["type, any overlap"].f1
         (0.5, 0.0, 1.0)
     """
-    options = {key: value for key, value in reading.items() if key != "repair"}
+    options = with_rules({key: value for key, value in reading.items() if key != "repair"})
     if predicted is not None:
         refuse_merged(gold, **options)
     placement: PlacementDocument | None = None
@@ -79,6 +79,7 @@ def explain(
         gold, predicted = answering.gold, answering.systems["predicted"]
         placement = answering.documents.get("predicted")
     sides = _read(gold, predicted, options, "conlleval")
+    rules_of(options).check(*(side.labels_as_read for side in sides))
     pair = _pair(sides, align)
     placement = placement or _without_offsets(pair, sides[0])
     rows = [
@@ -152,10 +153,10 @@ def _read(
     if predicted is None:
         layers = read_layers(gold, **choices)
         return layers["gold"], layers["predicted"]
-    first = read(gold, **choices)
+    first = Reader(**choices).read(gold)
     if "scheme" not in choices:
         choices["prefer"] = first.reading.scheme
-    return first, read(predicted, **choices)
+    return first, Reader(**choices).read_predictions(predicted)
 
 
 def _pair(sides: tuple[Annotation, Annotation], align: How) -> _Pair:

@@ -13,11 +13,13 @@ from spanwise.diagnosis import F1, LEAST_GOLD, distinct, lettering, mean_of, sli
 from spanwise.document import Count, Input, Interval, Probability, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.scores import PRIMARY, Comparison, Finding, ScoreTest, SystemScores, WeakSlice
+from spanwise.document.scores import Comparison, Finding, ScoreTest, SystemScores, WeakSlice, primary_name
 from spanwise.statistics import LEVEL
 
 MOST_FINDINGS = 4
 LEAST_EFFECT = 0.01  # a point of F1 or recall
+LEAST_ALIASES = 5  # predictions that are exactly gold mentions of another label
+LEAST_SHARE = 0.8  # of the predictions with their label
 
 
 def findings(document: Evaluation) -> tuple[Finding, ...]:
@@ -27,12 +29,13 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     error whose correction would gain most; mentions unseen in training, if their recall is below that of seen
     ones; the costliest slice of other mentions; with a second system, whether the lead over the runner-up
     is real and where it comes from (then only the costlier of the two slices is named), or, in first place,
-    that the two differ in slices though not overall; and anything unusual about the data.
+    that the two differ in slices though not overall; and anything unusual about the data. Before all of them,
+    and for every system, come labels that gold does not have but that seem to be other names of its labels.
 
     Each finding rests on at least 50 mentions, is worth at least one point, and was tested in the way it was
     selected: a lead after correction, a slice or subset against all slices at once. A kind of error is said
-    to cost most if it costs significantly more than the second; otherwise both are named. Reports put the
-    findings into words; `filter` selects the sentences behind the number.
+    to cost most if it costs significantly more than every other; all kinds that it cannot be told apart from
+    are named as well. Reports put the findings into words; `filter` selects the sentences behind the number.
     """
     systems = document.systems
     if not systems:
@@ -40,13 +43,24 @@ def findings(document: Evaluation) -> tuple[Finding, ...]:
     primary = document.settings.primary or "f1"
     order = list(lettering({name: system.primary(primary) for name, system in systems.items()}))
     lead = _lead_of(document.comparisons, order)
-    return findings_of(document, order[0], lead)
+    return _findings(document, order[0], lead, order)
 
 
 def findings_of(document: Evaluation, name: str, lead: Finding | None) -> tuple[Finding, ...]:
     """The findings about one system, and about its lead over another; at most four."""
+    return _findings(document, name, lead, [name])
+
+
+def _findings(
+    document: Evaluation, name: str, lead: Finding | None, aliased: Sequence[str]
+) -> tuple[Finding, ...]:
+    """The findings about one system, after the labels of all systems `aliased` that gold does not have."""
     odd = _data_finding(document.inputs, document.dataset, document.settings)
-    return _in_order(_own_findings(name, document.systems[name], lead), lead, odd)
+    several = len(document.systems) > 1
+    aliases = [
+        row for system in aliased for row in _alias_findings(system, document.systems[system], several)
+    ]
+    return _in_order(_own_findings(name, document.systems[name], lead), lead, odd, aliases)
 
 
 def findings_over_runs(
@@ -83,7 +97,8 @@ def findings_over_runs(
             if 2 * agreeing > len(by_run):
                 several = {"run": run, "runs": (agreeing, len(by_run))} if len(by_run) > 1 else {}
                 own.setdefault((row.kind, *row.path), replace(row, **several))
-    return _in_order(list(own.values()), lead, _data_finding(inputs, dataset, settings))
+    aliases = [row for system in order for row in _aliases_over_runs(system, systems[system], len(order) > 1)]
+    return _in_order(list(own.values()), lead, _data_finding(inputs, dataset, settings), aliases)
 
 
 def _lead_of(comparisons: Sequence[Comparison], order: Sequence[str]) -> Finding | None:
@@ -102,10 +117,50 @@ def _own_findings(name: str, system: SystemScores, lead: Finding | None) -> list
     return [gain, *weak] if gain and _matters(gain) else weak
 
 
-def _in_order(own: Sequence[Finding], lead: Finding | None, odd: Finding | None) -> tuple[Finding, ...]:
-    """All findings in order: the lead comes after those about the system, but first if the two are even."""
+def _in_order(
+    own: Sequence[Finding], lead: Finding | None, odd: Finding | None, aliases: Sequence[Finding]
+) -> tuple[Finding, ...]:
+    """All findings in order: the lead comes after those about the system, but first if the two are even.
+
+    Before all of them come labels that gold does not have, those with most predictions first.
+    """
     rows = [lead, *own, odd] if lead and lead.even else [*own, lead, odd]
-    return tuple(row for row in rows if row)[:MOST_FINDINGS]
+    unknown = sorted(aliases, key=lambda row: -row.value)
+    return tuple(row for row in [*unknown, *rows] if row)[:MOST_FINDINGS]
+
+
+def _alias_findings(name: str, system: SystemScores, several: bool) -> list[Finding]:
+    """Predicted labels that gold does not have, but whose spans are mostly gold mentions of one label."""
+    known = {label for label, cell in system.exact.labels.items() if cell.gold}
+    found: dict[str, Finding] = {}
+    for gold, predicted, number in system.confusion.pairs.get("LE", ()):
+        count = system.exact.labels[predicted].predicted
+        if predicted in known or number < max(LEAST_ALIASES, LEAST_SHARE * count):
+            continue
+        found[predicted] = Finding(
+            kind="alias",
+            system=name if several else None,
+            score=None,
+            value=number,
+            count=count,
+            title=f"{predicted}={gold}",
+            path=("confusion", "pairs", "LE", gold, predicted),
+            filter={"system": name, "outcome": "LE", "gold": gold, "predicted": predicted},
+        )
+    return list(found.values())
+
+
+def _aliases_over_runs(name: str, runs: Mapping[str, SystemScores], several: bool) -> list[Finding]:
+    """Like `_alias_findings`, for labels of more than half of the runs, with the numbers of the first."""
+    by_run = {run: _alias_findings(name, system, several) for run, system in runs.items()}
+    number = Counter(row.path for rows in by_run.values() for row in rows)
+    found: dict[tuple[str, ...], Finding] = {}
+    for run, rows in by_run.items():
+        for row in rows:
+            if 2 * number[row.path] > len(runs):
+                shown = {"run": run, "runs": (number[row.path], len(runs))} if len(runs) > 1 else {}
+                found.setdefault(row.path, replace(row, **shown))
+    return list(found.values())
 
 
 def _weak_findings(name: str, system: SystemScores) -> list[Finding]:
@@ -124,7 +179,7 @@ def _matters(row: Finding) -> bool:
 
 
 def _gain_finding(name: str, system: SystemScores) -> Finding | None:
-    """The kind of error that costs most, or two kinds if the second may cost as much."""
+    """The kind of error that costs most, and all kinds that may cost as much."""
     gains = {kind: row.gain for kind, row in system.gains.items() if row.gain}
     if not gains:
         return None
@@ -143,8 +198,8 @@ def _gain_finding(name: str, system: SystemScores) -> Finding | None:
         path=("gains", kind, "gain"),
         filter={"system": name, "outcome": kind},
     )
-    ahead = lead.p is not None and lead.p < LEVEL
-    return finding if ahead or not gains.get(lead.over) else replace(finding, tied=lead.over)
+    alone = lead.tied or (lead.p is not None and lead.p < LEVEL) or not gains.get(lead.over)
+    return replace(finding, tied=lead.tied if alone else (lead.over,))
 
 
 def _tough_finding(name: str, system: SystemScores) -> Finding | None:
@@ -236,7 +291,7 @@ def lead_finding(comparison: Comparison, first: str) -> Finding | None:
         other=second,
         score=overall.path[-1],
         overall=lead,
-        primary=next((name for name, path in PRIMARY.items() if path == overall.path != F1), UNSET),
+        primary=UNSET if overall.path == F1 else primary_name(overall.path),
         p=overall.p_corrected,
         significant=True,
         even=not real,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from math import atan, cos, erfc, exp, lgamma, log1p, nan, pi, sin, sqrt, tan
+from functools import reduce
+from math import log
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,33 +15,41 @@ from spanwise.columns import Bools, Floats, Ints, ratio
 from spanwise.counts import joint_numbers
 from spanwise.scores import Measure, Scores
 from spanwise.settings import CONFIDENCE
+from spanwise.student import satterthwaite, t_p, t_quantile
 
-FEW_UNITS = 20  # cells in fewer units than this are marked
+FEW_UNITS = 20  # cells in fewer units than this, or carried by as few, are marked
+FEW_WITH_ERRORS = 6  # cells whose errors are carried by fewer units than this are marked
 NO_SPREAD = 1e-12  # standard errors below this count as 0
 BLOCK = 2_000_000  # jackknife values in memory at once
-# Degrees of freedom up to which Student's distribution is summed term by term: quantiles, p-values.
-SERIES, LONG_SERIES = 60, 5000
-NEWTON = 6  # Newton steps from Cornish and Fisher's expansion to Student's quantile
+NOT_RATIOS = ("averages", "gains")  # scorers whose scores are not ratios of sums over units
+LEAST_P = 1e-99  # no p-value over runs is smaller
+HALVINGS = 52  # of the range in which log p lies
+POWER = 0.8  # the probability of finding a difference of the smallest detectable size
+LEAST_POOLED = 3  # systems, and runs of each, before their variances over runs are pooled
+EQUAL_VARIANCES = 0.25  # the least p of Bartlett's test with which they are pooled
 
 
 class Jackknife(Struct, frozen=True, eq=False):
     """One score of several cells, the number of units that hold each cell, and delete-one standard errors."""
 
     value: Floats
-    size: Floats  # mentions: the denominator
+    size: Floats  # mentions (the n of Wilson's interval): the denominator, except for leaks
     units: Ints
-    error: Floats  # NaN where fewer than two units hold the cell
-    freedom: Floats  # degrees of freedom: units minus one, if there is one run
+    error: Floats  # over units; NaN where fewer than two units hold the cell
+    freedom: Floats  # degrees of freedom of the error
+    training: Floats = np.zeros(())  # the variance that training adds to a mean over runs: s²/R
+    runs: int = 1
+    # How many equal units would carry the score as evenly, (Σw)²/Σw², and how many its errors, (Σr²)²/Σr⁴.
+    carrying: Floats = np.array(np.nan)
+    carrying_errors: Floats = np.array(np.nan)
 
-    def interval(self, confidence: float = CONFIDENCE, *, critical: float | None = None) -> Floats:
+    def interval(self, confidence: float = CONFIDENCE) -> Floats:
         """The interval of each cell (cells × 2): logit-t, or Wilson's interval with t at the edges.
 
-        `logit F ± t·SE / (F(1−F))`, where t has one degree of freedom fewer than units hold the cell.
-        Where F is 0 or 1, or does not vary, Wilson's interval with t, so that no interval is a point.
-        NaN where fewer than two units hold the cell, or the score is undefined.
-
-        Args:
-            critical: used in place of t, for intervals that hold for many cells simultaneously.
+        `logit F ± t·SE / (F(1−F))`. For a mean over R runs, `√(t²·SE² + t²·s²/R)` takes the place of `t·SE`,
+        where the second t has R − 1 degrees of freedom. Where F is 0 or 1, or does not vary, it is Wilson's
+        interval with t, so that no interval is a point. NaN where fewer than two units hold the cell, or the
+        score is undefined.
 
         Examples:
             >>> ten = Jackknife(np.array([0.8]), np.array([50.0]), np.array([10]), np.array([0.04]),
@@ -48,11 +57,13 @@ class Jackknife(Struct, frozen=True, eq=False):
             >>> ten.interval().round(3).tolist()
             [[0.694, 0.876]]
         """
-        t = t_quantile(self.freedom, confidence) if critical is None else np.float64(critical)
-        value = self.value
-        inside = (value > 0) & (value < 1) & (self.error >= NO_SPREAD)
+        t = t_quantile(self.freedom, confidence)
+        value, reach = self.value, t * self.error
+        if self.runs > 1:
+            reach = np.sqrt(reach**2 + t_quantile(self.runs - 1, confidence) ** 2 * self.training)
+        inside = (value > 0) & (value < 1) & (np.sqrt(self.error**2 + self.training) >= NO_SPREAD)
         f = np.where(inside, value, 0.5)
-        reach = t * ratio(self.error, f * (1 - f))
+        reach = ratio(reach, f * (1 - f))
         odds = np.log(f / (1 - f))
         logit = np.stack([_expit(odds - reach), _expit(odds + reach)], axis=-1)
         if inside.all():
@@ -61,6 +72,16 @@ class Jackknife(Struct, frozen=True, eq=False):
             bounds = np.where(inside[..., None], logit, wilson(np.clip(value, 0.0, 1.0), self.size, t))
         defined = (self.units > 1) & ~np.isnan(value)
         return np.where(defined[..., None], bounds, np.nan)
+
+    @property
+    def few_carry(self) -> Bools:
+        """Whether the score is carried by the equivalent of fewer than 20 units, or of half of its units."""
+        return np.asarray((self.carrying < FEW_UNITS) | (self.carrying < self.units / 2))
+
+    @property
+    def few_carry_errors(self) -> Bools:
+        """Whether the errors are carried by the equivalent of fewer than six units."""
+        return np.asarray(self.carrying_errors < FEW_WITH_ERRORS)
 
 
 def _expit(odds: Floats) -> Floats:
@@ -89,8 +110,10 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
     """Each score of a measure with its standard errors (one entry per cell), by score name.
 
     `SE² = (n−1)/n · Σ(F₋ᵢ − mean)²` over the n units that hold the cell, F₋ᵢ the score without unit i.
-    Units with equal counts have equal values, so each distinct row is left out only once. With several
-    runs the score is the mean over runs, and s²/R is added to the variance (s² over the R runs, ddof 1).
+    Units with equal counts have equal values, so each distinct row is left out only once. Degrees of freedom
+    are `max(1, min{n − 1, (Σw)²/Σw² − 1, 2n/(κ − 1)})`, fewer where few units carry the score or its errors:
+    w is a unit's denominator, κ = nΣr⁴/(Σr²)², and r what a unit adds to the score. With several runs the
+    score, w and r are means over runs, and the variance over runs is kept beside that over units.
 
     Examples:
         >>> from spanwise.counts import Counts
@@ -98,53 +121,46 @@ def jackknife(*runs: Measure) -> dict[str, Jackknife]:
         >>> counts = Counts.of_matrix(["A"], ["gold", "predicted", "correct"],
         ...     np.array([[1, 1, 1], [1, 1, 0], [2, 2, 2]]))
         >>> f1 = jackknife(Measure(MeasureKey("exact"), counts, "exact", (("exact", "overall"),)))["f1"]
-        >>> f1.value.tolist(), f1.units.tolist(), f1.error.round(4).tolist()
-        ([0.75], [3], [0.294])
+        >>> f1.value.tolist(), f1.units.tolist(), f1.error.round(4).tolist(), f1.freedom.round(3).tolist()
+        ([0.75], [3], [0.294], [1.667])
     """
     values = [run.values() for run in runs]
-    sums = {name: _PairSums() for name in values[0]}
-    for blocks, times in _joint_blocks(runs):
-        for name, (deviation, held) in _mean_deviations(runs, values, blocks).items():
-            sums[name].add(deviation[None], held[None], times)
     sizes = [run.sizes(run.counts.total.astype(np.float64)) for run in runs]
+    edges = [run.edge_sizes(run.counts.total.astype(np.float64)) for run in runs]
+    sums = {name: (_PairSums(), _Carried()) for name in values[0]}
+    for blocks, times in _joint_blocks(runs):
+        left_out = list(map(_left_out, runs, values, blocks))
+        mentions = np.mean([rows[..., :2].sum(axis=(1, 2)) for rows in blocks], axis=0)[:, None]
+        for name, (of_pairs, carried) in sums.items():
+            of_runs = [part[name] for part in left_out]
+            deviation, held = _mean_left_out(of_runs)
+            of_pairs.add(deviation[None], held[None], times)
+            if runs[0].scorer in NOT_RATIOS:
+                carried.add(mentions, deviation, held, times)
+            else:
+                carried.add(*_shares(of_runs, [total[name] for total in sizes]), held, times)
     results = {}
-    for name, pair_sums in sums.items():
-        units = pair_sums.units([0], [0])[0]
-        error, freedom = (
-            pair_sums.error([0], [0], against=False)[0],
-            np.maximum(units - 1, 0).astype(np.float64),
-        )
-        value, size = values[0][name], np.broadcast_to(sizes[0][name], units.shape)
+    for name, (of_pairs, carried) in sums.items():
+        units = of_pairs.units([0], [0])[0]
+        error = of_pairs.error([0], [0], against=False)[0]
+        freedom, carrying, errors = carried.freedom(units, ~(error >= NO_SPREAD))
+        value, size = values[0][name], np.broadcast_to(edges[0][name], units.shape)
+        training: Floats = np.zeros(())
         if len(runs) > 1:
-            of_runs = np.stack([run[name] for run in values])
-            variance, freedom = satterthwaite([(error**2, freedom), _variance_of_mean(of_runs)])
-            error = np.sqrt(variance)
-            size = np.mean([np.broadcast_to(run_sizes[name], units.shape) for run_sizes in sizes], axis=0)
-            value = of_runs.mean(axis=0)
-        results[name] = Jackknife(value, size, units, error, freedom)
+            scores = np.stack([run[name] for run in values])
+            value, training = scores.mean(axis=0), _variance_of_mean(scores)[0]
+            size = np.mean([np.broadcast_to(run_sizes[name], units.shape) for run_sizes in edges], axis=0)
+        results[name] = Jackknife(value, size, units, error, freedom, training, len(runs), carrying, errors)
     return results
 
 
-def _mean_deviations(
-    runs: Sequence[Measure], values: Sequence[Scores], blocks: Sequence[Floats]
-) -> dict[str, tuple[Floats, Bools]]:
-    """The deviations of each score's mean over runs, and whether a unit holds the cell in any run."""
-    deviations = list(map(_deviations, runs, values, blocks))
-    if len(deviations) == 1:
-        return deviations[0]
-    return {
-        name: (
-            np.mean([deviation[name][0] for deviation in deviations], axis=0),
-            np.any([deviation[name][1] for deviation in deviations], axis=0),
-        )
-        for name in deviations[0]
-    }
+LeftOut: TypeAlias = tuple[Floats, Bools, Floats]  # deviation, whether held, size: rows × cells
 
 
-def _deviations(measure: Measure, full: Scores, rows: Floats) -> dict[str, tuple[Floats, Bools]]:
-    """F₋ᵢ − F of every score if a unit with these counts is left out, and whether the unit holds the cell.
+def _left_out(measure: Measure, full: Scores, rows: Floats) -> dict[str, LeftOut]:
+    """F₋ᵢ − F of every score without a unit with these counts, whether the unit holds the cell, and its size.
 
-    Both are rows × cells. The deviation is 0 if the unit does not hold the cell, or if the score is
+    All are rows × cells. The deviation is 0 if the unit does not hold the cell, or if the score is
     undefined without it.
 
     Args:
@@ -153,13 +169,74 @@ def _deviations(measure: Measure, full: Scores, rows: Floats) -> dict[str, tuple
     """
     without = measure.score(measure.counts.total.astype(np.float64) - rows, full)
     sizes = measure.sizes(rows, full)
-    deviations = {}
+    left_out = {}
     for name, value in full.items():
         holds = np.asarray(sizes[name] > 0)
         difference = without[name] - value
         difference[~holds | np.isnan(difference)] = 0.0
-        deviations[name] = difference, holds
-    return deviations
+        left_out[name] = difference, holds, sizes[name]
+    return left_out
+
+
+def _mean_left_out(runs: Sequence[LeftOut]) -> tuple[Floats, Bools]:
+    """The deviations of a score's mean over runs, and whether a unit holds the cell in any run."""
+    if len(runs) == 1:
+        return runs[0][:2]
+    return np.mean([run[0] for run in runs], axis=0), np.any([run[1] for run in runs], axis=0)
+
+
+def _shares(runs: Sequence[LeftOut], totals: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """What a unit carries of a ratio F = a/b, and what it adds to it: bᵢ and aᵢ − F·bᵢ as shares of b.
+
+    The latter is (F − F₋ᵢ)(b − bᵢ). With several runs, the means over runs.
+
+    Args:
+        totals: b of each run.
+    """
+    weights = [np.nan_to_num(ratio(size, total)) for (_, _, size), total in zip(runs, totals, strict=True)]
+    residuals = [deviation * (weight - 1) for (deviation, _, _), weight in zip(runs, weights, strict=True)]
+    if len(runs) == 1:
+        return weights[0], residuals[0]
+    return np.mean(weights, axis=0), np.mean(residuals, axis=0)
+
+
+class _Carried:
+    """Sums over units of powers of what each carries of a score (w) and adds to it (r), block by block."""
+
+    def __init__(self) -> None:
+        self.of_weights: Floats = np.zeros(())  # (Σw, Σw²) × cells
+        self.of_residuals: Floats = np.zeros(())  # (Σr, …, Σr⁴) × cells
+
+    def add(self, weight: Floats, residual: Floats, held: Bools, times: Ints) -> None:
+        """Add what units carry and add (rows × cells), if they hold the cell; each row is `times` units."""
+        often = np.where(held, times[:, None], 0).astype(np.float64)
+        self.of_weights = self.of_weights + _powers(weight, often, 2)
+        self.of_residuals = self.of_residuals + _powers(residual, often, 4)
+
+    def freedom(self, units: Ints, still: Bools) -> tuple[Floats, Floats, Floats]:
+        """Degrees of freedom, and how many equal units would carry the score, and its errors, as evenly.
+
+        Args:
+            still: the cells whose score does not vary, so that errors say nothing about degrees of freedom.
+        """
+        number = units.astype(np.float64)
+        weight, weight_square = self.of_weights
+        s1, s2, s3, s4 = self.of_residuals
+        mean = ratio(s1, number)  # 0 for ratios
+        square = s2 - mean * s1
+        fourth = s4 - 4 * mean * s3 + 6 * mean**2 * s2 - 3 * mean**3 * s1
+        errors = np.where(still, np.nan, ratio(square**2, fourth))
+        freedom = effective_freedom(number, weight, weight_square, np.where(still, 0.0, square), fourth)
+        return np.where(units > 1, freedom, 0.0), ratio(weight**2, weight_square), errors
+
+
+def _powers(values: Floats, times: Floats, highest: int) -> Floats:
+    """Σ over rows of the first powers of values, each as often as given (powers × cells)."""
+    sums, power = [], times
+    for _ in range(highest):
+        power = power * values
+        sums.append(power.sum(axis=0))
+    return np.stack(sums)
 
 
 # ---- differences ----------------------------------------------------------------------------
@@ -170,35 +247,105 @@ class Differences(Struct, frozen=True, eq=False):
 
     value: Floats
     units: Ints  # that hold the cell for at least one of the two systems
-    error: Floats
+    error: Floats  # over units
     freedom: Floats
+    # Over runs: the variances that training adds, and their degrees of freedom, each 2 × pairs × cells.
+    training: tuple[Floats, Floats] | None = None
 
     def interval(self, confidence: float = CONFIDENCE) -> Floats:
-        """`difference ± t·SE` (pairs × cells × 2); NaN where SE is 0 but the difference is not."""
-        still = (self.error < NO_SPREAD) & (np.abs(self.value) > NO_SPREAD)
-        reach = (
-            np.where(still, np.nan, t_quantile(np.where(still, np.nan, self.freedom), confidence))
-            * self.error
-        )
-        reach = np.where((self.error < NO_SPREAD) & ~still, 0.0, reach)
+        """The difference ± its half-width (pairs × cells × 2); NaN where it does not vary, but is not 0.
+
+        The half-width is `t·SE`; over runs it is the root of `t²·SE² + Σt²·v` over the variances v that
+        training adds, where each t has the degrees of freedom of its own variance.
+        """
+        variances, freedom = self._parts()
+        t = t_quantile(np.where(variances > 0, freedom, np.nan), confidence)
+        reach = np.sqrt(_sum(np.where(variances > 0, t**2 * variances, 0.0)))
+        unknown = np.isnan(self.error) | (self._still() & (np.abs(self.value) > NO_SPREAD))
+        reach = np.where(unknown, np.nan, reach)
         return np.stack([self.value - reach, self.value + reach], axis=-1)
+
+    def p(self) -> Floats:
+        """The two-sided p-value of no difference; NaN where the difference does not vary.
+
+        It is the α for which the interval with confidence 1 − α ends at 0: the p-value of a t-test, if only
+        units vary; over runs it is found by halving the range of log α.
+        """
+        variances, freedom = self._parts()
+        varying, total = variances > 0, _sum(variances)
+        only = np.take_along_axis(freedom, varying.argmax(axis=0)[None], axis=0)[0]
+        p = t_p(ratio(self.value, np.sqrt(total)), only)
+        several = (varying.sum(axis=0) > 1) & ~np.isnan(p)
+        if several.any():
+            p[several] = _p_of_several(
+                np.abs(self.value[several]), variances[:, several], freedom[:, several]
+            )
+        return p
+
+    def detectable(self, level: float) -> Floats:
+        """The smallest difference found four times in five by a test at `level`; NaN where nothing varies.
+
+        `(z + 0.84)·SE`, z at 1 − level/2. Over runs, the root of `(t + 0.84)²·SE² + Σ[c(t + t₀.₈)]²·v` over
+        the variances v that training adds, with f degrees of freedom each and c = 1 + 1/(3f).
+        """
+        from statistics import NormalDist
+
+        normal = NormalDist()
+        usual = normal.inv_cdf(POWER)
+        if self.training is None:
+            found = (normal.inv_cdf(1 - level / 2) + usual) * self.error
+        else:
+            variances, freedom = self._parts()
+            degrees = np.where(variances > 0, freedom, np.nan)
+            t, f = t_quantile(degrees, 1 - level), degrees[1:]
+            of_training = (1 + 1 / (3 * f)) * (t[1:] + t_quantile(f, 2 * POWER - 1))
+            squares = np.concatenate([(t[:1] + usual) ** 2, of_training**2]) * variances
+            found = np.sqrt(_sum(np.where(variances > 0, squares, 0.0)))
+        return np.where(self._still() | np.isnan(self.error), np.nan, found)
+
+    def _parts(self) -> tuple[Floats, Floats]:
+        """All variances and their degrees of freedom, those of units first (parts × pairs × cells)."""
+        variances = np.where(self.error < NO_SPREAD, 0.0, self.error**2)[None]
+        if self.training is None:
+            return variances, self.freedom[None]
+        return (
+            np.concatenate([variances, self.training[0]]),
+            np.concatenate([self.freedom[None], self.training[1]]),
+        )
+
+    def _still(self) -> Bools:
+        return np.asarray(_sum(self._parts()[0]) == 0)
 
     def at(self, cells: Sequence[int], number: int) -> Differences:
         """The same differences at positions `cells` of `number` cells; the others are NaN, with no units."""
-        value, error, freedom = (np.full((len(self.value), number), np.nan) for _ in range(3))
-        units = np.zeros((len(self.value), number), dtype=np.int64)
-        for wide, own in (
-            (value, self.value),
-            (error, self.error),
-            (freedom, self.freedom),
-            (units, self.units),
-        ):
-            wide[:, cells] = own
-        return Differences(value, units, error, freedom)
 
-    def p(self) -> Floats:
-        """The two-sided p-value of the t-test against no difference; NaN where SE is 0."""
-        return t_p(ratio(self.value, np.where(self.error < NO_SPREAD, 0.0, self.error)), self.freedom)
+        def wide(own: Floats) -> Floats:
+            result = np.full((*own.shape[:-1], number), np.nan)
+            result[..., cells] = own
+            return result
+
+        training = None if self.training is None else (wide(self.training[0]), wide(self.training[1]))
+        units = np.zeros((len(self.value), number), dtype=np.int64)
+        units[:, cells] = self.units
+        return Differences(wide(self.value), units, wide(self.error), wide(self.freedom), training)
+
+
+def _sum(parts: Floats) -> Floats:
+    """The sum over the first axis, one part after the other."""
+    return np.asarray(reduce(np.add, parts))
+
+
+def _p_of_several(value: Floats, variances: Floats, freedom: Floats) -> Floats:
+    """The α at which the half-width from several variances (parts × values) equals the value."""
+    from scipy import special
+
+    degrees = np.where(variances > 0, freedom, 1.0)
+    low, high = np.full(value.shape, log(LEAST_P)), np.zeros(value.shape)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        wide = _sum(special.stdtrit(degrees, np.exp(middle) / 2) ** 2 * variances) > value**2
+        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    return np.exp(high)
 
 
 def differences(
@@ -212,44 +359,39 @@ def differences(
     """The difference between systems in every tested score, averaged over the runs of each system.
 
     The variance is that of the jackknife over units. With `over_runs` the variance due to training is
-    included: s²/R of each system is added (s² over its R runs, ddof 1), with Satterthwaite's degrees of
-    freedom; runs with `shared_seeds` are differenced first, in their order.
+    included, as in `run_parts`; that of three or more systems may be pooled.
 
     Args:
-        systems: the runs of each system, all of the same measure with the same cells.
+        systems: the runs of each system, all of the same measure with the same cells; systems that are in
+            no pair only take part in pooling.
+        shared_seeds: runs at the same position share their seed, and are differenced first.
         cells: the cells to compute, for a measure that scores each cell on its own; others are NaN.
     """
     first = systems[0][0]
-    tables = [run for runs in systems for run in runs]
+    compared = sorted({side for pair in pairs for side in pair})
+    tables = [run for side in compared for run in systems[side]]
     if cells is not None:
         systems = [[run.select_paths(list(cells)) for run in runs] for runs in systems]
-    ends = np.cumsum([0, *(len(runs) for runs in systems)])
-    a, b = ([pair[side] for pair in pairs] for side in (0, 1))
+    ends = np.cumsum([0, *(len(systems[side]) for side in compared)])
+    a, b = ([compared.index(pair[side]) for pair in pairs] for side in (0, 1))
     sums = {name: _PairSums() for name in first.tested}
     scores = [[run.values(first.tested) for run in runs] for runs in systems]
     for blocks, times in _joint_blocks(tables, cells):
-        results = [
-            _mean_deviations(runs, of_runs, blocks[begin:end])
-            for runs, of_runs, begin, end in zip(systems, scores, ends[:-1], ends[1:], strict=True)
+        left_out = [
+            list(map(_left_out, systems[side], scores[side], blocks[begin:end]))
+            for side, begin, end in zip(compared, ends[:-1], ends[1:], strict=True)
         ]
         for name, pair_sums in sums.items():
-            pair_sums.add(
-                np.stack([part[name][0] for part in results]),
-                np.stack([part[name][1] for part in results]),
-                times,
-            )
+            parts = [_mean_left_out([run[name] for run in runs]) for runs in left_out]
+            pair_sums.add(np.stack([part[0] for part in parts]), np.stack([part[1] for part in parts]), times)
     result = {}
     for name, pair_sums in sums.items():
         values = [np.stack([run[name] for run in of_runs]) for of_runs in scores]
-        means = np.stack([of_runs.mean(axis=0) for of_runs in values])
+        means = np.stack([values[side].mean(axis=0) for side in compared])
         units, error = pair_sums.units(a, b), pair_sums.error(a, b)
         freedom = np.maximum(units - 1, 0).astype(np.float64)
-        if over_runs:
-            for at, pair in enumerate(pairs):
-                parts = [(error[at] ** 2, freedom[at]), *run_parts(values, pair, shared_seeds)]
-                variance, freedom[at] = satterthwaite(parts)
-                error[at] = np.sqrt(variance)
-        difference = Differences(means[a] - means[b], units, error, freedom)
+        training = _training(values, pairs, shared_seeds) if over_runs else None
+        difference = Differences(means[a] - means[b], units, error, freedom, training)
         result[name] = difference if cells is None else difference.at(cells, len(first.paths))
     return result
 
@@ -259,7 +401,7 @@ def contrast(measure: Measure, score: str, first: int, second: int) -> Differenc
     sums = _PairSums()
     full = measure.values((score,))
     for (rows,), times in _joint_blocks([measure]):
-        deviation, held = _deviations(measure, full, rows)[score]
+        deviation, held, _ = _left_out(measure, full, rows)[score]
         sides = [deviation[:, [cell]] for cell in (first, second)]
         sums.add(np.stack(sides), np.stack([held[:, [cell]] for cell in (first, second)]), times)
     value = full[score]
@@ -268,18 +410,80 @@ def contrast(measure: Measure, score: str, first: int, second: int) -> Differenc
     return Differences(np.array([[value[first] - value[second]]]), units, sums.error([0], [1]), freedom)
 
 
+def _training(
+    values: Sequence[Floats], pairs: Sequence[tuple[int, int]], shared_seeds: bool
+) -> tuple[Floats, Floats]:
+    """The variances that training adds to each pair, and their degrees of freedom (2 × pairs × cells)."""
+    pooled = _pooled(values)
+    shape = (2, len(pairs), *values[0].shape[1:])
+    variances, freedom = np.zeros(shape), np.ones(shape)
+    for at, pair in enumerate(pairs):
+        for part, (variance, degrees) in enumerate(run_parts(values, pair, shared_seeds, pooled)):
+            variances[part, at], freedom[part, at] = variance, degrees
+    return variances, freedom
+
+
 def run_parts(
-    values: Sequence[Floats], pair: tuple[int, int], shared_seeds: bool
-) -> list[tuple[Floats, int]]:
-    """The variance that training adds to a difference of means, with its degrees of freedom."""
+    values: Sequence[Floats],
+    pair: tuple[int, int],
+    shared_seeds: bool,
+    pooled: tuple[Floats, int] | None = None,
+) -> list[tuple[Floats, npt.ArrayLike]]:
+    """The variances that training adds to a difference of means over runs, with their degrees of freedom.
+
+    With A = s²/R of one system and B of the other, it is A + B with min{(A+B)²/(A²/(R−1) + B²/(R−1)),
+    2(min R − 1)}. Where exactly one of the two has two runs, A and B are kept apart, each with its R − 1.
+    With shared seeds it is s²/R of the differences, with R − 1.
+
+    Args:
+        values: the scores of every system, runs × cells.
+        pooled: the variance over runs of all systems together, NaN where it is not to be used, and its
+            degrees of freedom.
+    """
     first, second = (values[side] for side in pair)
     if shared_seeds and len(first) == len(second):
         return [_variance_of_mean(first - second)]
-    return [_variance_of_mean(first), _variance_of_mean(second)]
+    (a, of_first), (b, of_second) = _variance_of_mean(first), _variance_of_mean(second)
+    if (of_first == 1) != (of_second == 1):
+        return [(a, of_first), (b, of_second)]
+    variance, freedom = satterthwaite([(a, of_first), (b, of_second)])
+    freedom = np.fmin(freedom, 2.0 * min(of_first, of_second))
+    if pooled is not None:
+        alike = ~np.isnan(pooled[0])
+        variance = np.where(alike, pooled[0] * (1 / len(first) + 1 / len(second)), variance)
+        freedom = np.where(alike, float(pooled[1]), freedom)
+    return [(variance, freedom)]
+
+
+def _pooled(values: Sequence[Floats]) -> tuple[Floats, int] | None:
+    """The variance over runs of all systems together and its degrees of freedom; None if they are too few.
+
+    NaN where a system does not vary, or where Bartlett's test of equal variances has p < .25.
+    """
+    if min(len(values), *(len(runs) for runs in values)) < LEAST_POOLED:
+        return None
+    from scipy import special
+
+    variances = np.stack([_variance(runs) for runs in values])
+    freedom = np.array([len(runs) - 1.0 for runs in values])[:, None]
+    total = float(freedom.sum())
+    pooled = _sum(freedom * variances) / total
+    varies = (variances > 0).all(axis=0)
+    logs = freedom * np.log(np.where(varies, variances, 1.0))
+    statistic = total * np.log(np.where(varies, pooled, 1.0)) - _sum(logs)
+    correction = 1 + (float((1 / freedom).sum()) - 1 / total) / (3 * (len(values) - 1))
+    p = special.chdtrc(len(values) - 1, np.maximum(statistic / correction, 0.0))
+    return np.where(varies & (p >= EQUAL_VARIANCES), pooled, np.nan), int(total)
 
 
 def _variance_of_mean(values: Floats) -> tuple[Floats, int]:
-    return values.var(axis=0, ddof=1) / len(values), len(values) - 1
+    return _variance(values) / len(values), len(values) - 1
+
+
+def _variance(values: Floats) -> Floats:
+    """The variance over runs (ddof 1); 0 where it is only rounding error."""
+    variance = values.var(axis=0, ddof=1)
+    return np.where(variance < NO_SPREAD**2, 0.0, variance)
 
 
 def _products(first: Floats, second: Floats) -> Floats:
@@ -363,113 +567,28 @@ def _joint_blocks(
         )
 
 
-# ---- Student's t ----------------------------------------------------------------------------
+def effective_freedom(
+    u: npt.ArrayLike, w: npt.ArrayLike, w2: npt.ArrayLike, r2: npt.ArrayLike, r4: npt.ArrayLike
+) -> Floats:
+    """Degrees of freedom of an interval over u units: fewer where few of them carry the score or its errors.
 
+    `max(1, min(u − 1, n_eff − 1, 2u / (κ − 1)))`, where `n_eff = (Σw)² / Σw²` for the size w of each unit and
+    `κ = u·Σr⁴ / (Σr²)²` for its influence r; the last term is left out where κ ≤ 1 or Σr² is 0.
 
-def t_quantile(freedom: npt.ArrayLike, confidence: float = CONFIDENCE) -> Floats:
-    """The two-sided quantile of Student's t, which lies within ± this value with the given probability.
-
-    NaN below one degree of freedom. Computed without SciPy, since every interval needs it and SciPy
-    takes longer to load than most evaluations.
-
-    Examples:
-        >>> t_quantile([1, 10, 100]).round(3).tolist()
-        [12.706, 2.228, 1.984]
-    """
-    requested = np.asarray(freedom, np.float64)
-    values = [
-        _t_quantile(value, confidence) if value >= 1 else nan for value in requested.reshape(-1).tolist()
-    ]
-    return np.array(values, np.float64).reshape(requested.shape)
-
-
-@lru_cache(maxsize=4096)
-def _t_quantile(freedom: float, confidence: float) -> float:
-    if freedom == 1:
-        return tan(pi * confidence / 2)
-    if freedom == 2:
-        return confidence * sqrt(2 / (1 - confidence * confidence))
-    from statistics import NormalDist  # slow to import, and not needed for totals
-
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    t = z + sum(term / freedom**k for k, term in enumerate(terms, start=1))
-    if freedom > SERIES:
-        return t
-    if freedom != int(freedom):
-        from scipy import special
-
-        return float(special.stdtrit(freedom, (1 + confidence) / 2))
-    scale = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(pi * freedom)
-    for _ in range(NEWTON):  # the starting value is already close
-        density = scale * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
-        t -= (_t_within(t, int(freedom)) - confidence) / (2 * density)
-    return t
-
-
-def _t_within(t: float, freedom: int) -> float:
-    """P(|T| < t) of Student's T; Abramowitz and Stegun 26.7.3 and 26.7.4."""
-    angle = atan(t / sqrt(freedom))
-    cosine, total = cos(angle), 0.0
-    term = cosine if freedom % 2 else 1.0
-    for k in range(3 if freedom % 2 else 2, freedom + 1, 2):
-        total += term
-        term *= cosine * cosine * (k - 1) / k
-    return (2 / pi) * (angle + sin(angle) * total) if freedom % 2 else sin(angle) * total
-
-
-def _t_beyond(t: float, freedom: int) -> float:
-    """P(|T| > t) of Student's T with thousands of degrees of freedom: Hill's normal deviate of the same tail.
-
-    Hill (1970), Algorithm 395; beyond 5,000 degrees of freedom the omitted terms are below rounding error.
-    """
-    a = freedom - 0.5
-    b = 48 * a * a
-    square = a * log1p(t * t / freedom)
-    z = sqrt(square)
-    less = ((4 * square + 33) * square + 240) * square + 855
-    z += z * (square + 3 - less / (10 * (b + 0.8 * square * square + 100))) / b
-    return erfc(z / sqrt(2))
-
-
-def t_p(t: npt.ArrayLike, freedom: npt.ArrayLike) -> Floats:
-    """The two-sided p-value of Student's t.
+    Args:
+        w: Σw.
+        w2: Σw².
+        r2: Σr².
+        r4: Σr⁴.
 
     Examples:
-        >>> t_p(2.228, 10).round(3).tolist()
-        0.05
+        >>> float(effective_freedom(10, 20.0, 40.0, 10.0, 10.0))
+        9.0
+        >>> float(effective_freedom(10, 20.0, 40.0, 10.0, 50.0))
+        5.0
     """
-    t, freedom = np.asarray(t, np.float64), np.asarray(freedom, np.float64)
-    if t.size == 1 and freedom.size == 1 and not float(freedom.reshape(-1)[0]) % 1:  # SciPy is not needed
-        statistic, degrees = abs(float(t.reshape(-1)[0])), int(freedom.reshape(-1)[0])
-        if degrees > 0:
-            p = (
-                max(0.0, 1 - _t_within(statistic, degrees))
-                if degrees <= LONG_SERIES
-                else _t_beyond(statistic, degrees)
-            )
-            return np.full(t.shape, p if statistic == statistic else np.nan)
-    from scipy import special
-
-    return np.asarray(2 * special.stdtr(freedom, -np.abs(t)))
-
-
-def satterthwaite(parts: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> tuple[Floats, Floats]:
-    """The sum of several variances, each with its degrees of freedom, and the degrees of freedom of the sum.
-
-    `(Σv)² / Σ(v² / freedom)`; variances of 0 are ignored, and the result is NaN if all are 0.
-
-    Examples:
-        >>> variance, freedom = satterthwaite([(1.0, 9), (1.0, 4)])
-        >>> float(variance), round(float(freedom), 2)
-        (2.0, 11.08)
-    """
-    total = sum((np.asarray(v, np.float64) for v, _ in parts), np.zeros(()))
-    below = sum((np.asarray(v, np.float64) ** 2 / np.asarray(f, np.float64) for v, f in parts), np.zeros(()))
-    return np.asarray(total), ratio(total**2, below)
+    u, w, w2, r2, r4 = (np.asarray(value, np.float64) for value in (u, w, w2, r2, r4))
+    effective = ratio(w * w, w2)
+    excess = u * ratio(r4, r2 * r2) - 1
+    least = np.fmin(np.fmin(u - 1, effective - 1), np.where(excess > 0, ratio(2 * u, excess), np.inf))
+    return np.maximum(least, 1.0)

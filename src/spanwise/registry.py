@@ -51,8 +51,14 @@ class Registry(Generic[T]):
         del self._values[name]
 
     def find(self, name: str | T) -> T:
-        """The value called `name`, or `name` itself if it is not a string."""
+        """The value called `name`, or `name` itself if it is such a value.
+
+        Raises:
+            ChoiceError: nothing has this name.
+        """
         if not isinstance(name, str):
+            if not hasattr(name, "name"):  # a number, a list or a table of a manifest
+                raise unknown(self.kind, str(name), self._values)
             return name
         # Looking up entry points takes milliseconds: done only for names that are not built in.
         if name not in self._values and name not in self._aliases:

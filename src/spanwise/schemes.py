@@ -241,6 +241,16 @@ def _parsed(names: Sequence[str]) -> tuple[Small, Codes, tuple[str, ...]]:
     return letters, label_of, names_sorted
 
 
+def labels_of(tags: Sequence[str]) -> tuple[str, ...]:
+    """The labels in tags, sorted.
+
+    Examples:
+        >>> labels_of(["O", "B-PER", "I-PER", "B-LOC"])
+        ('LOC', 'PER')
+    """
+    return _parsed(tags)[2]
+
+
 def checked(tags: Tags, *, locate: Callable[[int, int], str] | None = None) -> Tags:
     """Return the tags unchanged, or raise an error for the first one that is valid in no scheme."""
     troubles = {code: trouble for code, name in enumerate(tags.names) if (trouble := malformed(name))}

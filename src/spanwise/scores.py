@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from spanwise.columns import Floats, ratio
 from spanwise.counts import Counts
 from spanwise.credits import Credit, credit_of
 from spanwise.matching import relaxed_categories, relaxed_scores
+from spanwise.rates import LEAK_COUNTS, LEAK_RATES, RATES, Rate, rate
 
 Scores: TypeAlias = dict[str, Floats]
 
@@ -81,6 +82,7 @@ class Measure(Struct, frozen=True, eq=False):
     credit: str | None = None
     share: float = 1.0  # what one count is worth: 1/2 where events are halved between two labels
     unplaced: str = UNPLACED  # the name of the bucket for mentions without a value
+    scores: tuple[str, ...] = tuple(RATES)  # those of exact and credited counts, and of their averages
 
     @property
     def name(self) -> str:
@@ -89,11 +91,15 @@ class Measure(Struct, frozen=True, eq=False):
 
     def score(self, totals: Floats, only: Collection[str] = ()) -> Scores:
         """The scores for totals over the corpus or over many resamples; `only` limits which are computed."""
-        return SCORERS[self.scorer](totals, self, only)
+        return SCORERS[self.scorer](totals, self, only or self.scores)
 
     def sizes(self, totals: Floats, only: Collection[str] = ()) -> Scores:
         """The denominator of each score in mentions; 0 where the score is undefined."""
-        return SIZES[self.scorer](totals, self, only)
+        return SIZES[self.scorer](totals, self, only or self.scores)
+
+    def edge_sizes(self, totals: Floats) -> Scores:
+        """The n of Wilson's interval of each score where it is 0 or 1: the denominator, if not of leaks."""
+        return leak_edges(totals, self.scores) if self.scorer == "leaks" else self.sizes(totals)
 
     def values(self, only: Collection[str] = ()) -> Scores:
         """The scores over the whole corpus."""
@@ -109,6 +115,13 @@ class Measure(Struct, frozen=True, eq=False):
             return self
         return replace(self, counts=self.counts.with_sum(), scorer=self.scorer.removesuffix(_SUMMING))
 
+    def with_rates(self, names: tuple[str, ...]) -> Measure:
+        """The same measure with further scores of exact counts, of which overall ones are tested."""
+        if self.scorer.removesuffix(_SUMMING) not in ("exact", "averages"):
+            return self
+        tested = names if self.key.kind == "exact" else ()
+        return replace(self, scores=(*self.scores, *names), tested=(*self.tested, *tested))
+
     def in_blocks(self, size: int) -> Measure:
         """The same measure over blocks of `size` consecutive units."""
         return self if size == 1 else replace(self, counts=self.counts.in_blocks(size))
@@ -123,27 +136,45 @@ class Measure(Struct, frozen=True, eq=False):
         return replace(self, counts=self.counts.select_cells(indices), paths=paths)
 
 
-def _chosen(parts: dict[str, Callable[[], Floats]], only: Collection[str]) -> Scores:
-    """Compute the named scores, or all of them if `only` is empty."""
-    return {name: part() for name, part in parts.items() if not only or name in only}
+def _weights(score: Rate) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The weights of a score above and below the line, of the counts in `EXACT`.
+
+    Missed mentions are gold ones that are not correct, false ones are predicted ones that are not correct.
+    """
+
+    def of_counts(weights: Sequence[float]) -> tuple[float, ...]:
+        right, false, missed = weights
+        return missed, false, right - false - missed
+
+    return of_counts(score.above), of_counts(score.below)
+
+
+def _weighted(counts: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """The weighted sum of counts, in their order."""
+    terms = [
+        count if weight == 1 else weight * count
+        for count, weight in zip(counts, weights, strict=True)
+        if weight
+    ]
+    return np.asarray(sum(terms[1:], start=terms[0]))
 
 
 def exact(totals: Floats, only: Collection[str] = ()) -> Scores:
     """Precision, recall and F1 of (gold, predicted, correct); undefined where the denominator is 0.
 
+    Args:
+        only: the names of the scores, which may also be other F-betas.
+
     Examples:
         >>> {name: value.tolist() for name, value in exact(np.array([[4, 2, 1]])).items()}
         {'precision': [0.5], 'recall': [0.25], 'f1': [0.3333333333333333]}
     """
-    gold, predicted, correct = totals[..., 0], totals[..., 1], totals[..., 2]
-    return _chosen(
-        {
-            "precision": lambda: ratio(correct, predicted),
-            "recall": lambda: ratio(correct, gold),
-            "f1": lambda: ratio(2 * correct, gold + predicted),
-        },
-        only,
-    )
+    counts = [totals[..., column] for column in range(len(EXACT))]
+    result = {}
+    for name in only or RATES:
+        above, below = _weights(rate(name))
+        result[name] = ratio(_weighted(counts, above), _weighted(counts, below))
+    return result
 
 
 def with_overall(totals: Floats) -> Floats:
@@ -179,15 +210,12 @@ def recall(totals: Floats) -> Scores:
 
 def credited(totals: Floats, credit: Credit, *, share: float = 1.0, only: Collection[str] = ()) -> Scores:
     """Precision, recall and F1 with each outcome credited as shares of TP, FP and FN."""
-    right, false, missed = credit.apply(totals * share)
-    return _chosen(
-        {
-            "precision": lambda: ratio(right, right + false),
-            "recall": lambda: ratio(right, right + missed),
-            "f1": lambda: ratio(2 * right, 2 * right + false + missed),
-        },
-        only,
-    )
+    parts = credit.apply(totals * share)
+    return {
+        name: ratio(_weighted(parts, score.above), _weighted(parts, score.below))
+        for name in only or RATES
+        for score in [rate(name)]
+    }
 
 
 def gains(totals: Floats) -> Scores:
@@ -211,10 +239,17 @@ def relaxed(totals: Floats) -> Scores:
 
 def exact_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
     """The denominators of `exact` in mentions; for F1, half of gold plus predicted."""
-    gold, predicted = totals[..., 0], totals[..., 1]
-    return _chosen(
-        {"precision": lambda: predicted, "recall": lambda: gold, "f1": lambda: (gold + predicted) / 2}, only
-    )
+    counts = [totals[..., column] for column in range(len(EXACT))]
+    return {
+        name: _per_right(_weighted(counts, _weights(score)[1]), score)
+        for name in only or RATES
+        for score in [rate(name)]
+    }
+
+
+def _per_right(below: Floats, score: Rate) -> Floats:
+    """The mentions behind a score: the sum below the line, per weight of a right mention above it."""
+    return below if score.above[0] == 1 else below / score.above[0]
 
 
 def average_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
@@ -238,13 +273,15 @@ def average_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
     return effective
 
 
-def credited_sizes(totals: Floats, credit: Credit, *, share: float = 1.0) -> Scores:
+def credited_sizes(
+    totals: Floats, credit: Credit, *, share: float = 1.0, only: Collection[str] = ()
+) -> Scores:
     """The denominators of `credited`, in credited mentions."""
-    right, false, missed = credit.apply(totals * share)
+    parts = credit.apply(totals * share)
     return {
-        "precision": right + false,
-        "recall": right + missed,
-        "f1": right + (false + missed) / 2,
+        name: _per_right(_weighted(parts, score.below), score)
+        for name in only or RATES
+        for score in [rate(name)]
     }
 
 
@@ -259,6 +296,29 @@ def relaxed_sizes(totals: Floats) -> Scores:
     scores = relaxed_scores(relaxed_categories(totals[..., 0, :]))
     actual, possible = scores["actual"], scores["possible"]
     return {"precision": actual, "recall": possible, "f1": (actual + possible) / 2}
+
+
+def _leak_sum(totals: Floats, *columns: str) -> Floats:
+    """The sum of some columns of counts of leaks."""
+    return np.asarray(sum(totals[..., LEAK_COUNTS.index(column)] for column in columns))
+
+
+def leaks(totals: Floats, only: Collection[str] = ()) -> Scores:
+    """The rates of leaks and of masking without need; `totals` has the columns in `LEAK_COUNTS`."""
+    return {
+        name: ratio(_leak_sum(totals, *LEAK_RATES[name].above), _leak_sum(totals, LEAK_RATES[name].below))
+        for name in only or LEAK_RATES
+    }
+
+
+def leak_sizes(totals: Floats, only: Collection[str] = ()) -> Scores:
+    """The denominators of `leaks`."""
+    return {name: _leak_sum(totals, LEAK_RATES[name].below) for name in only or LEAK_RATES}
+
+
+def leak_edges(totals: Floats, only: Collection[str] = ()) -> Scores:
+    """What Wilson's interval counts for `leaks`: mentions rather than positions, spans, documents."""
+    return {name: _leak_sum(totals, LEAK_RATES[name].size) for name in only or LEAK_RATES}
 
 
 class Fraction(Struct, frozen=True, eq=False):
@@ -294,25 +354,20 @@ def fraction(measure: Measure, score: str) -> Fraction:
         mentions = gold + predicted
         return Fraction(2 * (correct + a + b), mentions + b - c, (2 * correct, mentions))
     scorer = measure.scorer.removesuffix(_SUMMING)
-    if scorer == "credited":
-        right, false, missed = credit_of(measure.credit or "fair").apply(each * measure.share)
-        forms = {
-            "precision": (right, right + false),
-            "recall": (right, right + missed),
-            "f1": (2 * right, 2 * right + false + missed),
-        }
-    elif scorer in ("recall", "accuracy"):
-        forms = {scorer: (each[1], each[0])}
-    elif scorer == "exact":
-        forms = {
-            "precision": (each[2], each[1]),
-            "recall": (each[2], each[0]),
-            "f1": (2 * each[2], each[0] + each[1]),
-        }
-    else:
+    if scorer in ("recall", "accuracy"):
+        return Fraction(each[1][:, None], each[0][:, None])
+    if scorer == "leaks":
+        leak = LEAK_RATES[score]
+        above = np.array([[float(name in leak.above)] for name in columns])
+        return Fraction(above, np.array([[float(name == leak.below)] for name in columns]))
+    if scorer not in ("credited", "exact"):
         raise ValueError(f"the scores of {measure.scorer!r} are not single fractions")
-    above, below = forms[score]
-    return Fraction(above[:, None], below[:, None])
+    declared = rate(score)
+    if scorer == "exact":
+        above, below = (np.array(side, dtype=np.float64)[:, None] for side in _weights(declared))
+        return Fraction(above, below)
+    parts = credit_of(measure.credit or "fair").apply(each * measure.share)
+    return Fraction(_weighted(parts, declared.above)[:, None], _weighted(parts, declared.below)[:, None])
 
 
 # For each scorer, the denominator of each of its scores, in mentions.
@@ -324,11 +379,12 @@ SIZES: dict[str, Callable[[Floats, Measure, Collection[str]], Scores]] = {
     "recall": lambda totals, _, only: {"recall": totals[..., 0]},
     "gains": lambda totals, _, only: gain_sizes(totals),
     "relaxed": lambda totals, _, only: relaxed_sizes(totals),
+    "leaks": lambda totals, _, only: leak_sizes(totals, only),
     "credited": lambda totals, measure, only: credited_sizes(
-        totals, credit_of(measure.credit or "fair"), share=measure.share
+        totals, credit_of(measure.credit or "fair"), share=measure.share, only=only
     ),
     "credited with overall": lambda totals, measure, only: credited_sizes(
-        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share
+        with_overall(totals), credit_of(measure.credit or "fair"), share=measure.share, only=only
     ),
 }
 
@@ -340,6 +396,7 @@ SCORERS: dict[str, Callable[[Floats, Measure, Collection[str]], Scores]] = {
     "recall": lambda totals, _, only: recall(totals),
     "gains": lambda totals, _, only: gains(totals),
     "relaxed": lambda totals, _, only: relaxed(totals),
+    "leaks": lambda totals, _, only: leaks(totals, only),
     "credited": lambda totals, measure, only: credited(
         totals, credit_of(measure.credit or "fair"), share=measure.share, only=only
     ),

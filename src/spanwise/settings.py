@@ -36,6 +36,7 @@ class Setting(NamedTuple):
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     noun: str = ""  # what one of its choices is called in messages
+    also: Callable[[Any], bool] | None = None  # further values that are allowed
     whole: bool = False  # must be a whole number
     bounds: Bounds | None = None
     toml: object = None  # the type of its key in a manifest; None: no such key
@@ -67,7 +68,7 @@ class Setting(NamedTuple):
                 ...
             spanwise.errors.ChoiceError: seed is -1, but must be 0 or more.
         """
-        if self.choices and self.noun and value not in self.choices:
+        if self.choices and self.noun and value not in self.choices and not (self.also and self.also(value)):
             raise unknown(self.noun, value, self.choices)
         if self.whole and not isinstance(value, Integral):
             raise ChoiceError(f"{self.name} is {value!r}, but must be a whole number.")
@@ -83,6 +84,17 @@ def column(text: str) -> int | str:
 def listed(text: str) -> list[str]:
     """A list of names separated by commas."""
     return [name.strip() for name in text.split(",")]
+
+
+def numbers(text: str) -> list[float]:
+    """A list of numbers separated by commas."""
+    return [float(number) for number in text.split(",")]
+
+
+def _is_score(name: object) -> bool:
+    from spanwise.rates import is_rate  # loads msgspec, which `--help` must not
+
+    return isinstance(name, str) and is_rate(name)
 
 
 def _interval(kept: Kept) -> str:
@@ -165,9 +177,17 @@ _DECLARED = (
         default=CORRECTION, choices=("holm", "bh"), noun="correction", toml=str,
     ),
     Setting(
-        "primary", "the score that the primary question is about (default: f1)",
+        "primary",
+        "the score that the primary question is about: f1 (default), precision, recall, macro, fair, "
+        "or an F-beta such as f2",
         default="f1", choices=("f1", "precision", "recall", "macro", "fair"), noun="primary score", toml=str,
+        also=_is_score, metavar="SCORE",
         signed=lambda kept: f"primary:{kept.primary}" if kept.primary else "",
+    ),
+    Setting(
+        "beta", "the F-betas to report besides F1: 2, or 0.5,2", type=numbers, default=(), metavar="BETA",
+        toml=float | list[float],
+        signed=lambda kept: "beta:" + "+".join(f"{beta:g}" for beta in kept.beta) if kept.beta else "",
     ),
     Setting(
         "memory",
@@ -246,6 +266,23 @@ _DECLARED = (
     ),
     Setting("encoding", "the encoding of the text (default: utf-8)", "read", metavar="NAME", toml=str),
     Setting(
+        "map", "what labels stand for: 'GPE=LOC,JUNK=' (nothing: left out), or a TOML file", "read",
+        metavar="MAP", toml=str | dict[str, object],
+        signed=lambda kept: f"labels:{kept.label_rules}" if kept.label_rules else "",
+    ),
+    Setting(
+        "predicted_map", "the same for the labels of predictions alone, before --map", "read", metavar="MAP",
+        toml=str | dict[str, object],
+    ),
+    Setting(
+        "only", "the labels to keep, after mapping: PER,LOC", "read", listed, metavar="LABELS",
+        toml=str | list[object],
+    ),
+    Setting(
+        "without", "the labels to leave out, after mapping: MISC", "read", listed, metavar="LABELS",
+        toml=str | list[object],
+    ),
+    Setting(
         "limits", "raise a limit on input files: labels, nested, unpacked (bytes) or values",
         "read", dict, metavar="NAME=NUMBER", flag="limit",
     ),
@@ -323,4 +360,4 @@ def in_options(text: str) -> str:
 
     text = re.sub(rf"""\b({keywords})=(?!\{{)(?:"([^"]*)"|'([^']*)'|(-?\d+))?""", option, text)
     text = re.sub(r"limits=\{'(\w+)': …\}", r"--limit \1=N", text).replace("lossy=True", "--lossy")
-    return re.sub(rf"\A({keywords})(?= (?:is|asks|needs) )", option, text)
+    return re.sub(rf"\A({keywords})(?= (?:is|asks|needs|names|maps|has) )", option, text)

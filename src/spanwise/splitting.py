@@ -19,9 +19,9 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Parts, with_one_labell
 from spanwise.document.dataset import DatasetFacts, Split, SplitPart, SplitRun, SplitSettings, SplitShare
 from spanwise.document.scores import Subset
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import FORMATS, listed_sources, make_folder, read, write_atomically
+from spanwise.formats import FORMATS, Reader, listed_sources, make_folder, rules_of, write_atomically
 from spanwise.formats.editing import excerpt
-from spanwise.formats.writing import write
+from spanwise.formats.writing import lost_note, write_results
 from spanwise.uncertainty import draw_numbers
 
 __all__ = ["split"]
@@ -76,7 +76,9 @@ def split(
     """
     targets = {} if shares is None else dict(shares)
     _check(targets, test, dev)
-    annotations = [read(source, **reading) for source in listed_sources(sources)]
+    reader = Reader(**reading, further=True)
+    annotations = [reader.read(source) for source in listed_sources(sources)]
+    rules_of(reading).check(name for annotation in annotations for name in annotation.labels_as_read)
     if not annotations:
         raise ChoiceError("there is nothing to divide.\nName a file.")
     whole = pooled(annotations)
@@ -95,7 +97,9 @@ def split(
     plan = _planned(whole, unit_of, Target(test / (1 - dev), targets), dev, seed)
     rows = {name: ints(np.flatnonzero(plan.part == at)) for at, name in enumerate(PARTS)}
     parts = {name: taken(whole, sentences) for name, sentences in rows.items() if len(sentences)}
-    paths = {} if output is None else _written(annotations, parts, rows, Path(output), to, reading)
+    paths, lost = (
+        ({}, ()) if output is None else _written(annotations, parts, rows, Path(output), to, reading)
+    )
     facts = {name: _facts(name, part, parts["train"]) for name, part in parts.items()}
     reached = {subset: _reached(facts["test"], subset) for subset in targets}
     return Split(
@@ -121,7 +125,7 @@ def split(
             )
             for name in parts
         },
-        notes=tuple(_notes(targets, reached, by_documents)),
+        notes=(*_notes(targets, reached, by_documents), *lost),
     )
 
 
@@ -245,14 +249,19 @@ def _written(
     folder: Path,
     to: str | None,
     reading: Mapping[str, object],
-) -> dict[Name, str]:
-    """Write every part; lines of CoNLL files are copied unchanged, with all their columns."""
+) -> tuple[dict[Name, str], tuple[str, ...]]:
+    """Write every part; lines of CoNLL files are copied unchanged, with all their columns.
+
+    Returns:
+        The path of each part, and notes on what its file has no place for.
+    """
     output_format = FORMATS.find(to or annotations[0].reading.format)
     if output_format.write is None or output_format.write_folder is not None:
         output_format = FORMATS.find("conll")
     begins = offsets([len(annotation.corpus) for annotation in annotations])
     target = make_folder(folder)
     paths: dict[Name, str] = {}
+    lost: list[str] = []
     for name, part in parts.items():
         path = target / f"{name}{output_format.suffixes[0]}"
         pieces = [
@@ -264,13 +273,14 @@ def _written(
             )
             for annotation, begin in zip(annotations, begins.tolist(), strict=False)
         ]
-        copied = excerpt([piece for piece in pieces if len(piece[1])], **reading) if to is None else None
+        as_written = to is None and not rules_of(reading)  # else the labels are written as they were mapped
+        copied = excerpt([piece for piece in pieces if len(piece[1])], **reading) if as_written else None
         if copied is not None and content_of([copied[1]]) == content_of([part]):
             write_atomically(path, copied[0])
         else:
-            write(part, path, format=output_format)
+            lost += lost_note(path, write_results(part, path, format=output_format))
         paths[name] = str(path)
-    return paths
+    return paths, tuple(lost)
 
 
 def _signature(targets: Mapping[str, float], test: float, dev: float, seed: int, by_documents: bool) -> str:

@@ -48,6 +48,16 @@ def original(text: str) -> str:
     return text.removeprefix("'") if _is_formula(text.lstrip("'")) else text
 
 
+def same_cell(cell: str, text: str) -> bool:
+    """Whether a cell holds a text, apart from white space, which spreadsheets change.
+
+    Examples:
+        >>> same_cell("New\\r\\nYork", "New\\nYork"), same_cell("Rome", "Rom")
+        (True, False)
+    """
+    return cell.split() == text.replace("\x00", "␀").split()
+
+
 def _is_formula(text: str) -> bool:
     """Whether a spreadsheet would compute or run a cell with this text."""
     return text.lstrip(" ").startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)

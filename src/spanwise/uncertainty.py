@@ -1,8 +1,9 @@
-"""Randomisation tests and resampling over units; the only module that draws random numbers."""
+"""Randomisation tests and resampling over units."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil
 from typing import TypeAlias
 from zlib import crc32
 
@@ -14,27 +15,29 @@ from spanwise.columns import Bools, Column, Floats, Ints, compact, ints, on_grid
 from spanwise.counts import Counts, Matrix, distinct_rows, grouped, joint_numbers
 from spanwise.hashing import column_digest
 from spanwise.settings import CONFIDENCE, CORRECTION
-from spanwise.statistics import LEVEL, correct, levels
+from spanwise.statistics import LEVEL, levels
 
 __all__ = [
     "BLOCK_COUNTS",
     "FEWEST_GROUPS",
     "MOST_FLIPPED",
-    "Family",
+    "MOST_SHUFFLES",
     "Flips",
-    "Hypotheses",
     "Pairs",
     "Randomised",
+    "Randomness",
     "Resampling",
+    "SignFlips",
     "Swapping",
     "bernoulli_sums",
     "draw_numbers",
     "draw_weights",
     "halves",
     "interval",
+    "is_close",
     "joined_units",
     "randomised",
-    "stepped_down",
+    "sign_flips",
 ]
 
 
@@ -42,6 +45,7 @@ __all__ = [
 EXACT_UNITS = 16  # if two systems differ in at most this many units, all swaps are enumerated
 MOST_SHUFFLES = 100_000  # the most for a test that is still undecided
 UNDECIDED = 3.0  # Monte-Carlo standard errors between p and its level
+ENOUGH = 5.0  # the smallest p that shuffles can reach is at most the level divided by this
 # The most random bits (one per unit and shuffle) and scores (one per hypothesis and shuffle) in memory.
 BLOCK_BITS = 4_000_000
 BLOCK_SCORES = 40_000_000
@@ -55,6 +59,8 @@ TOGETHER = 128  # shuffles multiplied at once: few enough for the processor's ca
 TIE = 1e-12
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]  # indices of two systems
+Runs: TypeAlias = Sequence[Sequence[int]]  # for each system, the indices of its runs
+Randomness: TypeAlias = np.random.Generator
 Scorer: TypeAlias = Callable[[Floats], Floats]  # totals (… × columns) to scores (… × cells)
 
 
@@ -62,12 +68,15 @@ class Resampling(Struct, frozen=True):
     """How many shuffles to make, over how many units, from which seed; 0: no tests and no intervals.
 
     `memory`, in bytes, limits how many shuffles are processed at once; it does not change any number.
+    `others` are the p-values of tests elsewhere that are corrected together with these, such as those of the
+    other datasets of a study; 1 where a p-value is not known yet.
     """
 
     units: int
     resamples: int = 1000
     seed: int = 0
     memory: int | None = None
+    others: tuple[float, ...] = ()
 
     @property
     def scores(self) -> int:
@@ -102,61 +111,103 @@ class Randomised(Struct, frozen=True, eq=False):
     p: Floats
     shuffles: Ints  # of each pair; 0: all swaps were enumerated
     undecided: Bools
+    differing: Ints  # the units in which the counts of the two systems differ
 
 
 def randomised(
-    tables: Sequence[Counts],
-    pairs: Pairs,
-    score: Scorer,
-    resampling: Resampling,
-    *,
-    correction: str = CORRECTION,
-) -> Randomised:
+    tables: Sequence[Counts], pairs: Pairs, score: Scorer, resampling: Resampling, *,
+    correction: str = CORRECTION, runs: Runs | None = None,
+) -> Randomised:  # fmt: skip
     """Paired approximate randomisation test of one score: in every unit two systems may change sides.
 
     p is the share of swaps whose difference is at least as large as the observed one, two-sided: among
     all 2ᵏ swaps if the systems' counts differ in k ≤ 16 units, else `(1 + count) / (1 + shuffles)`.
-    Shuffles are doubled, up to 100,000, while some p is within three Monte-Carlo standard errors of the
-    level it is compared with. A shuffle in which the score is undefined counts as at least as large.
+    There are enough shuffles for the smallest p to be well below the corrected level, and they are doubled,
+    up to 100,000, while some p is within three Monte-Carlo standard errors of the level it is compared with,
+    among these pairs and the `others` of the resampling.
+    A swap in which the score is undefined counts as at least as large.
+    With several runs the difference is that of means over runs, and a swap exchanges a unit in all of them.
 
     Args:
-        tables: the counts behind the score, one table per system, with the same cells and columns.
+        tables: the counts behind the score, one table per run, with the same cells and columns.
         score: totals (… × columns of all cells) to the score (…).
+        runs: the tables of each system; None: one each.
     """
-    changes = [_changes(tables[first], tables[second]) for first, second in pairs]
-    totals = [table.total.reshape(-1).astype(np.float64) for table in tables]
-    observed = np.array([float(score(totals[a]) - score(totals[b])) for a, b in pairs])
-    small = [int(times.sum()) <= EXACT_UNITS for _, times in changes]
+    matched = [matched_runs(pair, runs) for pair in pairs]
+    changes = [_changes(tables, of_runs) for of_runs in matched]
+    total = np.stack([table.total.reshape(-1).astype(np.float64) for table in tables])
+    sides = [(total[of_runs[:, 0]], total[of_runs[:, 1]]) for of_runs in matched]
+    observed = np.array([float((score(a) - score(b)).mean()) for a, b in sides])
+    differing = np.array([int(times.sum()) for _, times in changes], dtype=np.int64)
+    small = differing <= EXACT_UNITS
     p = np.full(len(pairs), np.nan)
-    for at, pair in enumerate(pairs):
+    for at in range(len(pairs)):
         if small[at] and not np.isnan(observed[at]):
-            p[at] = _enumerated(changes[at], [totals[side] for side in pair], score, observed[at])
+            p[at] = _enumerated(changes[at], sides[at], score, observed[at])
     shuffles = np.zeros(len(pairs), dtype=np.int64)
     drawn = [at for at in range(len(pairs)) if not small[at] and not np.isnan(observed[at])]
     undecided = np.zeros(len(pairs), dtype=bool)
     if not drawn:
-        return Randomised(p, shuffles, undecided)
-    counting = _Counting(tables, totals, [pairs[at] for at in drawn], score, resampling)
+        return Randomised(p, shuffles, undecided, differing)
+    counting = _Counting(
+        tables, [sides[at] for at in drawn], [matched[at] for at in drawn], score, resampling
+    )
     reached = np.zeros(len(drawn), dtype=np.int64)
-    done, more = 0, resampling.resamples
+    strictest = LEVEL / (int((~np.isnan(observed)).sum()) + len(resampling.others))
+    done, more = 0, max(resampling.resamples, enough_shuffles(strictest))
     while True:
         reached += counting.further(more, np.abs(observed[drawn]) - TIE)
         done += more
         p[drawn] = (1 + reached) / (1 + done)
-        level = levels(p, LEVEL, correction)[drawn]
-        error = np.sqrt(p[drawn] * (1 - p[drawn]) / done)
-        close = np.abs(p[drawn] - level) <= UNDECIDED * error
+        level = levels([*p, *resampling.others], LEVEL, correction)[drawn]
+        close = is_close(p[drawn], level, done)
         more = min(done, MOST_SHUFFLES - done)
         if not close.any() or more <= 0:
             break
     shuffles[drawn], undecided[drawn] = done, close
-    return Randomised(p, shuffles, undecided)
+    return Randomised(p, shuffles, undecided, differing)
 
 
-def _changes(first: Counts, second: Counts) -> tuple[Ints, Ints]:
-    """How swapping each distinct unit changes the first system's counts, and the number of such units."""
-    first_rows, second_rows, times = joint_rows([first, second])
-    change = second_rows.astype(np.int64) - first_rows
+def enough_shuffles(level: float) -> int:
+    """So many shuffles that a p that none of them reaches is clearly below a level; at most 100,000.
+
+    With n shuffles such a p is 1 / (1 + n), and its Monte-Carlo standard error is nearly as large.
+
+    Examples:
+        >>> enough_shuffles(0.05), enough_shuffles(0.05 / 66)
+        (100, 6600)
+    """
+    return min(ceil(round(ENOUGH / level, 6)), MOST_SHUFFLES)
+
+
+def is_close(p: Floats, level: Floats, shuffles: Ints | int) -> Bools:
+    """Whether p is too close to its level to be told from it after so many shuffles.
+
+    It is while p lies within three Monte-Carlo standard errors of its level, and hence as long as the
+    shuffles are too few for any p to reach the level.
+    """
+    error = np.sqrt(p * (1 - p) / shuffles)
+    return np.asarray(np.abs(p - level) <= UNDECIDED * error)
+
+
+def matched_runs(pair: tuple[int, int], runs: Runs | None) -> Ints:
+    """The tables of each run of the first system beside each run of the second (pairs of runs × 2)."""
+    first, second = ([side] if runs is None else runs[side] for side in pair)
+    return ints([(a, b) for a in first for b in second])
+
+
+def _changes(tables: Sequence[Counts], matched: Ints) -> tuple[Ints, Ints]:
+    """How swapping each distinct unit changes the counts of the first of two systems, in every pair of runs.
+
+    Returns:
+        The changes (distinct units × columns of all pairs of runs), and the number of such units.
+    """
+    used = np.unique(matched).tolist()
+    *rows, times = joint_rows([tables[table] for table in used])
+    row_of = dict(zip(used, rows, strict=True))
+    change = np.concatenate(
+        [row_of[second].astype(np.int64) - row_of[first] for first, second in matched.tolist()], axis=1
+    )
     differs = change.any(axis=1)
     return change[differs], times[differs]
 
@@ -178,26 +229,30 @@ def _enumerated(change: tuple[Ints, Ints], totals: Sequence[Floats], score: Scor
     ways = np.arange(2 ** len(rows), dtype=np.int64)
     swaps = (ways[:, None] >> np.arange(len(rows))) & 1
     moved = swaps.astype(np.float64) @ rows
-    difference = score(totals[0] + moved) - score(totals[1] - moved)
+    difference = _difference(totals, moved, score)
     return float(np.mean(~(np.abs(difference) < abs(seen) - TIE)))
+
+
+def _difference(totals: Sequence[Floats], moved: Column, score: Scorer) -> Floats:
+    """The difference after swaps, from what they move in all pairs of runs (swaps × columns of all pairs)."""
+    first, second = totals
+    moved = moved.reshape(len(moved), *first.shape)
+    return np.asarray((score(first + moved) - score(second - moved)).mean(axis=1))
 
 
 class _Counting:
     """Counts the shuffles that reach the observed differences; each call continues after the last one."""
 
     def __init__(
-        self,
-        tables: Sequence[Counts],
-        totals: Sequence[Floats],
-        pairs: Pairs,
-        score: Scorer,
-        resampling: Resampling,
-    ) -> None:
-        self.totals, self.pairs, self.score = totals, pairs, score
+        self, tables: Sequence[Counts], totals: Sequence[tuple[Floats, Floats]], matched: Sequence[Ints],
+        score: Scorer, resampling: Resampling,
+    ) -> None:  # fmt: skip
+        self.totals, self.matched, self.score = totals, matched, score
         self.many = resampling.units > MATRIX_UNITS
         if self.many:
-            self.changes = [_ahead(*_changes(tables[first], tables[second])) for first, second in pairs]
-            self.generators = [resampling.generator(f"primary {first} {second}") for first, second in pairs]
+            self.changes = [_ahead(*_changes(tables, of_runs)) for of_runs in matched]
+            names = [" ".join(map(str, of_runs.reshape(-1).tolist())) for of_runs in matched]
+            self.generators = [resampling.generator(f"primary {name}") for name in names]
         else:
             self.swapping = Swapping.of(tables)
             self.generator = resampling.generator("primary")
@@ -205,12 +260,13 @@ class _Counting:
     def further(self, shuffles: int, bound: Floats) -> Ints:
         """How many of the next `shuffles` shuffles reach the bound of each pair."""
         if not self.many:
-            reached = np.zeros(len(self.pairs), dtype=np.int64)
-            for moved in self.swapping.moved(self.generator, shuffles, len(self.pairs)):
-                for at, pair in enumerate(self.pairs):
-                    reached[at] += self._reached(pair, self.swapping.change(moved, *pair), bound[at])
+            reached = np.zeros(len(self.matched), dtype=np.int64)
+            for moved in self.swapping.moved(self.generator, shuffles, sum(map(len, self.matched))):
+                for at, of_runs in enumerate(self.matched):
+                    changes = [self.swapping.change(moved, *pair) for pair in of_runs.tolist()]
+                    reached[at] += self._reached(at, np.concatenate(changes, axis=1), bound[at])
             return reached
-        return np.array([self._drawn(at, shuffles, bound[at]) for at in range(len(self.pairs))], np.int64)
+        return np.array([self._drawn(at, shuffles, bound[at]) for at in range(len(self.matched))], np.int64)
 
     def _drawn(self, at: int, shuffles: int, bound: float) -> int:
         """Count for one pair: of n units with the same change, Binomial(n, ½) are swapped."""
@@ -218,12 +274,11 @@ class _Counting:
         reached = 0
         for size in _blocks(shuffles, len(distinct), BLOCK_BITS // 8):
             drawn = self.generators[at].binomial(number, 0.5, size=(size, len(distinct)))
-            reached += self._reached(self.pairs[at], drawn @ distinct + backward, bound)
+            reached += self._reached(at, drawn @ distinct + backward, bound)
         return reached
 
-    def _reached(self, pair: tuple[int, int], moved: Column, bound: float) -> int:
-        first, second = (self.totals[side] for side in pair)
-        difference = self.score(first + moved) - self.score(second - moved)
+    def _reached(self, at: int, moved: Column, bound: float) -> int:
+        difference = _difference(self.totals[at], moved, self.score)
         return int((~(np.abs(difference) < bound)).sum())
 
 
@@ -325,129 +380,6 @@ def _matrices(tables: Sequence[Counts]) -> list[Matrix]:
     return [grouped(table, groups) for table in tables]
 
 
-class Hypotheses(Struct, frozen=True, eq=False):
-    """Scores as ratios of sums over units, so that a swap changes only two sums per score.
-
-    The columns of a system's matrix are the numerators of all ratios, then their denominators.
-    `plain` lists the ratios that are scores themselves, `less` the pairs of ratios whose difference is a
-    score (a gain), `mean` the groups whose mean over defined ratios is a score (a macro average).
-    """
-
-    ratios: int
-    plain: Ints
-    less: Ints = np.zeros((0, 2), dtype=np.int64)
-    mean: tuple[Ints, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.plain) + len(self.less) + len(self.mean)
-
-    def scores(self, totals: Floats) -> Floats:
-        """The scores (rows × hypotheses) for totals (rows × numerators and denominators)."""
-        below = totals[:, self.ratios :]
-        if (below == 0).any():
-            below = np.where(below == 0, np.nan, below)
-        value = totals[:, : self.ratios] / below
-        parts = [value[:, self.plain], value[:, self.less[:, 0]] - value[:, self.less[:, 1]]]
-        for group in self.mean:
-            defined = ~np.isnan(value[:, group])
-            filled = np.where(defined, value[:, group], 0.0)
-            parts.append(ratio(filled.sum(axis=1), defined.sum(axis=1))[:, None])
-        return np.concatenate(parts, axis=1)
-
-
-class Family(Struct, frozen=True, eq=False):
-    """The tests of many scores over pairs (pairs × scores), corrected together; NaN: not in the family."""
-
-    difference: Floats
-    p: Floats
-    p_corrected: Floats
-    shuffles: int
-
-
-def stepped_down(
-    swapping: Swapping,
-    totals: Sequence[Floats],
-    pairs: Pairs,
-    hypotheses: Hypotheses,
-    resampling: Resampling,
-    *,
-    absent: Bools | None = None,
-    correction: str = "maxt",
-) -> Family:
-    """Westfall and Young's step-down maxT over all scores of all pairs, which share the same swaps.
-
-    T is a difference divided by the root mean square of its values under swaps (whose mean is 0, since
-    opposite swaps give opposite differences). A score that never changes, or is undefined in a swap, is
-    left out of the family. Shuffles are processed in blocks to limit memory; if there is more than one
-    block, all are drawn twice.
-
-    Args:
-        swapping: the numerators and denominators of every system per unit, or per group of units.
-        totals: their sums over all units, by system.
-        absent: pairs × scores that are not tested.
-        correction: "maxt"; or "bh" over the uncorrected p-values.
-    """
-    scored = [hypotheses.scores(total[None].astype(np.float64))[0] for total in totals]
-    observed = np.stack([scored[first] - scored[second] for first, second in pairs])
-    bound, number = np.abs(observed) - TIE, resampling.resamples
-    square, reached = np.zeros(observed.shape), np.zeros(observed.shape, dtype=np.int64)
-    block = np.zeros((observed.size, 0), dtype=np.float32)
-    blocks = 0
-
-    def shuffled(count: bool) -> Iterator[npt.NDArray[np.float32]]:
-        """|difference| of every hypothesis in every shuffle (hypotheses × shuffles), block by block."""
-        generator = resampling.generator("secondary")
-        for moved in swapping.moved(generator, number, observed.size, resampling.scores):
-            differences = np.empty((*observed.shape, len(moved)), dtype=np.float32)
-            for at, (first, second) in enumerate(pairs):
-                change = swapping.change(moved, first, second)
-                first_scores, second_scores = (
-                    hypotheses.scores(totals[first] + change),
-                    hypotheses.scores(totals[second] - change),
-                )
-                difference = np.abs(first_scores - second_scores)
-                if count:
-                    square[at] += np.einsum("sh,sh->h", difference, difference)
-                    reached[at] += (~(difference < bound[at])).sum(axis=0)
-                differences[at] = difference.T
-            yield differences.reshape(observed.size, -1)
-
-    for block in shuffled(count=True):  # noqa: B007 (a single block is used again below)
-        blocks += 1
-    spread = np.sqrt(square / max(number, 1))
-    member = ~(np.isnan(observed) | np.isnan(spread) | (spread <= TIE))
-    if absent is not None:
-        member &= ~absent
-    p = np.where(member, (1 + reached) / (1 + number), np.nan)
-    if correction != "maxt":
-        return Family(observed, p, correct(p, correction), number)
-    chosen = np.flatnonzero(member)
-    t = np.abs(observed).reshape(-1)[chosen] / spread.reshape(-1)[chosen]
-    # Ascending, so that the highest T so far is the maximum over all hypotheses that are no more extreme.
-    order = chosen[np.argsort(t, kind="stable")]
-    scale, least = 1 / spread.reshape(-1)[order], np.sort(t, kind="stable") * (1 - 1e-6)
-    above = np.zeros(len(order), dtype=np.int64)
-    for values in [block] if blocks == 1 else shuffled(count=False):
-        above += _reaching(values, order, scale, least)
-    corrected = np.full(observed.size, np.nan)
-    corrected[order] = np.maximum.accumulate(((1 + above) / (1 + number))[::-1])[::-1]
-    return Family(observed, p, corrected.reshape(observed.shape), number)
-
-
-def _reaching(values: npt.NDArray[np.float32], order: Ints, scale: Floats, least: Floats) -> Ints:
-    """For each hypothesis, in how many shuffles the highest T up to it reaches its own."""
-    reached = np.zeros(len(order), dtype=np.int64)
-    highest = np.zeros(values.shape[1])
-    for at in range(0, len(order), 256):
-        part = slice(at, at + 256)
-        t = values[order[part]] * scale[part, None]
-        np.maximum(t[0], highest, out=t[0])
-        np.maximum.accumulate(t, axis=0, out=t)
-        highest = t[-1].copy()
-        reached[part] = (t >= least[part, None]).sum(axis=1)
-    return reached
-
-
 # ---- sign flips; resamples, outcomes and halves drawn for other modules --------------------------
 BLOCK_OUTCOMES = 4_000_000  # outcomes drawn at once
 FLIPS_TOGETHER = 500  # sign flips multiplied at once if there are few units
@@ -455,6 +387,7 @@ SIGNS_TOGETHER = 1 << 21  # signs multiplied at once if there are many units
 UNITS_TOGETHER = 1024  # units summed at a time in single precision
 MOST_SIGNS = 1 << 24  # signs stored as numbers; more are stored as bits
 BLOCK_SIGNS = 1 << 19  # values of candidates for the highest T that are summed exactly at once
+FEWEST_FLIPS = 1000  # sign flips of one sum
 MOST_FLIPPED = 16_384  # units whose signs are flipped one by one; more are flipped in groups
 FLIP_TIE = 1e-8  # sums in a different order differ in the last bits, but count as ties
 
@@ -584,6 +517,54 @@ class Flips(Struct, frozen=True):
     def critical(self, maxima: Floats, level: float) -> float:
         """The critical value: the 1 - level quantile of the highest T over the flips."""
         return float(np.quantile(maxima, 1 - level, method="higher")) if len(maxima) else float("inf")
+
+
+class SignFlips(Struct, frozen=True):
+    """The one-sided p-values of a sum under random signs of its terms: for being as high, and as low."""
+
+    high: float
+    low: float
+    flips: int  # 0: all signs were enumerated
+
+    def is_open(self, p: float, level: float) -> bool:
+        """Whether p is within three Monte-Carlo standard errors of a level, so that more flips may decide."""
+        return self.flips > 0 and abs(p - level) <= UNDECIDED * (p * (1 - p) / self.flips) ** 0.5
+
+
+def sign_flips(values: Floats, resampling: Resampling, *, levels: Sequence[float]) -> SignFlips:
+    """Test whether a sum is higher or lower than expected if both signs of each term are equally likely.
+
+    All 2ᵏ signs are enumerated for up to 16 terms; else there are 1,000 flips or more, doubled up to 100,000
+    while a p is within three Monte-Carlo standard errors of one of the levels it is held against. Many units
+    are joined into groups at random.
+
+    Examples:
+        >>> sign_flips(np.array([3.0, 2.0, 1.0]), Resampling(3), levels=[0.025])
+        SignFlips(high=0.125, low=1.0, flips=0)
+    """
+    if len(values) > MOST_FLIPPED:
+        group = joined_units(len(values), MOST_FLIPPED, resampling.seed)
+        values = np.bincount(group, weights=values).astype(np.float64)
+    most = float(np.abs(values).sum())
+    terms, tie = on_grid(values, 2 * most), FLIP_TIE * most
+    total = float(terms.sum())
+    if len(terms) <= EXACT_UNITS:
+        plus = (np.arange(2 ** len(terms), dtype=np.int64)[:, None] >> np.arange(len(terms))) & 1
+        sums = 2.0 * (plus @ terms) - total
+        return SignFlips(float(np.mean(sums >= total - tie)), float(np.mean(sums <= total + tie)), 0)
+    generator = resampling.generator("signs")
+    high = low = done = 0
+    more = max(FEWEST_FLIPS, enough_shuffles(min(levels)))
+    while True:
+        for rows in _blocks(more, len(terms), BLOCK_BITS):
+            sums = 2.0 * (_bits(generator, rows, len(terms)).astype(np.float64) @ terms) - total
+            high += int((sums >= total - tie).sum())
+            low += int((sums <= total + tie).sum())
+        done += more
+        test = SignFlips((1 + high) / (1 + done), (1 + low) / (1 + done), done)
+        more = min(done, MOST_SHUFFLES - done)
+        if more <= 0 or not any(test.is_open(p, level) for p in (test.high, test.low) for level in levels):
+            return test
 
 
 def ratio_or_zero(numerator: Floats, denominator: Floats) -> Floats:

@@ -199,7 +199,7 @@ def test_kinds_of_disagreement_are_fair_outcomes_over_ordered_pairs(seed: int) -
 
 def numbers(document: Agreement) -> Plain:
     content = plain(document)
-    return {key: content[key] for key in ("mean", "disagreement", "majority")} | {
+    return {key: content[key] for key in ("mean", "disagreement", "majority", "levels")} | {
         "alpha": document.tokens.alpha,
         "fleiss": document.tokens.fleiss,
         "alpha_u": document.alpha_u.all,
@@ -210,6 +210,8 @@ def numbers(document: Agreement) -> Plain:
 def close(first: object, second: object) -> bool:
     if isinstance(first, dict) and isinstance(second, dict):
         return first.keys() == second.keys() and all(close(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(close, first, second))
     if isinstance(first, float) or isinstance(second, float):
         return first == pytest.approx(second, abs=1e-12)
     return first == second

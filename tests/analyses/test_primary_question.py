@@ -228,8 +228,8 @@ def test_screen_page_tables_and_letters_follow_the_primary_score() -> None:
 
 def test_the_detectable_difference_uses_the_corrected_level() -> None:
     third = [["B-A", "O", "O"], *GOLD[1:9], ["B-A", "O", "B-A"], *GOLD[10:]]
-    two = evaluate(GOLD, {"a": A, "b": B}).comparisons[0]
-    three = evaluate(GOLD, {"a": A, "b": B, "c": third}).comparisons[0]
+    two = evaluate(GOLD * 4, {"a": A * 4, "b": B * 4}).comparisons[0]  # enough units that differ
+    three = evaluate(GOLD * 4, {"a": A * 4, "b": B * 4, "c": third * 4}).comparisons[0]
     assert two.pairs == 1 and three.pairs == 3 and two.systems == three.systems
     normal = NormalDist()
     power = normal.inv_cdf(0.8)

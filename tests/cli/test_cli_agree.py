@@ -30,10 +30,10 @@ def test_agree_writes_its_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["ceiling"]["annotators"] == {"ada": 0.0, "bo": 0.0, "cy": 0.0}
 
 
-def test_agree_shows_systems_next_to_the_ceiling(capsys: pytest.CaptureFixture[str]) -> None:
+def test_agree_shows_systems_next_to_the_human_level(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agree", "ada.conll", "bo.conll", "--systems", "crf=cy.conll", "--width", "90"]) == 0
     shown = capsys.readouterr().out
-    assert "human ceiling" in shown
+    assert "human level" in shown and "Agreement with the majority of the others" in shown
     assert "crf" in shown
 
 

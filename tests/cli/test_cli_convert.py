@@ -37,7 +37,8 @@ def test_schemes_are_converted(source: Path, tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.conll.xz", "out.spans"])
 def test_a_round_trip_loses_nothing(source: Path, tmp_path: Path, name: str) -> None:
     first = formats.read(source)
-    assert main(["convert", str(source), str(tmp_path / name)]) == 0
+    lossy = ["--lossy"] if name == "out.spans" else []  # which holds no words
+    assert main(["convert", str(source), str(tmp_path / name), *lossy]) == 0
     back = formats.read(tmp_path / name)
     assert back.mentions.rows() == first.mentions.rows()
     if name != "out.spans":
@@ -63,7 +64,7 @@ def test_what_the_target_cannot_express_is_an_error_and_leaves_no_file(
     nested = tmp_path / "nested.jsonl"
     nested.write_text('{"tokens": ["a", "b"], "spans": [[0, 2, "X"], [0, 1, "Y"]]}\n')
     assert main(["convert", str(nested), str(tmp_path / "out.conll")]) == 3
-    assert "overlaps the one before it, which tags cannot express" in capsys.readouterr().err
+    assert "conll cannot hold all of this: 1 nested or overlapping mention" in capsys.readouterr().err
     assert not (tmp_path / "out.conll").exists()
     assert main(["convert", str(nested), str(tmp_path / "out.what")]) == 2
     assert "does not name a format to write" in capsys.readouterr().err

@@ -106,7 +106,7 @@ def test_runs_are_compared_with_their_spread(files: Path, capsys: pytest.Capture
     assert main(call) == 0
     shown = capsys.readouterr().out
     assert "±" in shown
-    assert "t-test over runs, Holm-corrected" in shown
+    assert "t-test over runs and sentences" in shown
     assert main([*call, "--memory", "1GB", "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["analyses"] == analyses
 
@@ -240,3 +240,17 @@ def test_a_file_that_cannot_be_read_in_parts_is_reported_to_exceed_the_memory(
     )
     assert main(["evaluate", str(gold), str(own), "--memory", "4MB", "--quiet"]) == 0
     assert not capsys.readouterr().err
+
+
+def test_a_page_of_files_read_in_parts_says_what_it_leaves_out(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "gold.conll", "poor.conll", "--html", "page.html", "--json", "run.json"]
+    assert main([*call, "--memory", "1GB"]) == 0
+    note = "The files were read in parts, so weak slices are left out; spanwise slices finds them."
+    assert note in " ".join(capsys.readouterr().out.split())
+    assert note in json.loads((files / "run.json").read_text())["notes"]
+    assert note in (files / "page.html").read_text()
+    assert main(call) == 0
+    assert "weak" in json.loads((files / "run.json").read_text())
+    assert note not in (files / "page.html").read_text()

@@ -154,6 +154,9 @@ def test_the_command_writes_the_document_and_shows_the_screen(
         mine["threshold"]["dev_f1"] == mine["threshold"]["test_f1"] == 1.0
         and mine["threshold"]["optimism"] == 0
     )
+    # Recall 1 of 60 mentions in 30 units: Wilson's interval with t(29) = 2.0452, 1 / (1 + t²/60).
+    ends = mine["at_precision"].pop("interval")["recall"]
+    assert ends == pytest.approx([1 / (1 + 2.0452296**2 / 60), 1.0])
     assert mine["at_precision"] == {
         "precision": 0.95, "threshold": 0.6, "recall": 1.0, "reached": 1.0, "chosen_on": "dev",
     }  # fmt: skip

@@ -173,17 +173,6 @@ def box(number: int, image: int, at: int) -> dict[str, object]:
     return {"id": number, "image_id": image, "category_id": 1, **area}
 
 
-def test_perfectly_calibrated_scores_are_within_chance_nineteen_times_out_of_twenty() -> None:
-    rng = np.random.default_rng(0)
-    inside, trials = 0, 300
-    for trial in range(trials):
-        score = rng.beta(4, 1, 150)
-        right = rng.random(150) < score
-        calibration = Calibration.balanced(score, right)
-        inside += calibration.ece() <= calibration.chance(score, 300, trial)[1]
-    assert abs(inside / trials - 0.95) < 3 * math.sqrt(0.95 * 0.05 / trials) + 0.005
-
-
 def test_many_outcomes_are_drawn_as_normal_sums_with_the_same_chance_level() -> None:
     from spanwise.uncertainty import bernoulli_sums
 
@@ -286,8 +275,9 @@ def test_intervals_contain_the_scores_and_the_same_seed_gives_the_same_bytes() -
     rows = [(round(float(p), 3), bool(rng.random() < p)) for p in rng.beta(3, 1, 400)]
     gold = sum(right for _, right in rows) + 50
     overall = evaluated(rows, gold, resamples=200).overall
-    assert overall.interval
-    for name, (low, high) in overall.interval.items():
+    assert present(overall.interval)["ece"] is None and "ece" in present(overall.no_interval)
+    for name in ("average_precision", "aurc", "brier"):
+        low, high = present(present(overall.interval)[name])
         assert low is not None and high is not None
         assert low <= getattr(overall, name) <= high and high - low < 0.2, name
     assert evaluated(rows, gold, resamples=200) == evaluated(rows, gold, resamples=200)
@@ -298,7 +288,8 @@ def test_joined_scores_change_intervals_little(monkeypatch: pytest.MonkeyPatch) 
     rows = [(float(p), bool(rng.random() < p)) for p in rng.beta(3, 1, 1500)]
     gold = sum(right for _, right in rows) + 100
     exact = evaluated(rows, gold, resamples=100).overall.interval
-    monkeypatch.setattr("spanwise.calibration.measures.POINTS", 200)
+    monkeypatch.setattr("spanwise.calibration._resampling.POINTS", 200)
+    monkeypatch.setattr("spanwise.calibration._resampling.LEFT_OUT", 1)
     joined = evaluated(rows, gold, resamples=100).overall.interval
     for name in ("average_precision", "aurc"):
-        assert present(joined)[name] == pytest.approx(present(exact)[name], abs=0.003)
+        assert present(joined)[name] == pytest.approx(present(exact)[name], abs=0.001)

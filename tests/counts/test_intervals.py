@@ -6,62 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jackknifed import SCORERS, left_out, measure, random_measure
 from scipy import stats
 
-from spanwise.counts import Counts
 from spanwise.intervals import (
     Jackknife,
     contrast,
     differences,
     jackknife,
-    satterthwaite,
-    t_p,
-    t_quantile,
     wilson,
 )
-from spanwise.matching import OUTCOMES
-from spanwise.scores import EXACT, GAINS, Measure, MeasureKey, average_sizes, fraction
-
-SCORERS = {
-    "exact": (EXACT, ("precision", "recall", "f1")),
-    "exact with overall": (EXACT, ("precision", "recall", "f1")),
-    "averages": (EXACT, ("f1",)),
-    "recall": (("mentions", "correct"), ("recall",)),
-    "credited with overall": (OUTCOMES, ("f1",)),
-    "gains": (GAINS, ("gain",)),
-}
-
-
-def measure(scorer: str, matrix: np.ndarray, cells: int) -> Measure:
-    columns, tested = SCORERS[scorer]
-    counts = Counts.of_matrix([f"L{at}" for at in range(cells)], columns, matrix.astype(np.int32))
-    scored = len(next(iter(Measure(MeasureKey(scorer), counts, scorer, ()).values().values())))
-    paths = tuple((scorer, str(at)) for at in range(scored))
-    return Measure(MeasureKey(scorer), counts, scorer, paths, scorer, tested)
-
-
-def random_measure(scorer: str, units: int, seed: int) -> Measure:
-    generator = np.random.default_rng(seed)
-    cells = 1 if scorer == "gains" else 3
-    columns = len(SCORERS[scorer][0])
-    matrix = generator.integers(0, 3, (units, cells, columns)) * (generator.random((units, cells, 1)) < 0.7)
-    if scorer == "gains":
-        matrix[..., :2] += 6
-    if columns <= 3:
-        matrix[..., -1] = np.minimum(matrix[..., -1], matrix[..., :-1].min(axis=-1))
-    return measure(scorer, matrix.reshape(units, -1), cells)
-
-
-def left_out(measured: Measure, score: str) -> tuple[np.ndarray, np.ndarray]:
-    """Every score without each unit (units × cells), and which units contribute to each cell."""
-    counts = measured.counts
-    matrix = counts.matrix().reshape(counts.units, len(counts.cells), len(counts.columns)).astype(float)
-    whole = matrix.sum(axis=0)
-    values = np.array([measured.score((whole - row)[None])[score][0] for row in matrix])
-    present = np.array(
-        [np.broadcast_to(measured.sizes(row[None])[score], (1, values.shape[1]))[0] > 0 for row in matrix]
-    )
-    return values, present
+from spanwise.scores import Measure, average_sizes, fraction
+from spanwise.student import satterthwaite, t_p, t_quantile
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -113,40 +69,11 @@ def left_out_error(measured: Measure, score: str) -> list[float]:
     return [float(np.sqrt((len(p) - 1) / len(p) * ((p - p.mean()) ** 2).sum())) for p in parts]
 
 
-def test_the_variance_over_runs_is_added_with_satterthwaites_degrees_of_freedom() -> None:
+def test_the_units_of_a_difference_over_runs_hold_the_cell_in_any_run() -> None:
     runs = [[random_measure("exact", 30, 10 * k + r) for r in range(3)] for k in range(2)]
     data = differences(runs, [(0, 1)])["f1"]
     present = np.any([left_out(run, "f1")[1] for system in runs for run in system], axis=0)
     assert np.array_equal(data.units[0], present.sum(axis=0))
-    combined = differences(runs, [(0, 1)], over_runs=True)["f1"]
-    values = [np.stack([run.values()["f1"] for run in system]) for system in runs]
-    of_runs = [scores.var(axis=0, ddof=1) / 3 for scores in values]
-    variance = data.error[0] ** 2 + of_runs[0] + of_runs[1]
-    below = data.error[0] ** 4 / data.freedom[0] + of_runs[0] ** 2 / 2 + of_runs[1] ** 2 / 2
-    assert combined.error[0] == pytest.approx(np.sqrt(variance))
-    assert combined.freedom[0] == pytest.approx(variance**2 / below)
-    t = combined.value[0] / combined.error[0]
-    assert combined.p()[0] == pytest.approx(2 * stats.t.sf(np.abs(t), combined.freedom[0]))
-    low, high = combined.interval()[0].T
-    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, combined.freedom[0]) * combined.error[0])
-
-
-def test_runs_that_share_a_seed_are_differenced_first() -> None:
-    runs = [[random_measure("exact", 30, 10 * k + r) for r in range(4)] for k in range(2)]
-    data = differences(runs, [(0, 1)])["f1"]
-    both = differences(runs, [(0, 1)], over_runs=True, shared_seeds=True)["f1"]
-    values = [np.stack([run.values()["f1"] for run in system]) for system in runs]
-    assert both.error[0] ** 2 == pytest.approx(
-        data.error[0] ** 2 + (values[0] - values[1]).var(axis=0, ddof=1) / 4
-    )
-
-
-def test_the_interval_of_a_mean_over_runs_adds_their_spread() -> None:
-    runs = [random_measure("exact", 30, seed) for seed in range(3)]
-    estimate = jackknife(*runs)["f1"]
-    values = np.stack([run.values()["f1"] for run in runs])
-    assert estimate.value == pytest.approx(values.mean(axis=0))
-    assert (estimate.error**2 > values.var(axis=0, ddof=1) / 3).all()
 
 
 def test_two_cells_of_one_measure_are_contrasted_unit_by_unit() -> None:

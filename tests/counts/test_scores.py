@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spanwise.counts import Counts
 from spanwise.credits import credit_of
 from spanwise.matching import OUTCOMES
+from spanwise.rates import LEAK_COUNTS, LEAK_RATES, RATES
 from spanwise.scores import (
     EXACT,
     GAINS,
@@ -108,16 +109,23 @@ def test_a_score_that_is_not_a_single_fraction_is_refused(scorer: str) -> None:
         fraction(Measure(MeasureKey("exact"), counts, scorer, ()), "f1")
 
 
-COLUMNS = {"gains": GAINS, "credited": OUTCOMES, "accuracy": EXACT[:2], "recall": EXACT[:2], "exact": EXACT}
+COLUMNS = {
+    "leaks": LEAK_COUNTS,
+    "gains": GAINS,
+    "credited": OUTCOMES,
+    "accuracy": EXACT[:2],
+    "recall": EXACT[:2],
+    "exact": EXACT,
+}
 
 
 @pytest.mark.parametrize("scorer", sorted(set(SCORERS) - {"averages", "relaxed"}))
 def test_fractions_divide_to_the_scores_of_a_cell(scorer: str) -> None:
     columns = COLUMNS[scorer.removesuffix(" with overall")]
     totals = np.arange(2.0, 2 + len(columns))
-    measure = Measure(
-        MeasureKey("one"), Counts.of_matrix(["A"], columns, totals[None].astype(int)), scorer, ()
-    )
+    names = tuple(LEAK_RATES if scorer == "leaks" else RATES)
+    counts = Counts.of_matrix(["A"], columns, totals[None].astype(int))
+    measure = Measure(MeasureKey("one"), counts, scorer, (), scores=names)
     for name, values in measure.score(totals[None]).items():
         form = fraction(measure, name)
         value = (totals @ form.above) / (totals @ form.below)

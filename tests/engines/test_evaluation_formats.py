@@ -50,7 +50,7 @@ def written(source: Path, format: Format, folder: Path, *, changed: str = "") ->
         path = path.with_suffix(".zip")
         write_project(path, spanwise.read(source))
     else:
-        write(spanwise.read(source), path, format=format.name)
+        write(spanwise.read(source), path, format=format.name, lossy=True)
     if changed == "crlf":
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     if changed == "packed":

@@ -312,7 +312,7 @@ def test_other_formats_give_the_same_bytes(
     other = {}
     for name in ("gold", "one", "two"):
         other[name] = files[name].with_suffix(f".{suffix}")
-        spanwise.write(spanwise.read(files[name]), other[name])
+        spanwise.write(spanwise.read(files[name]), other[name], lossy=suffix == "spans")
     whole, parts = documents({**files, **other}, monkeypatch, 60)
     assert parts == whole
 

@@ -71,7 +71,11 @@ def test_reading_and_evaluating_runs_no_line_once_per_token(
     grown = {line: (after[line] - before[line]) / (many - few) for line in after}
     worst = max(grown, key=grown.__getitem__)
     assert grown[worst] < MOST, f"{worst} runs {grown[worst]:.3f} times for every token"
-    assert sum(grown.values()) < 3 * MOST
+    # How often the tests shuffle depends on how close p-values are to their level, not on tokens.
+    shuffling = ("families.py", "uncertainty.py")
+    grown = {line: share for line, share in grown.items() if not any(room in line for room in shuffling)}
+    listed = sorted(grown, key=grown.__getitem__)[-8:]
+    assert sum(grown.values()) < 3 * MOST, [(line, round(grown[line], 3)) for line in listed]
 
 
 def test_counting_lines_detects_loops_of_any_kind() -> None:

@@ -9,7 +9,7 @@ import pytest
 from typed import present
 
 import spanwise
-from spanwise.intervals import t_quantile
+from spanwise.student import t_quantile
 
 Tags = list[list[str]]
 

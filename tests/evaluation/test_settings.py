@@ -59,6 +59,8 @@ CHANGED: dict[str, Any] = {
     "correction": "bh",
     "align": "position",
     "repair": "discard",
+    "beta": 2,
+    "map": {"PER": "NAME"},
 }
 
 

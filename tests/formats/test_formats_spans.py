@@ -200,17 +200,19 @@ def test_the_format_to_write_follows_from_the_suffix(tmp_path: Path) -> None:
 def test_text_is_written_as_tokens_if_its_mentions_allow(tmp_path: Path) -> None:
     lines = ['{"text": "a", "spans": []}', '{"text": "in New York.", "spans": [[3, 11, "LOC"], [0, 2, "X"]]}']
     read = formats.read(write(tmp_path / "t.jsonl", "\n".join(lines)))
-    writing.write(read, tmp_path / "out.conll")
+    assert writing.write(read, tmp_path / "out.conll", lossy=True) == ("the white space of 1 text",)
     assert (tmp_path / "out.conll").read_text() == "a O\n\nin B-X\nNew B-LOC\nYork I-LOC\n. O\n\n"
-    writing.write(read, tmp_path / "out.spans")
+    lost = writing.write(read, tmp_path / "out.spans", lossy=True)
+    assert lost == ("5 words", "the white space of 1 text")
     assert formats.read(tmp_path / "out.spans").mentions.rows() == [(1, 1, 3, "LOC"), (1, 0, 1, "X")]
-    writing.write(read, tmp_path / "out.jsonl", scheme="IOB2")
+    lost = writing.write(read, tmp_path / "out.jsonl", scheme="IOB2", lossy=True)
+    assert lost == ("the white space of 1 text",)
     assert formats.read(tmp_path / "out.jsonl").mentions.rows() == [(1, 0, 1, "X"), (1, 1, 3, "LOC")]
     odd = write(
         tmp_path / "odd.jsonl",
         '{"text": "ab", "spans": [{"start": 0, "end": 2, "label": "X", "parts": [[0, 1], [1, 2]]}]}',
     )
-    with pytest.raises(InputError, match="some mentions are discontinuous"):
+    with pytest.raises(InputError, match="cannot hold all of this: 1 discontinuous mention"):
         writing.write(formats.read(odd), tmp_path / "out.conll")
 
 

@@ -31,7 +31,8 @@ def test_every_token_of_a_mention_carries_its_score_and_others_carry_none(tmp_pa
 
 
 def test_without_scores_there_are_two_columns_as_before(tmp_path: Path) -> None:
-    write(scored([0.25], words=1), tmp_path / "out.conll")
+    lost = write(scored([0.25], words=1), tmp_path / "out.conll", lossy=True)
+    assert lost == ("1 score",)
     assert (tmp_path / "out.conll").read_text() == "w0 B-PER\nw1 O\n\nnone O\n\n"
 
 
@@ -87,7 +88,7 @@ def test_a_score_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
         read_scored(tmp_path / "out.conll", score_column=2)
 
 
-@pytest.mark.parametrize("name", ["out.spacy", "out.pubtator"])
+@pytest.mark.parametrize("name", ["out.conllu", "out.pubtator"])
 def test_formats_that_cannot_store_scores_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ChoiceError, match=r"has no place for scores\.\nWrite jsonl or conll\."):
         write(scored([0.5]), tmp_path / name, scores=True)

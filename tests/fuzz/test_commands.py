@@ -30,7 +30,7 @@ DIGITS = "9" * 5000
 def test_every_kind_of_file_is_used_as_it_was_written(tmp_path: Path) -> None:
     lay_out(tmp_path)
     (tmp_path / "gold.conll").write_text(seeds.TEXTS["conll"][1])
-    for name in ("answers", "scores", "gate", "aliases", "edges", "columns"):
+    for name in ("paired", "answers", "scores", "gate", "aliases", "edges", "columns"):
         for data in seeds.VERBS[name].files():
             path = tmp_path / seeds.VERBS[name].name
             path.write_bytes(data)

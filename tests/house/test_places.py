@@ -48,6 +48,13 @@ EDITS: dict[str, list[Edit]] = {
             '("names", "the names of systems", "outlets:names", ".txt", None, ()),',
         ),
     ],
+    "a score": [
+        (
+            "rates.py",
+            'Rate("recall"',
+            'Rate("jaccard", "Jaccard", above=(1.0, 0.0, 0.0), below=(1.0, 1.0, 1.0)),',
+        ),
+    ],
     "an attribute": [("attributes/papers.py", 'Attribute(\n        name="entity_length"', ATTRIBUTE)],
     "a format": [("formats/_format.py", '"tables:ARROW"', '"bars:FORMAT",')],
 }
@@ -95,6 +102,29 @@ def test_additions_declared_once_work_from_the_command_line(copy: Path) -> None:
     assert _python(copy, "-m", "spanwise", "export", "run.json", "names") == "mine"
     for kind, name in (("reports", "names"), ("attributes", "initial"), ("formats", "bars")):
         assert re.search(rf"^{name}\b", _python(copy, "-m", "spanwise", "list", kind), re.MULTILINE)
+
+
+def test_a_score_declared_once_is_computed_tested_and_shown(copy: Path) -> None:
+    files = [f"{name}.conll" for name in ("gold", "swapper", "memoriser")]
+    _python(copy, "-m", "spanwise", "demo", ".", "--only-files")
+    call = ["-m", "spanwise", "evaluate", *files, "--primary", "jaccard", "--json", "scored.json"]
+    screen = _python(copy, *call, "--html", "scored.html")
+    document = json.loads((copy / "scored.json").read_text(encoding="utf-8"))
+    cell = document["systems"]["swapper"]["exact"]["overall"]
+    right = cell["correct"] / (cell["gold"] + cell["predicted"] - cell["correct"])
+    assert cell["jaccard"] == right
+    low, high = cell["interval"]["jaccard"]
+    assert low < right < high
+    label = document["systems"]["swapper"]["exact"]["labels"]["PER"]
+    assert label["jaccard"] == label["correct"] / (label["gold"] + label["predicted"] - label["correct"])
+    (test,) = (row for row in document["comparisons"][0]["scores"] if row.get("role") == "primary")
+    assert test["path"] == ["exact", "overall", "jaccard"]
+    assert test["p_corrected"] <= 1
+    assert "Jaccard  95% CI" in re.sub(" +", "  ", screen).replace("95%  CI", "95% CI")
+    table = _python(copy, "-m", "spanwise", "table", "scored.json", "holistic")
+    assert "| Jaccard |" in table
+    assert '"swapper/jaccard"' in _python(copy, "-m", "spanwise", "export", "scored.json", "flat")
+    assert "Jaccard" in (copy / "scored.html").read_text(encoding="utf-8")
 
 
 def test_a_keyword_declared_once_works_in_python_and_in_a_study(copy: Path) -> None:

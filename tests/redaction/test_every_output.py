@@ -178,3 +178,13 @@ def test_a_workbench_of_redacted_results_serves_no_token(files: Path, tmp_path: 
         pages += ["/", f"/golds/{slug}", f"/golds/{slug}/slice?label=PER", "/api/v1/results/1", "/r/1"]
         text = "".join(client.get(page).text for page in pages)
     assert leaked(runs, text) == {}
+
+
+def test_leaks_contain_no_token(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["leaks", str(files / "gold.conll"), f"a={files / 'a.conll'}", "--tag-column", "2", "--redact"]
+    call += ["--token-column", "0", "--identity", "1", "--resamples", "10"]
+    assert main([*call, "--json", str(tmp_path / "l.json"), "--html", str(tmp_path / "l.html")]) == 0
+    for form in ("flat", "rows", "terminal"):
+        assert main(["export", str(tmp_path / "l.json"), form]) == 0
+    shown = capsys.readouterr()
+    assert leaked(tmp_path, shown.out + shown.err) == {}

@@ -149,9 +149,16 @@ def test_a_study_has_a_step_summary() -> None:
     assert "70.6 ±1.2" in outlets.step_summary(STUDY)
 
 
+def _without_other_names(document: dict[str, Any]) -> None:
+    """Leave out the parts that name systems, which were renamed."""
+    document["inputs"] = [row for row in document["inputs"] if row["role"] == "gold"]
+    document["sentences"] = document["comparisons"] = []
+
+
 def test_hostile_names_stay_inert_in_the_step_summary_and_the_notebook() -> None:
     document = copy.deepcopy(TWO)
     document["systems"] = {EVIL: document["systems"]["crf"], "b": document["systems"]["bert"]}
+    _without_other_names(document)
     document["letters"] = {EVIL: "b", "b": ""}
     document["dataset"]["name"] = document["signature"] = EVIL
     document["findings"][0]["system"] = EVIL
@@ -188,6 +195,7 @@ def test_the_model_index_of_hostile_names_stays_data() -> None:
     yaml = pytest.importorskip("yaml")
     document = copy.deepcopy(ONE)
     document["systems"] = {EVIL: document["systems"]["crf"]}
+    _without_other_names(document)
     document["dataset"]["name"] = document["signature"] = EVIL
     read = yaml.safe_load(outlets.model_index(document))
     assert list(read) == ["model-index"]

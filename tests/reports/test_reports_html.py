@@ -100,9 +100,15 @@ def test_the_page_without_sentences_is_small(page: str) -> None:
     assert len(render(document)) < 200_000
 
 
-def test_the_verdict_states_the_lead_and_whether_it_may_be_chance(page: str) -> None:
+def test_the_verdict_states_the_lead_and_what_its_test_says(page: str) -> None:
     headline = re.sub(r"<[^>]*>", "", page.split('<h1 id="headline">')[1].split("</h1>")[0])
-    assert headline == "bert scores 72.0 F1, 1.9 above crf. A lead this small can be chance (p = 0.28)."
+    tested = "significantly better (paired randomisation over documents, p = .002)"
+    assert headline == f"bert scores 72.0 F1, 1.9 above crf: {tested}."
+    document = result("bert", "crf")
+    document["comparisons"][0]["scores"][0] |= {"p_corrected": 0.28, "significant": False}
+    assert ": the two cannot be told apart (paired randomisation over documents, p = .280)." in render(
+        document
+    )
 
 
 def test_a_single_system_has_a_verdict() -> None:
@@ -134,7 +140,7 @@ def test_a_study_says_who_leads_on_each_dataset_and_over_all() -> None:
     overall, rows = overall_verdict(document), verdicts(document)
     assert overall is not None and overall.leader == "bert"
     assert overall.rest.startswith(" has the highest mean F1 over 3 datasets, ")
-    assert "It leads on 2 of 3" in overall.rest
+    assert "It scores highest on 2 of 3, and is significantly better than the next" in overall.rest
     assert [(row.dataset, row.leader) for row in rows] == [
         ("news", "bert"),
         ("tweets", "crf"),

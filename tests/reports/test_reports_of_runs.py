@@ -64,14 +64,15 @@ def two_datasets(folder: Path) -> Study:
 
 def test_page_screen_and_statements_agree_on_the_lead_on_one_dataset(one_dataset: Study) -> None:
     (row,), overall = verdicts(one_dataset), overall_verdict(one_dataset)
-    assert row.significant and row.significance == "significant, p < 0.001"
+    assert row.significant and row.significance == "significant, p < .001"
     assert overall is not None and overall.leader == row.leader == "large"
-    assert overall.rest.endswith(", which is significant (p < 0.001).")
+    tested = "t-test over 3 runs and 150 sentences, Holm over 3 pairs, p < .001"
+    assert overall.rest.endswith(f": significantly better ({tested}).")
     assert "chance" not in one_dataset.to_html().partition("<h1>")[2].partition("</h1>")[0]
     screen = one_dataset.to_text(width=100)
     assert "cannot be told apart" not in screen
     statements = [str(line[0]) for line in one_dataset.table("statements").rows]
-    assert any(line.startswith("north: large and small differ by") for line in statements)
+    assert any(line.startswith("north: large is better than small by") for line in statements)
     assert not any("Wilcoxon" in line or "Friedman" in line for line in statements)
 
 
@@ -93,7 +94,8 @@ def test_a_lead_on_one_dataset_that_may_be_chance_is_described_as_such(one_datas
     ]
     changed = replace(one_dataset, datasets={"north": replace(part, comparisons=tuple(weak))})
     overall = overall_verdict(changed)
-    assert overall is not None and overall.rest.endswith(", which can be chance (p = 0.40).")
+    assert overall is not None and ": the two cannot be told apart (t-test over 3 runs" in overall.rest
+    assert overall.rest.endswith(", p = .400).")
     untested = replace(one_dataset, datasets={"north": replace(part, comparisons=())})
     overall = overall_verdict(untested)
     assert overall is not None and overall.rest.endswith(" above small.")
@@ -104,10 +106,12 @@ def test_too_few_datasets_are_never_said_to_show_chance(two_datasets: Study) -> 
     assert pair and pair.note and pair.p == 0.5
     overall = overall_verdict(two_datasets)
     assert overall is not None
-    assert "above small, but 2 datasets are too few to test that. It leads on 2 of 2" in overall.rest
+    assert "above small; 2 datasets are too few for Wilcoxon's test. It scores highest on 2" in overall.rest
     statements = [str(line[0]) for line in two_datasets.table("statements").rows]
     assert "2 datasets are too few to tell the 3 systems apart by Friedman's test." in statements
-    assert not any("cannot be told apart" in line for line in statements)
+    over = [line for line in statements if line.startswith("Over datasets")]
+    assert over and not any("cannot be told apart" in line for line in over)
+    assert any("large is better on 2 of 2 datasets, small on none." in line for line in over)
 
 
 # ---- the scores of a system over its runs ------------------------------------------------------------

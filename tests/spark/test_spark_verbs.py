@@ -428,3 +428,16 @@ def test_the_command_line_describes_and_compares_folders(demo: Demo, tmp_path: P
     together = json.loads(spanwise.agree({name: demo.systems[name] for name in (first, second)}).to_json())
     for key in ("pairs", "mean", "tokens", "alpha_u", "ceiling", "majority", "ranking", "disagreement"):
         assert agreed[key] == together[key]
+
+
+@pytest.mark.parametrize("read_by_spark", [False, True])
+def test_leaks_are_the_same_on_spark(demo: Demo, tmp_path: Path, read_by_spark: bool) -> None:
+    gold, systems, train = folders(demo, tmp_path) if read_by_spark else (demo.gold, demo.systems, demo.train)
+    engine = SparkEngine(session(), partitions=3)
+    here = spanwise.leaks(demo.gold, demo.systems, train=demo.train, resamples=50, same_label=True)
+    there = spanwise.leaks(gold, systems, train=train, resamples=50, same_label=True, engine=engine)
+    assert there.comparisons == here.comparisons
+    for name, system in here.systems.items():
+        assert there.systems[name].overall == system.overall
+        assert there.systems[name].labels == system.labels
+        assert there.systems[name].tough == system.tough

@@ -136,3 +136,18 @@ def test_a_published_corpus_is_split_as_requested(data: Path, tmp_path: Path) ->
     result = spanwise.split(data / "wnut17" / "train.conll", shares={"UNSEEN-ANY": 0.9}, output=tmp_path)
     assert result.shares["UNSEEN-ANY"].reached == pytest.approx(0.9, abs=0.01)
     assert result.settings.unit == "sentence"
+
+
+def test_what_the_files_of_the_parts_cannot_hold_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        {"id": f"s{i}", "tokens": ["Ann", "left"], "document": f"d{i}", "spans": [[0, 1, "PER"]]}
+        for i in range(4)
+    ]
+    (tmp_path / "all.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    result = spanwise.split(tmp_path / "all.jsonl", test=0.5, output=tmp_path / "parts", to="conll")
+    lost = "2 sentence ids; 2 document names"
+    assert result.notes == tuple(f"lost in {part.path}: {lost}" for part in result.parts.values())
+    assert main(["split", str(tmp_path / "all.jsonl"), "-o", str(tmp_path / "more"), "--to", "conll"]) == 0
+    assert "! lost in" in capsys.readouterr().out

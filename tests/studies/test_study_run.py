@@ -177,7 +177,8 @@ def test_every_cell_has_a_mean_a_spread_and_a_data_interval(document: Study) -> 
 def test_letters_name_the_systems_that_are_beaten(document: Study) -> None:
     holistic = document.analyses.holistic
     assert [holistic[system]["north"].letter for system in ("large", "small", "rules")] == ["a", "b", "c"]
-    assert document.analyses.letters["north"] == {"large": "bc", "small": "c", "rules": ""}
+    # large against small: p = .026, the fourth of six tests; Holm makes it .078.
+    assert document.analyses.letters["north"] == {"large": "c", "small": "c", "rules": ""}
 
 
 def test_comparisons_use_means_over_runs_and_count_gold_mentions_once(document: Study) -> None:

@@ -24,6 +24,8 @@ MENTION_UNITS = (
     "entity_familiarity",
     "label_familiarity",
     "entity_label_familiarity",
+    "position",
+    "relative_position",
 )
 TOKEN_UNITS = (
     "token_frequency",
@@ -117,6 +119,10 @@ class Oracle:
             return len(positions)
         if attribute == "sentence_length":
             return len(words)
+        if attribute == "position":  # the texts of the oracle mark no documents
+            return min(positions)
+        if attribute == "relative_position":
+            return min(positions) / len(words)
         if attribute == "entity_density":
             return self.per_sentence[sentence] / len(words)
         if attribute == "oov_density":

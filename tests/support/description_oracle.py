@@ -98,8 +98,22 @@ def description(test: Annotated, train: Sequence[Annotated], *, most: int) -> di
             name: mean([value for _, value in oracle.units(name, test.text.mentions)])
             for name in (*MENTION_UNITS, *TOKEN_UNITS)
             if name not in NAMES
-        }
+        } | positions(test)
     return result
+
+
+def positions(test: Annotated) -> dict[str, float | None]:
+    """The mean position of mentions in their documents, and relative to the length of the document."""
+    sizes = test.documents or [1] * len(test.sentences)
+    first, values = 0, []
+    for size in sizes:
+        inside = range(first, first + size)
+        length, before = sum(len(test.sentences[number]) for number in inside), 0
+        for number in inside:
+            values += [(before + row[0], (before + row[0]) / length) for row in test.rows[number]]
+            before += len(test.sentences[number])
+        first += size
+    return {"position": mean([at for at, _ in values]), "relative_position": mean([at for _, at in values])}
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -418,7 +418,7 @@ def _has_error(row: dict[str, Any]) -> bool:
 
 def _comparison(scored: dict[str, Any], first: str, second: str) -> dict[str, Any]:
     paths: list[tuple[str, list[str]]] = [
-        ("overall", ["exact", "overall", s]) for s in ("precision", "recall", "f1")
+        ("overall", ["exact", "overall", s]) for s in ("f1", "precision", "recall")
     ]
     paths += [("overall", ["fair", "overall", "f1"])]
     paths += [("labels", ["exact", "labels", label, "f1"]) for label in LABELS]

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOMS = [
     "scipy.stats", *(f"spanwise.{room}" for room in (
         "agreement", "calibration", "description", "evaluation", "explanation", "placement",
-        "reports.outlets", "reports.tables", "reports.terminal", "slices", "studies", "suspicion",
+        "reports.outlets", "reports.tables", "reports.terminal", "slices", "leakage", "studies", "suspicion",
         "taggers.api",
     )),
     "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
@@ -39,6 +39,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["validate", "gold.conll", "pred.conll"], ["convert", "gold.conll", "-", "--to", "jsonl"],
         ["place", "gold.conll", "answers.jsonl"], ["place", "gold.conll", "answers.jsonl", "--json", "-"],
         ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
+        ["leaks", "gold.conll", "pred.conll"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
         ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
         ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],

@@ -21,11 +21,35 @@ def study(
         for at, model in enumerate(models):
             rows = {run: sentences([model], salt=5 * number + 3 * at + int(run)) for run in runs}
             by_model[model] = {run: system(rows[run], model) for run in runs}
-        datasets[name] = {"dataset": dataset(sentences([]), name=name), "runs": by_model}
+        datasets[name] = {
+            "dataset": dataset(sentences([]), name=name),
+            "runs": by_model,
+            "comparisons": [
+                _compared(by_model, first, second)
+                for at, first in enumerate(models)
+                for second in models[at + 1 :]
+            ],
+        }
     return {
         "spanwise": "0.1.0", "schema": 1, "signature": SIGNATURE, "inputs": [source("gold", "news/test.txt")],
         "settings": settings(command="spanwise study study.toml"), "datasets": datasets,
         "analyses": _analyses(datasets, models),
+    }  # fmt: skip
+
+
+def _compared(by_model: dict[str, Any], first: str, second: str) -> dict[str, Any]:
+    """Two systems on one dataset, significantly different over their runs."""
+    path = ["exact", "overall", "f1"]
+    runs = ([follow(run, path)[0] or 0.0 for run in by_model[name].values()] for name in (first, second))
+    a, b = map(mean, runs)
+    test = {
+        "path": path, "family": "overall", "role": "primary", "a": a, "b": b, "difference": a - b,
+        "interval": [a - b - 0.001, a - b + 0.001], "p": 0.001, "p_corrected": 0.004, "significant": True,
+        "units": 60,
+    }  # fmt: skip
+    return {
+        "systems": [first, second], "scores": [test], "test": "t-test over runs", "correction": "holm",
+        "pairs": 4, "runs": [len(by_model[name]) for name in (first, second)], "detectable": 0.02,
     }  # fmt: skip
 
 
@@ -67,6 +91,7 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
                 attribute: {
                     "spearman": per("spearman", model, attribute), "std": per("std", model, attribute),
                     "friedman": test if attribute == "entity_length" else weak,
+                    "buckets_differ": {"p": 0.024 if attribute == "entity_length" else 0.55},
                 }
                 for attribute in attributes
             }
@@ -74,7 +99,10 @@ def _analyses(datasets: dict[str, Any], models: tuple[str, ...]) -> dict[str, An
         },
         "attribute_wise": {
             name: {
-                attribute: {"zeta": 1.9 - at, "rho1": 0.8, "rho2": -0.8, "sigma": 0.06, "friedman": test}
+                attribute: {
+                    "zeta": 1.9 - at, "rho1": 0.8, "rho2": -0.8, "sigma": 0.06, "friedman": test,
+                    "buckets_differ": {"p": 0.024},
+                }
                 for at, attribute in enumerate(attributes)
             }
             for name in datasets

@@ -147,3 +147,74 @@ def test_a_label_that_begins_with_an_apostrophe_or_like_a_formula_round_trips(
     )
     apply_decisions(decisions, gold, tmp_path / "new.conll")
     assert read(tmp_path / "new.conll").mentions.rows() == [(0, 1, 2, label)]
+
+
+FULL = "sentence,gold_start,gold_end,gold_label,gold_text,start,end,label,text,context,decision\n"
+WORDS = "Anna B-PER\nwent O\nto O\nRome O\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("1,,,,,3,4,LOC,Rome,Anna went to {Rome}LOC,accept", "for the sentence"),
+        ("1,,,,,3,4,LOC,Rome,,accept", "'Rome' for the LOC mention"),
+        ("1,0,1,PER,Anna,,,,,[Anna]PER went to Rome,accept", "for the sentence"),
+        ("1,0,1,PER,Anna,,,,,,accept", "'Anna' for the PER mention"),
+        ("1,,,,,3,4,LOC,Rome,Anna went to {Rome}LOC,reject", "for the sentence"),
+        ("1,,,,,3,4,LOC,Rome,Anna went to {Rome}LOC,", "for the sentence"),
+    ],
+)
+@pytest.mark.parametrize("changed", ["quite B-PER\nother O\nwords O\nhere O\n", "A O\n\n" + WORDS])
+def test_a_row_with_other_words_than_the_file_is_refused(
+    row: str, said: str, changed: str, tmp_path: Path
+) -> None:
+    gold, decisions, output = (tmp_path / name for name in ("gold.conll", "w.csv", "new.conll"))
+    gold.write_text(WORDS, encoding="utf-8")
+    fine = "1,0,1,PER,,0,1,ORG,,,accept\n"
+    decisions.write_text(FULL + fine + row + "\n", encoding="utf-8")
+    apply_decisions(decisions, gold, output)
+    output.unlink()
+    gold.write_text(changed, encoding="utf-8")
+    decisions.write_text(FULL + row + "\n", encoding="utf-8")
+    with pytest.raises(spanwise.InputError, match=rf"w\.csv:2: the worksheet says .*{said}"):
+        apply_decisions(decisions, gold, output)
+    assert not output.exists()
+
+
+def test_a_proposal_that_was_moved_by_hand_is_applied_if_the_sentence_fits(tmp_path: Path) -> None:
+    gold, decisions, output = (tmp_path / name for name in ("gold.conll", "w.csv", "new.conll"))
+    gold.write_text(WORDS, encoding="utf-8")
+    row = "1,0,1,PER,Anna,2,4,LOC,Rome,[Anna]PER went to {Rome}GPE,accept\n"
+    decisions.write_text(FULL + row, encoding="utf-8")
+    apply_decisions(decisions, gold, output)
+    assert read(output).mentions.rows() == [(0, 2, 4, "LOC")]
+
+
+def test_the_worksheet_of_a_text_fits_its_text_and_no_other(tmp_path: Path) -> None:
+    gold, decisions, output = (tmp_path / name for name in ("gold.jsonl", "w.csv", "new.jsonl"))
+    text = "In [Rome] {now}\\nand then"
+    gold.write_text(f'{{"text": "{text}", "spans": [[4, 8, "PER"]]}}\n', encoding="utf-8")
+    said = read([{"text": text.replace("\\n", "\n"), "spans": [[4, 8, "LOC"]]}])
+    lines = worksheet(spanwise.suspects(gold, {"a": said, "b": said}))
+    decisions.write_text(lines.rstrip() + "accept\n", encoding="utf-8")
+    assert apply_decisions(decisions, gold, output).accepted == 1
+    gold.write_text(gold.read_text(encoding="utf-8").replace("then", "than"), encoding="utf-8")
+    with pytest.raises(spanwise.InputError, match="for the sentence"):
+        apply_decisions(decisions, gold, output)
+
+
+def test_decisions_on_annotators_are_refused_if_the_words_are_others(tmp_path: Path) -> None:
+    tokens = [["Anna", "went", "to", "Rome"]]
+    first, second = (read([spans], tokens=tokens) for spans in ([(0, 1, "PER")], [(3, 4, "LOC")]))
+    decisions, majority = tmp_path / "w.csv", tmp_path / "gold.conll"
+    spanwise.agree({"a": first, "b": second}, worksheet=decisions)
+    text = decisions.read_bytes().decode().replace(",tie,,", ",tie,yes,")
+    decisions.write_text(text, encoding="utf-8")
+    spanwise.agree({"a": first, "b": second}, majority=majority, decisions=decisions)
+    assert len(read(majority).mentions) == 2
+    majority.unlink()
+    changed = [["Bert", "went", "to", "Rome"]]
+    others = (read([spans], tokens=changed) for spans in ([(0, 1, "PER")], [(3, 4, "LOC")]))
+    with pytest.raises(spanwise.InputError, match="says 'Anna went to Rome' for the sentence"):
+        spanwise.agree(dict(zip("ab", others, strict=True)), majority=majority, decisions=decisions)
+    assert not majority.exists()

@@ -19,6 +19,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -155,7 +156,8 @@ def workbench(
             pass
 
         guard._checked(scope)
-        asyncio.run(guard.app(scope, receive, send))  # type: ignore[arg-type]
+        with ThreadPoolExecutor(1) as apart:  # a browser of another test may have a loop in this thread
+            apart.submit(asyncio.run, guard.app(scope, receive, send)).result()  # type: ignore[arg-type]
 
     return bench, ask
 

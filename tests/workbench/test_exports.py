@@ -81,8 +81,9 @@ def test_the_parts_of_a_lead_add_up_and_are_negated_when_systems_are_swapped(
 ) -> None:
     bench = bench_of(client.app)
     a, b = bench.store.results(gold)
-    divisions = lead_divisions(bench, a, b)
-    mirrored = lead_divisions(bench, b, a)
+    pools = bench.pools(bench.gold(gold), a, b)
+    divisions = lead_divisions(bench, *pools)
+    mirrored = lead_divisions(bench, *reversed(pools))
     assert {"labels", "tough"} <= divisions.keys() == mirrored.keys()
     difference = present(a.board.scores["f1"]) - present(b.board.scores["f1"])
     for division, parts in divisions.items():
@@ -99,9 +100,9 @@ def test_the_parts_of_a_lead_add_up_and_are_negated_when_systems_are_swapped(
 def test_the_test_of_a_slice_is_loaded_after_its_page(client: TestClient, gold: str) -> None:
     page = client.get(f"/g/{gold}/slices?label=ORG").text
     later = re.findall(r'data-later="([^"]*)"', page)
-    assert later == [f"/g/{gold}/tested?label=ORG"] and "testing…" in page and "corrected" not in page
+    assert later == [f"/g/{gold}/tested?label=ORG"] and "testing…" in page and "held against" not in page
     part = client.get(later[0]).text
-    assert "corrected for the" in part and "<html" not in part
+    assert "held against p ≤" in part and "<html" not in part
 
 
 def test_pages_stay_small_with_very_many_systems(

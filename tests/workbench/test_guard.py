@@ -89,7 +89,9 @@ def test_every_answer_has_the_headers_and_allows_no_other_origin(
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(folder: Path) -> None:
+def test_the_link_lets_browsers_in_while_the_server_runs_and_leaves_no_token_in_the_address(
+    folder: Path,
+) -> None:
     with client_of(folder, known=False) as client:
         guard = client.app
         assert isinstance(guard, Guard)
@@ -99,8 +101,10 @@ def test_the_link_lets_a_browser_in_once_and_leaves_no_token_in_the_address(fold
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
         assert client.get("/settings").status_code == 200  # the client has kept the cookie
-        client.cookies.clear()
-        assert client.get(link.removeprefix(ORIGIN)).status_code == 401
+        client.cookies.clear()  # another browser
+        assert client.get("/settings").status_code == 401
+        assert client.get(link.removeprefix(ORIGIN)).status_code == 303
+        assert client.get("/settings").status_code == 200
 
 
 def test_a_link_cannot_lead_to_another_host(folder: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_slice_is_built_saved_and_back_restores_the_view(page: Page, served: t
     page.go_back()
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
     playwright.expect(page.get_by_role("checkbox", name="UNSEEN-ANY")).not_to_be_checked()
-    page.get_by_text("corrected for the").wait_for()  # the test is loaded after the scores
+    page.get_by_text("held against p ≤").wait_for()  # the test is loaded after the scores
     page.reload()
     page.get_by_role("heading", name="label=ORG", exact=True).wait_for()
     playwright.expect(page.get_by_role("checkbox", name="ORG")).to_be_checked()

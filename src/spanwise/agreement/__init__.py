@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.agreement._frames import frame_ground
+from spanwise.agreement._jackknife import MOST_UNITS, UnitPlan
 from spanwise.agreement._lake import lake_ground
+from spanwise.agreement._levels import (
+    LevelSums,
+    compared_parties,
+    human_level,
+    level_scores,
+    pair_intervals,
+)
 from spanwise.agreement._majority import (
     AcceptedMentions,
     Decision,
@@ -49,11 +57,12 @@ from spanwise.document.agreement import (
 from spanwise.engines import Engine, InProcess, Joining, engine_of
 from spanwise.engines.spark import FrameEngine, SparkEngine
 from spanwise.errors import ChoiceError
+from spanwise.evaluation._blocks import ReadLabels
 from spanwise.evaluation._dataset import is_spark
 from spanwise.evaluation._lake import joined_files, joined_mentions
-from spanwise.formats import write_atomically
+from spanwise.formats import with_rules, write_atomically
 from spanwise.formats._format import ReadKeywords
-from spanwise.formats.writing import write
+from spanwise.formats.writing import lost_note, write_results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,7 +97,8 @@ def agree(
             named by its stem or as "name=file"; one file with several annotators; or a Spark frame, as in
             `evaluate`.
         annotators: the same as a keyword; with a frame, each annotator's column of tags or spans.
-        systems: predictions to score against the same majorities as the annotators.
+        systems: predictions to compare with each annotator, beside how annotators compare with each other,
+            and to score against the same majorities as the annotators.
         votes: the number of annotators needed to accept a mention; by default, more than half.
         tokens: what token measures compare: "label" or, for tags in IOB2, "iob2"; with a frame, its column
             of tokens.
@@ -129,7 +139,7 @@ def agree(
             source=ground,
             votes=votes,
             tokens=compared,
-            by_document=presence.by_document,
+            plan=UnitPlan.of(presence, ground.sentences),
             examples=examples,
             redact=redact,
             gamma=gamma,
@@ -142,11 +152,12 @@ def agree(
     finally:
         if isinstance(runner, FrameEngine):
             runner.packed.free()
+    lost: tuple[str, ...] = ()
     if majority is not None:
-        write(_majority(ground, sums, request), majority)
+        lost = lost_note(majority, write_results(_majority(ground, sums, request), majority))
     if worksheet is not None:
         write_atomically(worksheet, sums.rows.sheet(presence))
-    pair_scores = pairs(presence, sums.labels, sums.pairs)
+    pair_scores = pairs(presence, sums.labels, sums.pairs, pair_intervals(presence, sums.levels))
     top = ceiling(presence, sums.votes)
     return Agreement(
         spanwise=__version__,
@@ -157,16 +168,19 @@ def agree(
         unit=presence.unit,
         documents=int(presence.shared.sum()),
         pairs=pair_scores,
-        mean=means(pair_scores, document_means(presence, sums.pairs)),
+        mean=means(
+            pair_scores, document_means(presence, sums.pairs), human_level(presence, sums.levels).interval
+        ),
         disagreement=pooled(sums.pairs.outcomes),
-        tokens=token_agreement(presence, sums.labels, sums.tokens, compared),
+        tokens=token_agreement(presence, sums.labels, sums.tokens, compared, intervals=presence.by_document),
         alpha_u=unitizing(presence, sums.labels, sums.units, cut_document=request.source.cut_document),
         gamma={presence.documents[number]: value for number, value in sums.gamma.items()} if gamma else None,
+        levels=level_scores(presence, sums.levels, request.plan),
         ceiling=top,
         ranking=_ranking(presence, sums, pair_scores, top.annotators),
         systems=score_systems(presence, sums.votes),
         majority=majority_counts(presence, sums.votes, votes),
-        notes=_notes(presence),
+        notes=(*_notes(presence, request.plan), *lost),
         sentences=tuple(
             replace(example.shown, document=presence.documents[example.document]) for example in sums.examples
         ),
@@ -226,6 +240,7 @@ def _opened(
 
     With `whole`, no document is split between blocks, even if there is only one.
     """
+    reading = with_rules(reading)
     if isinstance(engine, SparkEngine):
         opened_lake = lake_ground(engine, annotators, systems, reading, whole=whole)
         if opened_lake is not None:
@@ -233,7 +248,11 @@ def _opened(
             names = [*lake.presence.annotators, *lake.presence.systems]
             return lake, _inputs(lake.presence, dict(zip(names, readings, strict=True))), runner
     parties = annotations_of(annotators, reading)
-    others = annotations_of(systems, reading, "system")
+    others = annotations_of(systems, {**reading, "predicted": True}, "system")
+    ReadLabels.of(
+        [party.labels_as_read for party in parties.values()],
+        [party.labels_as_read for party in others.values()],
+    ).check(reading)
     ground = combine_annotations(parties, others)
     if whole:
         ground = ground.whole()
@@ -273,7 +292,7 @@ def _majority(source: GroundSource, sums: AgreementSums, request: AgreementConte
 
 def _unit(presence: Presence) -> str:
     """The unit of intervals: documents if the data mark at least two, otherwise sentences."""
-    return "document" if presence.marked and len(presence.documents) > 1 else "sentence"
+    return "document" if presence.by_document else "sentence"
 
 
 def _signature(presence: Presence, tokens: str, votes: int | None) -> str:
@@ -296,6 +315,8 @@ def _inputs(presence: Presence, readings: Mapping[str, Reading]) -> tuple[Input,
             format=reading.format,
             scheme=reading.scheme,
             repairs=reading.repairs,
+            merged=reading.counted(reading.merged),
+            dropped=reading.counted(reading.dropped),
             system=name,
         )
         for number, (name, reading) in enumerate(readings.items())
@@ -327,12 +348,18 @@ def _ranking(
     return tuple(sorted(rows, key=lambda row: (-(row.others_f1 or 0), -(row.mean_f1 or 0), row.annotator)))
 
 
-def _notes(presence: Presence) -> tuple[str, ...]:
+def _notes(presence: Presence, plan: UnitPlan) -> tuple[str, ...]:
     notes = []
     if not presence.marked:
         notes.append(
-            "documents are not marked, so intervals are over sentences; name the field that marks them "
-            "with --documents"
+            "documents are not marked, so intervals are over sentences, which are not independent, and κ, α "
+            "and α_u have none; name the field that marks documents with --documents"
+        )
+    if plan.joined:
+        kind = "documents" if plan.by_document else "sentences"
+        notes.append(
+            f"the {plan.items:,} {kind} were joined with their neighbours into {MOST_UNITS:,} groups, which "
+            "are the units of intervals and tests"
         )
     alone = np.flatnonzero(presence.present.sum(axis=0) == 1).tolist()
     if alone:
@@ -357,7 +384,7 @@ class AgreementContext(Struct, frozen=True, eq=False):
     source: GroundSource
     votes: int | None
     tokens: TokenUnits
-    by_document: bool
+    plan: UnitPlan
     examples: int
     redact: bool
     gamma: bool
@@ -381,6 +408,7 @@ class AgreementSums(Struct, frozen=True, eq=False):
     labels: tuple[str, ...]
     mentions: Ints  # of each annotator
     pairs: PairSums
+    levels: LevelSums
     votes: VoteSums
     tokens: TokenSums
     units: UnitSums
@@ -412,6 +440,7 @@ def joined_sums(parts: Sequence[AgreementSums], context: AgreementContext) -> Ag
         labels=labels,
         mentions=ints(sum(part.mentions for part in parts)),
         pairs=PairSums.joined([part.pairs for part in parts]),
+        levels=LevelSums.joined([part.levels for part in parts]),
         votes=VoteSums.joined([part.votes for part in parts]),
         tokens=TokenSums.joined([part.tokens for part in parts]),
         units=UnitSums.joined([part.units for part in parts]),
@@ -430,10 +459,11 @@ def block_sums(reference: object, context: AgreementContext) -> AgreementSums:
     return AgreementSums(
         labels=ground.labels,
         mentions=ints([len(mentions) for mentions in ground.mentions]),
-        pairs=PairSums.of(ground),
-        votes=VoteSums.of(ground, votes, by_document=context.by_document),
-        tokens=TokenSums.of(ground, context.tokens),
-        units=UnitSums.of(ground),
+        pairs=PairSums.of(ground, context.plan),
+        levels=LevelSums.of(ground, compared_parties(context.source.presence), context.plan),
+        votes=VoteSums.of(ground, votes, by_document=context.plan.by_document),
+        tokens=TokenSums.of(ground, context.tokens, context.plan),
+        units=UnitSums.of(ground, context.plan),
         gamma=gamma_of(ground) if context.gamma else {},
         examples=() if context.redact else _examples(ground, votes, context.examples),
         rows=OpenRows.of(ground, votes, redact=context.redact) if context.worksheet else OpenRows(),

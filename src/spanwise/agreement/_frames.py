@@ -77,7 +77,7 @@ class ColumnsLook(Struct, frozen=True, eq=False):
     names: tuple[str, ...]  # of documents
     tokens: int
     unit: Unit
-    repairs: tuple[int, ...]  # of each column
+    readings: tuple[Reading, ...]  # of each column
 
 
 def frame_ground(
@@ -105,6 +105,7 @@ def frame_ground(
     gold, others = columns[first[0]], {name: columns[name] for name in columns if name != first[0]}
     frame, _, named_columns = resolve_frame(frame, gold, others, reading)
     assert named_columns is not None
+    named_columns = replace(named_columns, annotators=tuple(first[1:]))
     check_keywords(reading)
     stretched = named_columns.document is None
     if stretched and whole:
@@ -113,6 +114,7 @@ def frame_ground(
     choices = Choices.plain(attributes="none", reading=reading)
     blocks, runner = open_frame(frame, named_columns, choices, name="frame", partitions=partitions)
     try:
+        blocks.read_labels.check(choices.reading)
         looks = list(runner.map(_look, map(FramePiece, range(blocks.blocks)), blocks))
     except BaseException:
         runner.packed.free()
@@ -132,10 +134,14 @@ def frame_ground(
         blocks, presence, stretched, offsets([len(look.names) for look in looks]),
         offsets([look.tokens for look in looks]),
     )  # fmt: skip
-    repairs = np.sum([look.repairs for look in looks], axis=0).tolist()
     readings = [
-        _reading(blocks, layer, path, own_repairs)
-        for layer, path, own_repairs in zip(["", *named_columns.systems], shown, repairs, strict=True)
+        _reading(blocks, layer, path, own[0].joined(own[1:]))
+        for layer, path, own in zip(
+            ["", *named_columns.systems],
+            shown,
+            zip(*(look.readings for look in looks), strict=True),
+            strict=True,
+        )
     ]
     return ground, readings, runner
 
@@ -178,14 +184,14 @@ def _look(reference: FramePiece, blocks: FrameBlocks) -> ColumnsLook:
         names=tuple(map(str, corpus.document_ids or ())),
         tokens=int(corpus.sentences[-1]),
         unit=corpus.unit,
-        repairs=(
-            block.gold.reading.repairs,
-            *(annotation.reading.repairs for annotation in block.predicted.values()),
+        readings=(
+            block.gold.reading,
+            *(annotation.reading for annotation in block.predicted.values()),
         ),
     )
 
 
-def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Reading:
+def _reading(blocks: FrameBlocks, layer: str, path: str, read: Reading) -> Reading:
     """How a column was read."""
     recognised = blocks.recognised.get(layer)
     return Reading(
@@ -194,5 +200,8 @@ def _reading(blocks: FrameBlocks, layer: str, path: str, repairs: int) -> Readin
         format="arrow",
         scheme=None if recognised is None else recognised.scheme,
         repair=blocks.reading.get("repair", default_value("repair")),
-        repairs=repairs,
+        repairs=read.repairs,
+        merged=read.merged,
+        dropped=read.dropped,
+        labels=read.labels,
     )

@@ -29,6 +29,7 @@ from spanwise.columns import Bools, Ints, Words, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Reading, Source, Unit, with_one_vocabulary
 from spanwise.engines.spark import FrameEngine, Packed, Sent, SparkEngine, answer, answers, packed, unpacked
 from spanwise.errors import InputError, many
+from spanwise.evaluation._blocks import ReadLabels
 from spanwise.evaluation._frames import FramePiece
 from spanwise.evaluation._lake import (
     ExecutorRows,
@@ -40,7 +41,7 @@ from spanwise.evaluation._lake import (
     partition_of,
     shown_path,
 )
-from spanwise.formats import is_source
+from spanwise.formats import is_source, rules_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.formats.parts import InMemorySource, PartBytes, read_piece
 from spanwise.hashing import sequence_hashes, sha256, word_hashes
@@ -69,6 +70,8 @@ class FileIndex(Struct, frozen=True, eq=False):
     texts: Sequence[int]  # polynomial hash of the text of each
     sentences: int
     repairs: int
+    merged: int = 0
+    dropped: int = 0
 
 
 def lake_ground(
@@ -83,7 +86,12 @@ def lake_ground(
     if sides[0] is None or sides[1] is None or len(sides[0]) < 2:
         return None
     named = {**sides[0], **sides[1]}
-    lakes = [open_lake(engine.session, path, reading) for path in named.values()]
+    lakes = [
+        open_lake(engine.session, path, {**reading, "predicted": name in sides[1]})
+        for name, path in named.items()
+    ]
+    labels = dict(zip(named, (lake.labels for lake, _ in lakes), strict=True))
+    ReadLabels.of(*([labels[name] for name in side or ()] for side in sides)).check(reading)
     indexed = [_indexed(engine, lake, contents, by_sentence=False) for lake, contents in lakes]
     units: list[Unit] = [files[0].unit for files in indexed]
     check_parties(list(sides[0]), units, [lake.source for lake, _ in lakes])
@@ -173,6 +181,8 @@ def _index(content: tuple[str, bytes], shared: tuple[Lake, bool]) -> FileIndex:
         ],
         sentences=len(corpus),
         repairs=annotation.reading.repairs,
+        merged=annotation.reading.merged,
+        dropped=annotation.reading.dropped,
     )
 
 
@@ -300,6 +310,9 @@ def _reading(lake: Lake, files: Sequence[FileIndex]) -> Reading:
         evidence=f"{many(len(lake.files), 'file')} read by Spark; {lake.evidence}",
         repair=lake.reading.get("repair", default_value("repair")),
         repairs=sum(file.repairs for file in files),
+        merged=sum(file.merged for file in files),
+        dropped=sum(file.dropped for file in files),
+        labels=tuple(sorted(lake.labels)) if rules_of(lake.reading) else None,
     )
 
 

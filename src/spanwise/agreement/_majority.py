@@ -9,16 +9,16 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.agreement._jackknife import logit_t
 from spanwise.agreement._pairs import overlap
 from spanwise.agreement._shared import Presence, Shared
-from spanwise.columns import Bools, Floats, Ints, floats, ints, offsets, plain, ratio
+from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, ratio
 from spanwise.corpus import Corpus, Mentions, Parts
 from spanwise.document import Interval
 from spanwise.document.agreement import HumanCeiling, MajorityCounts, SystemBesideCeiling
 from spanwise.errors import ChoiceError, InputError
 from spanwise.formats import read_sheet
-from spanwise.intervals import Jackknife
-from spanwise.spreadsheet import original, to_csv
+from spanwise.spreadsheet import original, same_cell, to_csv
 
 
 class Votes(Struct, frozen=True, eq=False):
@@ -208,20 +208,7 @@ def _with_interval(table: Floats) -> tuple[float | None, Interval | None, str | 
     left = whole[:, :, None] - table
     values = _mean(ratio(2 * left[:, 0], left[:, 1] + left[:, 2]))
     size = float(np.nanmean((whole[:, 1] + whole[:, 2]) / 2))
-    return mean, _interval(mean, values[~np.isnan(values)], size), None
-
-
-def _interval(score: float, left_out: Floats, size: float) -> Interval | None:
-    """The logit-t interval of a score, from its values with each unit left out in turn."""
-    units = len(left_out)
-    if units < 2:
-        return None
-    error = np.sqrt((units - 1) / units * ((left_out - left_out.mean()) ** 2).sum())
-    jackknife = Jackknife(
-        floats([score]), floats([size]), ints([units]), floats([error]), floats([units - 1])
-    )
-    low, high = jackknife.interval()[0].tolist()
-    return low, high
+    return mean, logit_t(mean, values[~np.isnan(values)], size), None
 
 
 COLUMNS = (
@@ -297,6 +284,8 @@ class Decision(Struct, frozen=True):
     where: str
     row: Row
     accepted: bool
+    text: str = ""  # the words of the mention and of its sentence, as the worksheet has them
+    context: str = ""
 
 
 def read_decisions(path: str | Path, sentences: int) -> list[Decision]:
@@ -312,7 +301,8 @@ def read_decisions(path: str | Path, sentences: int) -> list[Decision]:
             continue
         if answer not in DECISIONS:
             raise InputError(f"{where}: the decision {line['decision']!r} is unknown.\nWrite yes or no.")
-        decided.append(Decision(where, _row(line, where, sentences), DECISIONS[answer]))
+        words = (original(line.get(name, "")) for name in ("text", "context"))
+        decided.append(Decision(where, _row(line, where, sentences), DECISIONS[answer], *words))
     return decided
 
 
@@ -346,8 +336,26 @@ def decided_here(ground: Shared, decisions: Sequence[Decision]) -> dict[Row, boo
                 f"{decision.where}: the mention [{start}, {end}) is not inside sentence {sentence + 1}.\n"
                 "Positions are half-open and count from 0."
             )
+        _check_words(ground, decision, own)
         accepted_here[own, start, end, label] = decision.accepted
     return accepted_here
+
+
+def _check_words(ground: Shared, decision: Decision, own: int) -> None:
+    """Refuse a decision if its mention or its sentence has other words in the annotators' files."""
+    if ground.corpus.without_text:
+        return
+    sentence, start, end, _ = decision.row
+    for what, said, found in (
+        ("sentence", decision.context, text_of(ground, own, 0, None)),
+        ("mention", decision.text, text_of(ground, own, start, end)),
+    ):
+        if said and not same_cell(said, found):
+            said, found = (text if len(text) <= 60 else f"{text[:60]}…" for text in (said, found))
+            raise InputError(
+                f"{decision.where}: the worksheet says {said!r} for the {what}, but sentence {sentence + 1} "
+                f"of the files has {found!r} there.\nGive the files that the worksheet was made from."
+            )
 
 
 class AcceptedMentions(Struct, frozen=True, eq=False):

@@ -9,10 +9,12 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.agreement._jackknife import UnitPlan, added, merged, plain_t
 from spanwise.agreement._shared import Cells, Presence, Shared
 from spanwise.columns import Bools, Floats, Ints, codes, ints, plain, ratio
 from spanwise.corpus import Mentions, Parts, joined_pieces
 from spanwise.credits import credit_of
+from spanwise.document import Interval
 from spanwise.document.agreement import AgreementMeans, AgreementPair, LabelAgreement, Overlap, PairMean
 from spanwise.matching import OUTCOMES, match
 
@@ -27,19 +29,31 @@ def overlap(both: float, first: float, second: float) -> Overlap:
     )
 
 
-def kappa(table: Floats) -> float | None:
-    """Cohen's κ of a square table of counts; None if the table is empty or expected agreement is 1.
+def kappa(diagonal: Floats, rows: Floats, columns: Floats) -> Floats:
+    """Cohen's κ, for each row, from agreements and margins; NaN if nothing is counted, or chance is 1.
 
     Examples:
-        >>> kappa(np.array([[2.0, 0.0], [1.0, 1.0]]))
-        0.5
+        >>> kappa(np.array([3.0]), np.array([[2.0, 2.0]]), np.array([[3.0, 1.0]])).tolist()
+        [0.5]
     """
-    whole = table.sum()
-    if not whole:
-        return None
-    observed = np.trace(table) / whole
-    expected = float(((table.sum(axis=0) / whole) * (table.sum(axis=1) / whole)).sum())
-    return plain(ratio(observed - expected, 1 - expected)) if 1 - expected > 1e-15 else None
+    whole = rows.sum(axis=1)
+    observed = ratio(diagonal, whole)
+    expected = (ratio(rows, whole[:, None]) * ratio(columns, whole[:, None])).sum(axis=1)
+    return np.where(1 - expected > 1e-15, ratio(observed - expected, 1 - expected), np.nan)
+
+
+def kappa_with_interval(cells: Cells, categories: int) -> tuple[float | None, Interval | None, str | None]:
+    """Cohen's κ of cells of unit, first and second category, and its interval or the reason for none."""
+    unit, first, second = cells.rows.T
+    numbers, row = np.unique(unit, return_inverse=True)
+    rows, columns = np.zeros((len(numbers), categories)), np.zeros((len(numbers), categories))
+    np.add.at(rows, (row, first), cells.count)
+    np.add.at(columns, (row, second), cells.count)
+    same = first == second
+    diagonal = np.bincount(row[same], weights=cells.count[same], minlength=len(numbers))
+    value = plain(kappa(diagonal.sum(keepdims=True), rows.sum(axis=0)[None], columns.sum(axis=0)[None])[0])
+    left = kappa(diagonal.sum() - diagonal, rows.sum(axis=0) - rows, columns.sum(axis=0) - columns)
+    return value, *plain_t(value, left, most=1.0)
 
 
 class PairSums(Struct, frozen=True, eq=False):
@@ -55,11 +69,11 @@ class PairSums(Struct, frozen=True, eq=False):
     label_theirs: Ints  # labels × annotators × annotators
     span_both: Ints  # pairs
     span_theirs: Ints  # annotators × annotators
-    on_spans: Cells  # pair, first label, second label, for spans that both marked exactly once
+    on_spans: Cells  # pair, unit, first label, second label, for spans that both marked exactly once
     outcomes: Ints  # ordered pairs × outcomes
 
     @classmethod
-    def of(cls, ground: Shared) -> PairSums:
+    def of(cls, ground: Shared, plan: UnitPlan) -> PairSums:
         """Count a block."""
         n, distinct = len(ground.annotators), ground.distinct
         document, by = ground.document[distinct.sentence], distinct.by[:n]
@@ -70,21 +84,18 @@ class PairSums(Struct, frozen=True, eq=False):
         spans = _by_document(span, span_document, len(ground.numbers))
         return cls(
             ground.numbers, both, sizes, label_both, ints(label_sizes @ present.T),
-            ints(spans[0].sum(axis=0)), ints(spans[1].T @ present.T), _on_spans(labelled),
-            _outcomes(ground),
+            ints(spans[0].sum(axis=0)), ints(spans[1].T @ present.T),
+            _on_spans(labelled, plan.of_documents(ground)[span_document]), _outcomes(ground),
         )  # fmt: skip
 
     @classmethod
     def joined(cls, parts: Sequence[PairSums]) -> PairSums:
         """Add up the sums of blocks with the same labels; a document may continue in the next block."""
-        number = np.concatenate([part.document for part in parts])
-        new = np.ones(len(number), dtype=bool)
-        new[1:] = number[1:] != number[:-1]
-        first = np.flatnonzero(new)
+        document, first = merged(ints(np.concatenate([part.document for part in parts])))
         return cls(
-            ints(number[new]),
-            _added(np.concatenate([part.both for part in parts]), first),
-            _added(np.concatenate([part.sizes for part in parts]), first),
+            document,
+            added(ints(np.concatenate([part.both for part in parts])), first),
+            added(ints(np.concatenate([part.sizes for part in parts])), first),
             ints(sum(part.label_both for part in parts)),
             ints(sum(part.label_theirs for part in parts)),
             ints(sum(part.span_both for part in parts)),
@@ -100,13 +111,8 @@ class PairSums(Struct, frozen=True, eq=False):
             whole = np.zeros((labels, *column.shape[1:]), dtype=np.int64)
             whole[new_code] = column
             grown.append(ints(whole))
-        cells = self.on_spans.renamed([1, 2], lambda code: new_code[code])
+        cells = self.on_spans.renamed([2, 3], lambda code: new_code[code])
         return replace(self, label_both=grown[0], label_theirs=grown[1], on_spans=cells)
-
-
-def _added(rows: Ints, first: Ints) -> Ints:
-    """Add up consecutive rows in groups, each beginning at an index in `first`."""
-    return ints(np.add.reduceat(rows, first, axis=0) if len(first) else rows)
 
 
 def _by_document(by: Bools, document: Ints, documents: int) -> tuple[Ints, Ints]:
@@ -128,8 +134,13 @@ def _by_label(by: Bools, document: Ints, label: Ints, ground: Shared) -> tuple[I
     return ints(np.stack(both, axis=1)), ints(np.stack(sizes, axis=1))
 
 
-def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[AgreementPair, ...]:
-    """The agreement of every pair of annotators, in the order given."""
+def pairs(
+    presence: Presence,
+    labels: Sequence[str],
+    sums: PairSums,
+    intervals: Sequence[Interval | None],
+) -> tuple[AgreementPair, ...]:
+    """The agreement of every pair of annotators, in the order given, with the intervals of their F1."""
     n = len(presence.annotators)
     present = presence.present
     theirs = sums.sizes.T @ present.T.astype(np.int64)
@@ -139,6 +150,9 @@ def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[Ag
     result = []
     for number, (i, j) in enumerate(combinations(range(n), 2)):
         common = present[i] & present[j]
+        on_spans = sums.on_spans.where(number)
+        label_kappa, ends, _ = kappa_with_interval(on_spans, len(labels))
+        bounds = {"f1": intervals[number]} | ({"kappa": ends} if presence.by_document else {})
         documents = None
         if few:
             documents = {
@@ -160,8 +174,9 @@ def pairs(presence: Presence, labels: Sequence[str], sums: PairSums) -> tuple[Ag
                 },
                 documents=documents,
                 spans=overlap(sums.span_both[number], sums.span_theirs[i, j], sums.span_theirs[j, i]),
-                on_equal_spans=_on_equal_spans(sums.on_spans.where(number).square(len(labels))),
+                on_equal_spans=_on_equal_spans(on_spans, label_kappa),
                 fair=fair[i, j],
+                interval=bounds,
             )
         )
     return tuple(result)
@@ -183,24 +198,28 @@ def document_means(presence: Presence, sums: PairSums) -> dict[str, PairMean]:
 
 
 def mean_of(values: Floats | Sequence[float | None]) -> PairMean:
-    """Mean and population standard deviation of the defined values.
+    """Mean and population standard deviation of the defined values; a single value has none.
 
     Examples:
-        >>> mean_of([0.5, None, 1.0])
-        PairMean(f1=0.75, std=0.25, pairs=2)
+        >>> mean_of([0.5, None, 1.0]).std, mean_of([0.5]).std
+        (0.25, None)
     """
     column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     column = column[~np.isnan(column)]
     if not len(column):
         return PairMean(f1=None, std=None, pairs=0)
-    return PairMean(f1=float(column.mean()), std=float(column.std()), pairs=len(column))
+    return PairMean(
+        f1=float(column.mean()), std=float(column.std()) if len(column) > 1 else None, pairs=len(column)
+    )
 
 
-def means(pairs: Sequence[AgreementPair], documents: Mapping[str, PairMean]) -> AgreementMeans:
-    """Means over pairs: for all mentions, for spans, and for each label and document."""
+def means(
+    pairs: Sequence[AgreementPair], documents: Mapping[str, PairMean], interval: Interval | None
+) -> AgreementMeans:
+    """Means over pairs: for all mentions, with its interval, for spans, and for each label and document."""
     labels = pairs[0].labels
     return AgreementMeans(
-        overall=mean_of([pair.overall.f1 for pair in pairs]),
+        overall=replace(mean_of([pair.overall.f1 for pair in pairs]), interval={"f1": interval}),
         spans=mean_of([pair.spans.f1 for pair in pairs]),
         fair=mean_of([pair.fair for pair in pairs]),
         labels={name: mean_of([pair.labels[name].f1 for pair in pairs]) for name in labels},
@@ -228,19 +247,19 @@ def _spans(ground: Shared) -> tuple[Bools, Ints, Ints]:
     return by, ground.document[distinct.sentence[new]], ints(label)
 
 
-def _on_spans(labelled: Ints) -> Cells:
-    """The pairs of labels of the spans that both annotators of a pair marked exactly once."""
+def _on_spans(labelled: Ints, unit: Ints) -> Cells:
+    """The pairs of labels of the spans that both annotators of a pair marked exactly once, by unit."""
     parts = []
     for number, (i, j) in enumerate(combinations(range(len(labelled)), 2)):
         here = (labelled[i] >= 0) & (labelled[j] >= 0)
         first, second = labelled[i][here], labelled[j][here]
-        parts.append(Cells.of(np.full(len(first), number), first, second))
+        parts.append(Cells.of(np.full(len(first), number), unit[here], first, second))
     return Cells.joined(parts)
 
 
-def _on_equal_spans(table: Floats) -> LabelAgreement:
-    whole, equal = int(table.sum()), int(np.trace(table))
-    return LabelAgreement(spans=whole, equal=equal, share=plain(ratio(equal, whole)), kappa=kappa(table))
+def _on_equal_spans(cells: Cells, kappa: float | None) -> LabelAgreement:
+    whole, equal = int(cells.count.sum()), int(cells.count[cells.rows[:, 1] == cells.rows[:, 2]].sum())
+    return LabelAgreement(spans=whole, equal=equal, share=plain(ratio(equal, whole)), kappa=kappa)
 
 
 def _outcomes(ground: Shared) -> Ints:

@@ -22,7 +22,7 @@ from spanwise.corpus import (
     with_one_vocabulary,
 )
 from spanwise.errors import ChoiceError, InputError
-from spanwise.formats import PACKED, is_source, read, read_annotators, stem_of
+from spanwise.formats import PACKED, Reader, is_source, read_annotators, stem_of
 from spanwise.formats._format import ReadKeywords
 
 WHO = "{annotator}"
@@ -37,14 +37,18 @@ def annotations_of(sources: Any, reading: ReadKeywords, what: str = "annotator")
     if sources is None:
         return {}
     if isinstance(sources, Mapping):
-        return {str(name): read(source, **reading) for name, source in sources.items()}
+        return {str(name): _read(source, reading) for name, source in sources.items()}
     listed = [sources] if is_source(sources) else list(sources)
     alone = listed[0] if len(listed) == 1 and isinstance(listed[0], str | os.PathLike) else None
     if alone is not None and what == "annotator":
         several = _several(os.fspath(alone), reading)
         if several is not None:
             return several
-    return {name: read(source, **reading) for name, source in named_annotators(listed, what).items()}
+    return {name: _read(source, reading) for name, source in named_annotators(listed, what).items()}
+
+
+def _read(source: object, reading: ReadKeywords) -> Annotation:
+    return Reader(**reading).read(source)
 
 
 def _several(path: str, reading: ReadKeywords) -> dict[str, Annotation] | None:
@@ -100,8 +104,8 @@ def _of_files(files: Sequence[tuple[str, Path]], reading: ReadKeywords) -> Annot
             )
         files = [(_stem(file), file) for file in inside]
     elif not name:
-        return read(path, **reading)
-    return concatenated([read(file, **reading) for _, file in files], [document for document, _ in files])
+        return _read(path, reading)
+    return concatenated([_read(file, reading) for _, file in files], [document for document, _ in files])
 
 
 def _stem(path: Path) -> str:
@@ -146,7 +150,8 @@ def concatenated(parts: Sequence[Annotation], names: Sequence[str]) -> Annotatio
     )
     if any(own.parts is not None for own in mentions):
         whole = replace(whole, parts=Parts.of([pieces for own in mentions for pieces in own.pieces()]))
-    return Annotation(corpus, whole, replace(parts[0].reading, sha256=None))
+    reading = parts[0].reading.joined(part.reading for part in parts[1:])
+    return Annotation(corpus, whole, replace(reading, sha256=None))
 
 
 def named_annotators(sources: Sequence[object], what: str) -> dict[str, object]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 from math import fsum
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from spanwise.agreement._jackknife import MOST_CONTINUA, UnitPlan, plain_t
 from spanwise.agreement._shared import Cells, Presence, Shared
-from spanwise.columns import Bools, Floats, Ints, ints, offsets, plain, run_positions
+from spanwise.columns import Bools, Floats, Ints, floats, ints, offsets, plain, run_positions
 from spanwise.document.agreement import UnitizingAgreement
 from spanwise.errors import MissingExtra
 
@@ -28,19 +29,15 @@ class Continua(Struct, frozen=True, eq=False):
     end: Ints
 
 
-class UnitSums(Struct, frozen=True, eq=False):
-    """Sums over a block for α_u: its value for each document, and counts over the concatenation.
+class Concatenation(Struct, frozen=True, eq=False):
+    """Counts over consecutive documents that all annotators have, laid end to end.
 
-    The concatenation joins the documents that all annotators have. `before` and `behind` are the gaps before
-    the first and after the last unit of each annotator and label, NOWHERE if there is none; the gaps between
-    blocks follow from them.
+    `before` and `behind` are the gaps before the first and after the last unit of each annotator and label,
+    NOWHERE if there is none; the gaps between parts follow from them.
     """
 
-    text: bool
-    documents: Mapping[int, float | None]  # α_u by number, for documents that two or more annotators have
-    used: Bools  # by label: whether any unit has it
-    common: int  # documents that all have
-    length: int  # of these documents
+    documents: int
+    length: int
     unusable: bool  # whether α_u is undefined in any of them
     observed: Ints  # by label
     units: Cells  # label and length
@@ -49,54 +46,35 @@ class UnitSums(Struct, frozen=True, eq=False):
     behind: Ints
 
     @classmethod
-    def of(cls, ground: Shared) -> UnitSums:
-        """Count a block."""
-        n, labels, present = len(ground.annotators), len(ground.labels), ground.present
-        lengths = _sentence_lengths(ground)
-        if lengths is None:
-            nothing, nowhere = Cells.of(ints([]), ints([])), ints(np.full((n, labels), NOWHERE))
-            return cls(
-                False, {}, np.zeros(labels, dtype=bool), 0, 0, False, ints(np.zeros(labels)), nothing,
-                nothing, nowhere, nowhere,
-            )  # fmt: skip
-        units, whole = _on_documents(ground, lengths)
-        unusable = _unusable(ground, units)
-        observed = observed_sums(units, present, labels)
-        single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
-        documents = {
-            int(ground.numbers[index]): None
-            if unusable[index]
-            else _alpha(single[0][index], single[1][index])
-            for index in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
-        }
-        common = np.flatnonzero(present.all(axis=0))
+    def of(
+        cls, units: Continua, common: Ints, whole: Ints, unusable: Bools, observed: Floats, annotators: int
+    ) -> Concatenation:
+        """Count some documents of a block."""
+        labels = observed.shape[1]
         joined, length = _concatenated(units, common, whole)
         run = joined.annotator * labels + joined.label
         same = run[1:] == run[:-1]
         gap = (joined.begin[1:] - joined.end[:-1])[same]
         label = joined.label[1:][same][gap > 0]
-        before, behind = (np.full(n * labels, NOWHERE) for _ in range(2))
+        before, behind = (np.full(annotators * labels, NOWHERE) for _ in range(2))
         first = np.append(True, ~same)[: len(run)]
         last = np.append(~same, True)[: len(run)]
         before[run[first]] = joined.begin[first]
         behind[run[last]] = length - joined.end[last]
         return cls(
-            text=True,
-            documents=documents,
-            used=np.bincount(units.label, minlength=labels) > 0,
-            common=len(common),
+            documents=len(common),
             length=length,
             unusable=bool(unusable[common].any()),
             observed=ints(observed[common].sum(axis=0)),
             units=Cells.of(joined.label, joined.end - joined.begin),
             gaps=Cells.of(label, gap[gap > 0]),
-            before=ints(before.reshape(n, labels)),
-            behind=ints(behind.reshape(n, labels)),
+            before=ints(before.reshape(annotators, labels)),
+            behind=ints(behind.reshape(annotators, labels)),
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[UnitSums]) -> UnitSums:
-        """Combine the sums of consecutive blocks with the same labels."""
+    def joined(cls, parts: Sequence[Concatenation]) -> Concatenation:
+        """Lay consecutive parts with the same labels end to end."""
         before, behind, length = parts[0].before, parts[0].behind, parts[0].length
         gaps = [part.gaps for part in parts]
         for part in parts[1:]:
@@ -109,10 +87,7 @@ class UnitSums(Struct, frozen=True, eq=False):
             behind = np.where(more, part.behind, np.where(some, behind + part.length, NOWHERE))
             length += part.length
         return cls(
-            text=all(part.text for part in parts),
-            documents={number: value for part in parts for number, value in part.documents.items()},
-            used=np.any([part.used for part in parts], axis=0),
-            common=sum(part.common for part in parts),
+            documents=sum(part.documents for part in parts),
             length=length,
             unusable=any(part.unusable for part in parts),
             observed=ints(sum(part.observed for part in parts)),
@@ -122,21 +97,89 @@ class UnitSums(Struct, frozen=True, eq=False):
             behind=ints(behind),
         )
 
-    def relabeled(self, new_code: Ints, labels: int) -> UnitSums:
+    def relabeled(self, new_code: Ints, labels: int) -> Concatenation:
         """Replace each label code by `new_code[code]`, out of `labels` codes."""
-        used, observed = np.zeros(labels, dtype=bool), np.zeros(labels, dtype=np.int64)
-        used[new_code], observed[new_code] = self.used, self.observed
+        observed = np.zeros(labels, dtype=np.int64)
+        observed[new_code] = self.observed
         before, behind = (np.full((len(self.before), labels), NOWHERE) for _ in range(2))
         before[:, new_code], behind[:, new_code] = self.before, self.behind
         return replace(
             self,
-            used=used,
             observed=ints(observed),
             units=self.units.renamed([0], lambda code: new_code[code]),
             gaps=self.gaps.renamed([0], lambda code: new_code[code]),
             before=ints(before),
             behind=ints(behind),
         )
+
+    def disagreement(self) -> tuple[Floats, Floats]:
+        """The observed and expected disagreement of each label."""
+        everyone = np.ones((len(self.before), 1), dtype=bool)
+        observed = self.observed[None, :].astype(np.float64)
+        values = disagreement(observed, _expected(self), everyone, ints([self.length]))
+        return values[0][0], values[1][0]
+
+
+class UnitSums(Struct, frozen=True, eq=False):
+    """Sums over a block for α_u: its value for each document, and counts over documents that all have.
+
+    The latter are in groups of consecutive documents, each of which the jackknife leaves out.
+    """
+
+    text: bool
+    documents: Mapping[int, float | None]  # α_u by number, for documents that two or more annotators have
+    used: Bools  # by label: whether any unit has it
+    groups: Mapping[int, Concatenation]
+
+    @classmethod
+    def of(cls, ground: Shared, plan: UnitPlan) -> UnitSums:
+        """Count a block."""
+        n, labels, present = len(ground.annotators), len(ground.labels), ground.present
+        lengths = _sentence_lengths(ground)
+        if lengths is None:
+            return cls(False, {}, np.zeros(labels, dtype=bool), {})
+        units, whole = _on_documents(ground, lengths)
+        unusable = _unusable(ground, units)
+        observed = observed_sums(units, present, labels)
+        single = disagreement(observed, expected_sums(units, present, whole, labels), present, whole)
+        documents = {
+            int(ground.numbers[index]): None
+            if unusable[index]
+            else _alpha(single[0][index], single[1][index])
+            for index in np.flatnonzero(present.sum(axis=0) >= 2).tolist()
+        }
+        common = np.flatnonzero(present.all(axis=0))
+        group = plan.of_documents(ground, MOST_CONTINUA)[common]
+        return cls(
+            text=True,
+            documents=documents,
+            used=np.bincount(units.label, minlength=labels) > 0,
+            groups={
+                number: Concatenation.of(units, ints(common[group == number]), whole, unusable, observed, n)
+                for number in np.unique(group).tolist()
+            },
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[UnitSums]) -> UnitSums:
+        """Combine the sums of consecutive blocks with the same labels; a group may continue in the next."""
+        groups: dict[int, list[Concatenation]] = {}
+        for part in parts:
+            for number, group in part.groups.items():
+                groups.setdefault(number, []).append(group)
+        return cls(
+            text=all(part.text for part in parts),
+            documents={number: value for part in parts for number, value in part.documents.items()},
+            used=np.any([part.used for part in parts], axis=0),
+            groups={number: Concatenation.joined(own) for number, own in groups.items()},
+        )
+
+    def relabeled(self, new_code: Ints, labels: int) -> UnitSums:
+        """Replace each label code by `new_code[code]`, out of `labels` codes."""
+        used = np.zeros(labels, dtype=bool)
+        used[new_code] = self.used
+        groups = {number: group.relabeled(new_code, labels) for number, group in self.groups.items()}
+        return replace(self, used=used, groups=groups)
 
 
 def unitizing(
@@ -155,40 +198,58 @@ def unitizing(
             all=None, documents={}, why="the files hold no text, so the continuum has no length"
         )
     documents = {presence.documents[number]: value for number, value in sums.documents.items()}
-    if not sums.common:
+    if not sums.groups:
         return UnitizingAgreement(all=None, documents=documents, why="no document is shared by all")
-    if sums.unusable:
+    groups = list(sums.groups.values())
+    whole = Concatenation.joined(groups)
+    if whole.unusable:
         if cut_document:
             documents = dict.fromkeys(documents)
         return UnitizingAgreement(
             all=None, documents=documents, why="mentions of one label overlap or are discontinuous"
         )
-    everyone = np.ones((len(presence.annotators), 1), dtype=bool)
-    observed = sums.observed[None, :].astype(np.float64)
-    values = disagreement(observed, _expected(sums, len(labels)), everyone, ints([sums.length]))
+    observed, expected = whole.disagreement()
     by_label = {
-        name: _alpha(values[0][0, [code]], values[1][0, [code]])
+        name: _alpha(observed[[code]], expected[[code]])
         for code, name in enumerate(labels)
         if sums.used[code]
     }
-    value = _alpha(values[0][0], values[1][0])
+    value = _alpha(observed, expected)
     if cut_document:
         documents = dict.fromkeys(documents, value)
+    ends, why = plain_t(value, _left_out(groups), most=1.0)
+    marked = presence.by_document
     return UnitizingAgreement(
         all=value,
         documents=documents,
-        observed=fsum(values[0][0]),
-        expected=fsum(values[1][0]),
+        observed=fsum(observed),
+        expected=fsum(expected),
         labels=by_label,
         why="no one marked anything" if value is None else None,
+        interval={"all": ends} if marked else UNSET,
+        no_interval={"all": why} if marked and why else UNSET,
+        groups=len(groups) if marked and len(groups) < whole.documents else UNSET,
     )
 
 
-def _expected(sums: UnitSums, labels: int) -> tuple[Floats, Floats]:
+def _left_out(groups: Sequence[Concatenation]) -> Floats:
+    """α_u without each group of documents, from what comes before it and what comes after."""
+    before: list[Concatenation] = list(accumulate(groups, lambda a, b: Concatenation.joined([a, b])))
+    after = list(accumulate(reversed(groups), lambda a, b: Concatenation.joined([b, a])))[::-1]
+    values = []
+    for at in range(len(groups) if len(groups) > 1 else 0):
+        parts = [*before[max(at - 1, 0) : at], *after[at + 1 : at + 2]]
+        value = _alpha(*Concatenation.joined(parts).disagreement())
+        values.append(np.nan if value is None else value)
+    return floats(values)
+
+
+def _expected(sums: Concatenation) -> tuple[Floats, Floats]:
     """The `expected_sums` of the concatenation, from the numbers of units and gaps of each length.
 
     Computed with integers, so that the result does not depend on the order of units.
     """
+    labels = len(sums.observed)
     above, below = np.zeros((1, labels)), np.zeros((1, labels))
     for label in range(labels):
         units = dict(zip(*(column.ravel().tolist() for column in _own(sums.units, label)), strict=True))

@@ -25,6 +25,7 @@ from spanwise.attributes._context import (
 from spanwise.attributes._lexicon import Lexicon, LexiconQueries, LexiconSums, SummedLexicon, TrainingCounts
 from spanwise.attributes.given import NEEDS, PHI, Aggregate, compared, familiarity, given, is_given, missing
 from spanwise.attributes.papers import SHAPE, TRAINING
+from spanwise.attributes.positions import POSITION
 from spanwise.attributes.toughness import (
     SUBSETS,
     Confusable,
@@ -99,7 +100,7 @@ _FU19 = (
 )
 
 # Listed in the order of the papers: the eight of Fu20, the label, those only in Fu19, then all others.
-_built_in = {attribute.name: attribute for attribute in (*SHAPE, *TRAINING)}
+_built_in = {attribute.name: attribute for attribute in (*SHAPE, *TRAINING, *POSITION)}
 _KNOWN = tuple(dict.fromkeys((*_FU20, "label", *_FU19, *_built_in)))
 # The attributes named `_fu19` differ from those of Fu20 only in name or buckets, so "all" leaves them out.
 _ALL = tuple(name for name in _KNOWN if not name.endswith("_fu19"))

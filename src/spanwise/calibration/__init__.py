@@ -16,9 +16,7 @@ from spanwise import __version__
 from spanwise.alignment import How
 from spanwise.attributes import Attribute, Side
 from spanwise.buckets import Bucketing, Strategy
-from spanwise.calibration.measures import (
-    Draws,
-    Scored,
+from spanwise.calibration._cells import (
     at_precision_of,
     cell_of,
     macro_of,
@@ -27,6 +25,8 @@ from spanwise.calibration.measures import (
     risk_of,
     threshold_of,
 )
+from spanwise.calibration._resampling import Draws
+from spanwise.calibration.measures import Scored
 from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
 from spanwise.corpus import Annotation, Mentions, with_one_labelling
 from spanwise.document import Input
@@ -59,7 +59,7 @@ Missing = Literal["error", "lowest"]
 TokenScores = Literal["product", "mean", "min"]
 MISSING: tuple[Missing, ...] = ("error", "lowest")
 TOKEN_SCORES: tuple[TokenScores, ...] = ("product", "mean", "min")
-FEW_UNITS = 60  # with fewer units, intervals cover less than their nominal level
+FEW_UNITS = 60  # with fewer units, percentile intervals cover less than their nominal level
 
 
 def confidence(
@@ -100,7 +100,7 @@ def confidence(
         missing: whether a mention without a score is an "error" or gets the "lowest" score of all.
         score_column: the column of token scores in a CoNLL file.
         token_scores: how to combine the scores of a mention's tokens: "mean", "product" or "min".
-        resamples: bootstrap resamples, and draws for the chance level; 0 for neither.
+        resamples: bootstrap resamples for recall at a precision and for pairs; 0 for no interval and no test.
         memory: read files in parts that fit in about this much memory ("1GB"), as in `evaluate`.
         workers: the number of processes; it does not affect the result.
         engine: where mentions are matched, as in `evaluate`: a Spark session, or any `Engine`.
@@ -538,22 +538,22 @@ def _system(
     bucketings: Mapping[str, Bucketing],
     options: ConfidenceOptions,
 ) -> SystemConfidence:
-    cells = {label: cell_of(part, draws, options.seed) for label, part in system.labels().items()}
+    cells = {label: cell_of(part, draws) for label, part in system.labels().items()}
     dev_curve = None if dev is None else _scored(*dev, options.missing).whole.curve
     curve = system.whole.curve
     points, thinned = points_of(curve)
     return SystemConfidence(
-        overall=cell_of(system.whole, draws, options.seed),
+        overall=cell_of(system.whole, draws),
         labels=cells,
         buckets={
-            attribute: {bucket: cell_of(part, draws, options.seed) for bucket, part in parts.items()}
+            attribute: {bucket: cell_of(part, draws) for bucket, part in parts.items()}
             for attribute, parts in system.buckets(bucketings).items()
         },
         macro=macro_of(cells),
         curve=points,
         risk=risk_of(curve),
         threshold=threshold_of(system.whole, dev_curve),
-        at_precision=at_precision_of(curve, dev_curve, options.precision),
+        at_precision=at_precision_of(system.whole, dev_curve, options.precision, draws),
         missing=system.absent,
         thinned=thinned,
     )
@@ -579,7 +579,8 @@ def _signature(test: _Joined, options: ConfidenceOptions, tokens: str | None, de
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:bootstrap.{test.unit}.{options.resamples}",
+        f"ci:{'logit-t' if options.resamples else 'none'}.{test.unit}",
+        f"resamples:{options.resamples}",
         f"seed:{options.seed}",
         f"threshold:{'dev' if dev else 'none'}",
     ]
@@ -596,7 +597,7 @@ def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence])
             notes.append(f"{name}: {system.overall.why}, so calibration is not computed.")
     if draws.groups is not None and len(draws.weights):
         notes.append(
-            f"The {test.whole.units:,} {test.unit}s were joined at random into {draws.groups:,} groups that "
-            "are resampled."
+            f"The {test.whole.units:,} {test.unit}s were joined at random into {draws.groups:,} groups, "
+            "which are the units of intervals and tests."
         )
     return tuple(notes)

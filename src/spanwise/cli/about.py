@@ -170,8 +170,18 @@ def _row(registry: Registry[Named], value: Named) -> dict[str, object]:
     if needs := getattr(value, "needs", None):
         row["needs"] = sorted(needs)
     if hasattr(value, "write"):
-        row["writes"] = value.write is not None
+        row["writes"] = any(getattr(value, name, None) is not None for name in ("write", "write_folder"))
+        row["writes_scores"] = getattr(value, "write_scored", None) is not None
+    if holds := getattr(value, "holds", None):
+        row["holds"] = [aspect for aspect in _aspects() if aspect in holds]
     return row
+
+
+def _aspects() -> Iterable[str]:
+    """What a format may hold, in the order in which it is listed."""
+    from spanwise.formats._holding import ASPECTS
+
+    return ASPECTS
 
 
 def _text(rows: Iterable[dict[str, Any]]) -> str:
@@ -186,7 +196,10 @@ def _text(rows: Iterable[dict[str, Any]]) -> str:
         about += [f"needs: {', '.join(row['needs'])}"] if "needs" in row else []
         about += [f"buckets: {row['buckets']}"] if "buckets" in row else []
         about += [f"source: {row['source']}"] if "source" in row else []
-        about += ["read and written" if row["writes"] else "read"] if "writes" in row else []
+        if "writes" in row:
+            written = "written with scores" if row["writes_scores"] else "written without scores"
+            about.append(f"read and {written}" if row["writes"] else "read only")
+        about += [f"holds {', '.join(row['holds'])}"] if "holds" in row else []
         if about:
             lines += textwrap.wrap("; ".join(about), 76, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, flag_default
+from spanwise.cli.arguments import Command, flag_default, say_lost
 from spanwise.settings import SETTINGS
 from spanwise.streams import say
 
@@ -98,7 +98,7 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     # The remaining settings of `evaluate` do not affect errors.
     unused = (
         "name", "focus", "weights", "attribute", "cross", "vocabulary", "lowercase", "seed", "confidence",
-        "unit", "correction", "primary", "examples", "redact", "memory",
+        "unit", "correction", "primary", "beta", "examples", "redact", "memory",
     )  # fmt: skip
     parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unused})
     parser.set_defaults(resamples=0, examples_cap=_NO_LIMIT, workers=1)
@@ -415,17 +415,19 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 def run_place(args: argparse.Namespace) -> int:
     """Place answers without offsets, such as those of language models, on the gold text, and score them."""
+    from msgspec.structs import replace
+
     from spanwise.cli.arguments import answers_of, finish_document, reading_of, write_output
-    from spanwise.formats import read
-    from spanwise.formats.writing import write
-    from spanwise.placement import checked, placement
+    from spanwise.formats.writing import write_results
+    from spanwise.placement import checked, placed_on
     from spanwise.spreadsheet import to_csv
 
     choices = checked(policy=args.policy, **answers_of(args))
-    placed = placement(read(args.gold, **reading_of(args)), args.answers, choices)
+    placed = placed_on(args.gold, args.answers, choices, reading_of(args))
     written = []
     if args.output:
-        write(placed.on_text, args.output)
+        mentions = replace(placed.on_text.mentions, fields={})  # whose texts of answers are in --report
+        say_lost(write_results(replace(placed.on_text, mentions=mentions), args.output))
         written.append(args.output)
     if args.report:
         write_output(to_csv(placed.leftovers()), args.report)
@@ -554,15 +556,16 @@ def run_apply(args: argparse.Namespace) -> int:
     """Keep the predictions whose score reaches a threshold, and write them to a file."""
     from spanwise.calibration import apply_threshold, read_scored
     from spanwise.cli.arguments import reading_of
-    from spanwise.formats.writing import write
+    from spanwise.formats.writing import write_results
 
     annotation = read_scored(
         args.predicted, score_column=args.score_column, token_scores=args.token_scores, **reading_of(args)
     )
     kept = apply_threshold(annotation, args.threshold, missing=args.missing)
-    write(kept, args.output, format=args.to)
+    lost = write_results(kept, args.output, format=args.to)
     remaining, total = len(kept.mentions), len(annotation.mentions)
     sys.stderr.write(f"kept {remaining:,} of {total:,} mentions\n")
+    say_lost(lost)
     return 0
 
 

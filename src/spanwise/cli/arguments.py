@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from spanwise.errors import ChoiceError
 from spanwise.settings import SETTINGS, Setting, column
-from spanwise.streams import put
+from spanwise.streams import put, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
@@ -90,15 +90,21 @@ def _rephrased(message: str) -> str:
     return message if message.endswith("?") else f"{message.removeprefix('argument ')}."
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
+def say_lost(lost: Sequence[str]) -> None:
+    """Name in one line what a written file has no place for, if there is anything."""
+    if lost:
+        say(f"lost: {'; '.join(lost)}")
+
+
+def add_reading(parser: argparse.ArgumentParser, *, without: Sequence[str] = ()) -> None:
     """Add the options for reading files to a command."""
-    add_settings(parser.add_argument_group("how to read the files"), "read")
+    add_settings(parser.add_argument_group("how to read the files"), "read", without=without)
 
 
-def add_settings(group: argparse._ActionsContainer, name: str) -> None:
-    """Add the options for all settings in a group."""
+def add_settings(group: argparse._ActionsContainer, name: str, *, without: Sequence[str] = ()) -> None:
+    """Add the options for all settings in a group, `without` some."""
     for setting in SETTINGS.values():
-        if setting.group == name and setting.help:
+        if setting.group == name and setting.help and setting.name not in without:
             add_setting(group, setting.name)
 
 
@@ -114,7 +120,11 @@ def add_setting(group: argparse._ActionsContainer, name: str, **differs: Any) ->
     elif setting.type is dict:
         how["action"] = _Limits
     else:
-        how |= {"type": setting.type, "default": setting.default, "choices": setting.choices or None}
+        how |= {
+            "type": setting.type,
+            "default": setting.default,
+            "choices": None if setting.also else setting.choices or None,
+        }
     group.add_argument(setting.option, metavar=setting.metavar, **how)
 
 
@@ -247,7 +257,7 @@ def add_thresholds(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
     group.add_argument(
         "--strict", action="store_true",
-        help="with --against: fail if the earlier result lacks a system, which is then untested",
+        help="with --against: fail if the earlier result lacks a system, or units are too few for a test",
     )  # fmt: skip
     group.add_argument(
         "--floor-bound",
@@ -318,7 +328,9 @@ def add_answers(group: argparse._ActionsContainer) -> None:
         "--threshold", type=float, default=0.85, help="the minimum similarity at level fuzzy (default: 0.85)"
     )
     group.add_argument(
-        "--aliases", metavar="FILE", help="a TOML file that maps labels of answers to labels of gold"
+        "--aliases",
+        metavar="FILE",
+        help="a TOML file with the labels that labels of answers stand for, as --predicted-map",
     )
     group.add_argument(
         "--repeats", choices=["drop", "keep"], default="drop",

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, add_reading, reading_of
+from spanwise.cli.arguments import Command, add_reading, reading_of, say_lost
 from spanwise.settings import in_options
 from spanwise.streams import message, put, say
 
@@ -169,7 +169,7 @@ def add_validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="the files to check")
     parser.add_argument("--most", metavar="N", type=int, help="list at most N problems per file")
     parser.add_argument("--json", action="store_true", help="print JSON, one line per problem")
-    add_reading(parser)
+    add_reading(parser, without=("map", "predicted_map", "only", "without"))
 
 
 def run_validate(args: argparse.Namespace) -> int:
@@ -234,7 +234,7 @@ def _summary(validation: Validation) -> str:
 CONVERT_EXAMPLES = """examples:
   spanwise convert in.conll out.jsonl
   spanwise convert in.conll out.conll --to-scheme BIOES
-  spanwise convert in.txt out.spans --scheme IOB1
+  spanwise convert in.txt out.spans --scheme IOB1 --lossy
   spanwise convert in.conll - --to jsonl | head -3"""
 
 
@@ -247,7 +247,10 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="FORMAT", help="the format to write (default: from the suffix)")
     parser.add_argument("--to-scheme", metavar="SCHEME", help="the tag scheme to write")
     parser.add_argument(
-        "--lossy", action="store_true", help="leave out what the format cannot represent, and report it"
+        "--lossy", action="store_true", help="leave out what the format cannot hold, and say what was lost"
+    )
+    parser.add_argument(
+        "--scores", action="store_true", help="keep the scores of mentions in a third column of a CoNLL file"
     )
     parser.add_argument(
         "--context",
@@ -262,8 +265,8 @@ def add_convert(parser: argparse.ArgumentParser) -> None:
 
 
 def run_convert(args: argparse.Namespace) -> int:
-    """Convert a file to another format or tag scheme; what the target cannot represent is an error, never
-    lost silently.
+    """Convert a file to another format or tag scheme; what the target cannot hold is an error, never lost
+    silently.
     """
     from spanwise.errors import ChoiceError, many
     from spanwise.formats import read
@@ -279,7 +282,14 @@ def run_convert(args: argparse.Namespace) -> int:
     if args.target == "-":
         lost = _print(annotation, args)
     else:
-        lost = write(annotation, args.target, format=args.to, scheme=args.to_scheme, lossy=args.lossy)
+        lost = write(
+            annotation,
+            args.target,
+            format=args.to,
+            scheme=args.to_scheme,
+            lossy=args.lossy,
+            scores=args.scores,
+        )
     reading = annotation.reading
     tags = "tag" if reading.repairs == 1 else "tags"
     repaired = f", {reading.repairs:,} {tags} repaired ({reading.repair})" if reading.repairs else ""
@@ -290,8 +300,7 @@ def run_convert(args: argparse.Namespace) -> int:
     )
     for note in reading.notes:
         say(f"note: {note}")
-    for loss in lost:
-        say(f"lost: {loss}")
+    say_lost(lost)
     return 0
 
 
@@ -310,7 +319,7 @@ def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
     form = FORMATS.find(args.to)
     if form.write is None or form.write_folder is not None:
         raise ChoiceError(f"the format {form.name!r} cannot be written to standard output.\nName a file.")
-    data, lost = to_bytes(annotation, form, scheme=args.to_scheme, lossy=args.lossy)
+    data, lost = to_bytes(annotation, form, scheme=args.to_scheme, lossy=args.lossy, scores=args.scores)
     put(data)
     return lost
 
@@ -332,7 +341,7 @@ def add_agree(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to compute")
     group.add_argument(
         "--systems", metavar="NAME=FILE", nargs="+", action="extend", default=[],
-        help="predictions to compare with the human ceiling",
+        help="predictions to compare with the human level",
     )  # fmt: skip
     group.add_argument(
         "--votes", type=int, metavar="K",

@@ -166,8 +166,13 @@ def finish(args: argparse.Namespace, result: Result | Study) -> int:
     from spanwise.document.evaluation import Evaluation
 
     evaluation = result if isinstance(result, Evaluation) else None  # None: a study of several runs
-    if evaluation is not None and args.html and evaluation.keeps_mentions:
-        result = evaluation = evaluation.with_analyses(slices={"command": evaluation.settings.command})
+    if evaluation is not None and args.html:
+        analysed = (
+            evaluation.with_analyses(slices={"command": evaluation.settings.command})
+            if evaluation.keeps_mentions
+            else evaluation.without_analyses()
+        )
+        result = evaluation = analysed
     saved = save_document(args, result)
     if evaluation is not None and args.columns:
         from spanwise.evaluation.columns import mention_columns
@@ -298,7 +303,7 @@ def has_samples(args: argparse.Namespace) -> bool:
     from spanwise.placement import has_answers, samples_of
 
     return any(
-        len(samples_of(path)) > 1
+        len(samples_of(path, args.response)) > 1
         for path in named_systems(args.systems).values()
         if has_answers(path, args.response, files=True)
     )

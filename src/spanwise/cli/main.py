@@ -31,6 +31,7 @@ COMMANDS = {
     "place": ("analyses", "place answers of language models, which have no offsets, on the gold text"),
     "errors": ("analyses", "list the errors with their sentences"),
     "slices": ("analyses", "find combinations of conditions on which a system is weak"),
+    "leaks": ("leaks", "say what masking leaves readable, and what it hides without need"),
     "confidence": ("analyses", "assess confidence scores: curves, thresholds, calibration"),
     "apply": ("analyses", "keep the predictions whose score reaches a threshold"),
     "agree": ("corpora", "measure how well annotators agree, and write the majority annotation"),

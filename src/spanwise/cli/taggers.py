@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from spanwise.cli.arguments import Command, add_reading, reading_of
+from spanwise.cli.arguments import Command, add_reading, reading_of, say_lost
 
 TRAIN_EXAMPLES = """examples:
   spanwise train crf --train train.conll --dev dev.conll --test test.conll -o crf/
@@ -69,8 +69,10 @@ def run_train(args: argparse.Namespace) -> int:
         reading=reading_of(args),
         **options,
     )
-    trained.save(args.output)
+    lost = trained.save(args.output)
     if not args.quiet:
+        for note in lost:
+            _say(note)
         _say(f"saved in {args.output}")
     return 0
 
@@ -126,15 +128,16 @@ def add_tag(parser: argparse.ArgumentParser) -> None:
 def run_tag(args: argparse.Namespace) -> int:
     """Tag a file with a tagger that spanwise trained."""
     from spanwise.errors import many
-    from spanwise.formats.writing import check_scores_fit, write
+    from spanwise.formats.writing import check_scores_fit, write_results
     from spanwise.taggers import predict
 
     if args.scores:
         check_scores_fit(args.output, format=args.to)
     annotation = predict(args.tagger, args.source, scores=args.scores, device=args.device, **reading_of(args))
-    write(annotation, args.output, format=args.to, scores=args.scores)
+    lost = write_results(annotation, args.output, format=args.to, scores=args.scores)
     number = f"{many(len(annotation.corpus), 'sentence')}, {many(len(annotation.mentions), 'mention')}"
     sys.stderr.write(f"{args.output}: {number}\n")
+    say_lost(lost)
     return 0
 
 

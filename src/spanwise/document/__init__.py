@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
 from spanwise.errors import UnknownKey
+from spanwise.rates import FIELDS, RATES, f_beta, is_rate
 from spanwise.registry import resolve
 from spanwise.settings import default_value
 
@@ -48,7 +51,8 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def keys(self) -> list[str]:
         """The keys that are set."""
-        return [key for key in self.known_keys() if getattr(self, key) is not UNSET]
+        keys = [key for key in self.known_keys() if getattr(self, key) is not UNSET and key != "more"]
+        return [*keys, *getattr(self, "more", ())]
 
     def __getitem__(self, key: str) -> Any:
         if key not in self.keys():
@@ -58,6 +62,8 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     if not TYPE_CHECKING:  # type checkers find such errors themselves
 
         def __getattr__(self, name: str) -> object:
+            if name != "more" and name in getattr(self, "more", ()):
+                return self.more[name]
             raise AttributeError(_no_such_key(name, type(self).known_keys()))
 
 
@@ -94,6 +100,9 @@ class Input(Struct, frozen=True, kw_only=True):
     tokens: Count | None = None
     mentions: Count | None = None
     alignment: Alignment | None = None
+    paired: str | UnsetType = UNSET  # how sentences were paired with those of gold
+    merged: Count | UnsetType = UNSET  # mentions that became equal when labels were mapped
+    dropped: Count | UnsetType = UNSET  # mentions whose labels were left out
     system: str | UnsetType = UNSET
     dataset: str | UnsetType = UNSET
     run: str | UnsetType = UNSET
@@ -144,7 +153,10 @@ class Document(Struct, frozen=True, kw_only=True):
         """The document as JSON in UTF-8; the same content always gives the same bytes."""
         import msgspec
 
-        encoded = msgspec.json.encode(self.document(), enc_hook=to_encodable)
+        document: object = self.document()
+        if len(RATES) > len(FIELDS) or given(getattr(getattr(self, "settings", None), "beta", UNSET)):
+            document = beside(msgspec.to_builtins(document, enc_hook=to_encodable))
+        encoded = msgspec.json.encode(document, enc_hook=to_encodable)
         spaces = self.INDENT if indent is None else indent
         return (msgspec.json.format(encoded, indent=spaces) if spaces else encoded) + b"\n"
 
@@ -202,6 +214,34 @@ class Document(Struct, frozen=True, kw_only=True):
 DocumentLike: TypeAlias = Document | Mapping[str, object]
 
 
+def beside(content: Any) -> Any:
+    """Plain data with the scores in `more` next to precision, recall and F1, as in a written document.
+
+    Examples:
+        >>> beside({"f1": 0.5, "more": {"f2": 0.4}})
+        {'f1': 0.5, 'f2': 0.4}
+    """
+    if isinstance(content, list | tuple):
+        return [beside(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    kept = {key: beside(value) for key, value in content.items() if key != "more" or "f1" not in content}
+    return kept | content["more"] if len(kept) < len(content) else kept
+
+
+def apart(content: Any) -> Any:
+    """The inverse of `beside`: F-betas next to F1 are put into `more`."""
+    if isinstance(content, list | tuple):
+        return [apart(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    more = [key for key in content if is_rate(key) and key not in FIELDS] if "f1" in content else []
+    kept = {
+        key: value if key == "interval" else apart(value) for key, value in content.items() if key not in more
+    }
+    return {**kept, "more": {key: content[key] for key in more}} if more else kept
+
+
 def to_encodable(value: object) -> object:
     """Convert values that the JSON encoder does not support, such as lazy mappings and sequences."""
     if isinstance(value, Mapping):
@@ -219,8 +259,13 @@ class Settings(Part, frozen=True, kw_only=True):
     confidence: float
     correction: str
     primary: str | UnsetType = UNSET  # if it is not F1
+    beta: tuple[float, ...] | UnsetType = UNSET  # of the F-betas beside F1
     align: str
     repair: str
+    map: Mapping[str, str | None] | UnsetType = UNSET  # from label to label; null leaves a label out
+    predicted_map: Mapping[str, str | None] | UnsetType = UNSET
+    only: tuple[str, ...] | UnsetType = UNSET
+    without: tuple[str, ...] | UnsetType = UNSET
     lowercase: bool
     credits: Mapping[str, str]
     vocabulary: Count | None
@@ -237,6 +282,46 @@ class Settings(Part, frozen=True, kw_only=True):
     attributes: tuple[str, ...]
     buckets: Mapping[str, str]
     tags: Mapping[str, str] = field(default_factory=dict)  # such as commit and epoch
+
+    @property
+    def gold_rules(self) -> str:
+        """A hash of the rules by which labels of gold are mapped or left out; empty without rules."""
+        return self._hash("map", "only", "without")
+
+    @property
+    def label_rules(self) -> str:
+        """A hash of all rules by which labels are mapped or left out; empty without rules."""
+        return self._hash("map", "predicted_map", "only", "without")
+
+    def _hash(self, *names: str) -> str:
+        rules = {name: value for name in names if (value := getattr(self, name))}
+        return hash_of(rules) if rules else ""
+
+    def gold_digest(self, sha256_of_file: str | None) -> str | None:
+        """A hash of the gold file and of the rules on its labels, if there are any."""
+        if sha256_of_file is None or not self.gold_rules:
+            return sha256_of_file
+        return hashlib.sha256(f"{sha256_of_file} {self.gold_rules}".encode()).hexdigest()
+
+    @property
+    def more_scores(self) -> tuple[str, ...]:
+        """The names of the scores that are reported besides precision, recall and F1."""
+        declared = [name for name in RATES if name not in FIELDS]
+        return (*declared, *(f_beta(beta).name for beta in self.beta or ()))
+
+
+def hash_of(rules: Mapping[str, object]) -> str:
+    """A short hash of mappings and lists by name; the order within them does not matter.
+
+    Examples:
+        >>> hash_of({"only": ["A", "B"]}) == hash_of({"only": ("B", "A")})
+        True
+    """
+    ordered = {
+        name: dict(value) if isinstance(value, Mapping) else sorted(value)  # type: ignore[call-overload]
+        for name, value in rules.items()
+    }
+    return hashlib.sha256(json.dumps(ordered, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def usual_settings(**chosen: object) -> Settings:

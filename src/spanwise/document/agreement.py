@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from spanwise.document import Document, Interval
 
@@ -36,14 +36,19 @@ class AgreementPair(Struct, frozen=True, kw_only=True):
     spans: Overlap
     on_equal_spans: LabelAgreement
     fair: float | None  # the mean of both directions
+    interval: dict[str, Interval | None] | UnsetType = UNSET  # of f1 and of kappa on equal spans
 
 
 class PairMean(Struct, frozen=True, kw_only=True):
-    """The mean and population standard deviation of F1 over the pairs for which it is defined."""
+    """The mean and population standard deviation of F1 over the pairs for which it is defined.
+
+    The standard deviation of a single pair is undefined.
+    """
 
     f1: float | None
     std: float | None
     pairs: int
+    interval: dict[str, Interval | None] | UnsetType = UNSET
 
 
 class AgreementMeans(Struct, frozen=True, kw_only=True):
@@ -61,6 +66,7 @@ class CohenPair(Struct, frozen=True, kw_only=True):
 
     annotators: tuple[str, str]
     kappa: float | None
+    interval: dict[str, Interval | None] | UnsetType = UNSET
 
 
 class TokenAgreement(Struct, frozen=True, kw_only=True):
@@ -74,6 +80,8 @@ class TokenAgreement(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     outside: float | None = None  # the share of token labels that are O
     why: str | None = None
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    no_interval: dict[str, str] | UnsetType = UNSET  # why a coefficient has no interval
 
 
 class UnitizingAgreement(Struct, frozen=True, kw_only=True):
@@ -85,6 +93,44 @@ class UnitizingAgreement(Struct, frozen=True, kw_only=True):
     expected: float | None = None
     labels: dict[str, float | None] = field(default_factory=dict)
     why: str | None = None
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    no_interval: dict[str, str] | UnsetType = UNSET
+    groups: int | UnsetType = (
+        UNSET  # how many groups of neighbouring documents were left out, if not single ones
+    )
+
+
+class HumanLevel(Struct, frozen=True, kw_only=True):
+    """How well these annotators agree: the mean of their pairwise F1."""
+
+    f1: float | None
+    interval: Interval | None
+
+
+class SystemLevel(Struct, frozen=True, kw_only=True):
+    """The mean F1 of a system with each annotator, beside the human level on the same documents.
+
+    `p` is that of sign flips over units, `p_corrected` by Holm over the systems.
+    """
+
+    f1: float | None
+    interval: Interval | None
+    difference: float | None  # the system minus the human level
+    p: float | None
+    human: float | None  # on the documents of the system
+    difference_interval: Interval | None = None
+    p_corrected: float | None = None
+    significant: bool = False
+    units: int = 0
+    flips: int = 0  # 0: all signs were enumerated
+    why: str | None = None  # why the difference has no interval, or no test
+
+
+class AgreementLevels(Struct, frozen=True, kw_only=True):
+    """The human level and the levels of systems, true of these annotators alone."""
+
+    human: HumanLevel
+    systems: dict[str, SystemLevel]
 
 
 class HumanCeiling(Struct, frozen=True, kw_only=True):
@@ -169,6 +215,7 @@ class Agreement(Document, frozen=True, kw_only=True):
     tokens: TokenAgreement
     alpha_u: UnitizingAgreement
     gamma: dict[str, float | None] | None = None  # by document, if requested
+    levels: AgreementLevels | UnsetType = UNSET
     ceiling: HumanCeiling
     ranking: tuple[RankedAnnotator, ...]
     systems: dict[str, SystemBesideCeiling]

@@ -23,7 +23,8 @@ class SliceCondition(Struct, frozen=True, kw_only=True):
 class SearchedSlice(Struct, frozen=True, kw_only=True):
     """A slice with a higher loss than the rest of the items.
 
-    `units` and `loss` refer to all mentions of the slice. If the slice is listed after others, `t` refers to
+    `units`, `loss` and `interval` refer to all mentions of the slice; `interval` is that of the score
+    (1 − loss) and holds for all tested slices simultaneously. If the slice is listed after others, `t` is of
     the items that are not in those (`rest_units`, `rest_loss`), and there is no `p`.
     """
 
@@ -31,6 +32,7 @@ class SearchedSlice(Struct, frozen=True, kw_only=True):
     where: str
     units: int
     loss: float | None
+    interval: tuple[float, float] | None = None
     t: float
     p: float | None
     after: int = 0
@@ -155,6 +157,16 @@ class UnitStatuses(Struct, frozen=True, kw_only=True):
     failed: int = 0
     empty: int = 0
     absent: int = 0
+
+    @property
+    def unread(self) -> str | None:
+        """A sentence about the responses that could not be read or are missing; None if there are none."""
+        number = self.read + self.repaired + self.failed + self.empty + self.absent
+        counts = {"could not be read": self.failed, "are missing": self.absent}
+        listed = [f"{count:,} {what}" for what, count in counts.items() if count]
+        if not listed:
+            return None
+        return f"Of {number:,} responses, {' and '.join(listed)}; gold mentions there count as missed."
 
 
 class LevelCounts(Struct, frozen=True, kw_only=True):
@@ -284,6 +296,15 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     def chosen(self) -> str:
         """The name of the rule or policy that was chosen."""
         return self.settings.rule or self.settings.policy
+
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if the document has no score under its rule or policy; see `Document.inconsistent`."""
+        rule, policy = self.settings.rule, self.settings.policy
+        if rule is None and not hasattr(self.policies, policy):
+            return "$.settings.policy", f"there is no score under the policy {policy!r}"
+        if rule is not None and rule not in (self.presets or {}):
+            return "$.settings.rule", f"there is no score under the rule {rule!r}"
+        return None
 
     @property
     def score(self) -> Score:

@@ -10,10 +10,19 @@ from spanwise.document import Document, Interval
 
 
 class ChanceError(Struct, frozen=True, kw_only=True):
-    """The ECE of perfectly calibrated scores: its mean and 95th percentile over random outcomes."""
+    """The ECE of calibrated scores, its mean and 95 % point, and how often it reaches the observed one.
+
+    Two null hypotheses: errors of a unit change sign together (`p_units`), outcomes are drawn independently
+    (`p_outcomes`). Mean and 95 % point are the larger of the two, and so is `p`. With few units the first
+    cannot reach .05; then `reachable` is false.
+    """
 
     mean: float | None
     high: float | None
+    p: float | None = None
+    p_units: float | None = None
+    p_outcomes: float | None = None
+    reachable: bool = True
 
 
 class Brier(Struct, frozen=True, kw_only=True):
@@ -53,7 +62,9 @@ class ConfidenceCell(Struct, frozen=True, kw_only=True):
     chance_ece: ChanceError
     parts: Brier | None = None
     bins: tuple[ReliabilityBin, ...] = ()
-    interval: dict[str, Interval] | UnsetType = UNSET
+    interval: dict[str, Interval | None] | UnsetType = UNSET
+    no_interval: dict[str, str] | UnsetType = UNSET  # why a measure has no interval
+    few_units: int | UnsetType = UNSET  # how many units hold the cell, if they are few
     why: str | UnsetType = UNSET
 
 
@@ -91,7 +102,7 @@ class Threshold(Struct, frozen=True, kw_only=True):
     test_recall: float | None = None
     best: float | None = None
     best_f1: float | None = None
-    interval: dict[str, Interval] | UnsetType = UNSET
+    interval: dict[str, Interval | None] | UnsetType = UNSET
     why: str | UnsetType = UNSET
 
 
@@ -103,6 +114,7 @@ class AtPrecision(Struct, frozen=True, kw_only=True):
     recall: float | None
     reached: float | None = None
     chosen_on: str = "test"
+    interval: dict[str, Interval | None] | UnsetType = UNSET
 
 
 class EqualScore(Struct, frozen=True, kw_only=True):

@@ -141,6 +141,7 @@ class DatasetFacts(Part, frozen=True, kw_only=True):
     zeta: Mapping[str, float | None]
     absent: Mapping[str, str] | UnsetType = UNSET
     duplicates_with_train: Count | UnsetType | None = UNSET
+    duplicates: Count | UnsetType | None = UNSET  # sentences that repeat an earlier one
     attributes: Mapping[str, DescribedAttribute] = field(default_factory=dict)
     conflicts: Conflicts | None = None
     drift: Drift | None = None

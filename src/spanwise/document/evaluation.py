@@ -84,6 +84,7 @@ class PackedMeasure(Struct, frozen=True, kw_only=True):
     credit: str | None
     share: float
     unplaced: str | UnsetType = UNSET
+    scores: tuple[str, ...] | UnsetType = UNSET  # if they are not precision, recall and F1
     paths: tuple[tuple[str, ...], ...]
     cells: tuple[str, ...]
     columns: tuple[str, ...]
@@ -343,6 +344,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
     letters: Mapping[str, str] = field(default_factory=dict)
     findings: Findings = ()
     notes: tuple[str, ...] | UnsetType = UNSET
+    hints: tuple[str, ...] | UnsetType = UNSET  # what to check before believing the scores
     answers: Mapping[str, PlacementDocument] | UnsetType = UNSET  # for systems that give no positions
     weak: Slices | UnsetType = UNSET  # weak conjunctions of conditions, if requested
     suspects: Suspects | UnsetType = UNSET  # positions in gold that are worth a second look
@@ -367,7 +369,13 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     def with_answers(self, answers: Mapping[str, PlacementDocument]) -> Self:
         """A copy that includes how the answers of systems were read and placed."""
-        return replace(self, answers=answers)
+        several = len(self.systems) > 1
+        unread = [
+            f"{name}: {hint}" if several else hint
+            for name, report in answers.items()
+            if (hint := report.units.unread) is not None
+        ]
+        return replace(self, answers=answers, hints=(*unread, *(self.hints or ())) or UNSET)
 
     def document(self) -> Evaluation:
         """The document as it is written, without data that is only held in memory."""
@@ -402,6 +410,15 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
             redact = bool(self.settings.redacted)
             listed = resolve("suspicion:suspects_of")(self._inputs, top=suspects, redact=redact)
         return replace(self, weak=weak, suspects=listed)
+
+    def without_analyses(self) -> Self:
+        """A copy that says that weak slices and suspects are left out, since the mentions were not kept."""
+        missing = "weak slices and suspects" if len(self.systems) > 1 else "weak slices"
+        commands = (
+            "spanwise slices and spanwise suspects find" if len(self.systems) > 1 else "spanwise slices finds"
+        )
+        note = f"The files were read in parts, so {missing} are left out; {commands} them."
+        return replace(self, notes=(*(self.notes or ()), note))
 
     def of_kind(self, kind: Literal["evaluation", "comparison"]) -> Self:
         """A copy with the given kind."""

@@ -10,8 +10,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from spanwise.document import SCHEMA, Document, DocumentLike
+from spanwise.document import SCHEMA, Document, DocumentLike, apart
 from spanwise.errors import InputError, unknown
+from spanwise.rates import FIELDS, RATES
 from spanwise.registry import resolve
 
 # The type of each kind of document, imported only when such a document is loaded.
@@ -26,6 +27,7 @@ KINDS = {
     "confidence": "document.confidence:Confidence",
     "suspects": "document.dataset:Suspects",
     "slices": "document.analyses:Slices",
+    "leaks": "document.leaks:Leaks",
     "split": "document.dataset:Split",
 }
 SUMMARY = "document.evaluation:EvaluationSummary"
@@ -40,6 +42,7 @@ class _Head(Struct):
     schema: object = UNSET
     kind: object = UNSET
     systems: msgspec.Raw | UnsetType = UNSET
+    settings: msgspec.Raw | UnsetType = UNSET
     datasets: msgspec.Raw | UnsetType = UNSET
 
 
@@ -77,7 +80,8 @@ def _decoded(data: bytes, location: str, kinds: Mapping[str, str]) -> Document:
     kind = _type_of(
         head.kind, location, kinds, systems=head.systems is not UNSET, studies=head.datasets is not UNSET
     )
-    if head.schema != SCHEMA:
+    more = len(RATES) > len(FIELDS) or (head.settings is not UNSET and b'"beta"' in bytes(head.settings))
+    if head.schema != SCHEMA or more:
         return document_of(msgspec.json.decode(data), location=location)
     try:
         return _consistent(msgspec.json.decode(data, type=kind), location)
@@ -91,6 +95,9 @@ def document_of(content: Mapping[str, object], *, location: str = "the document"
         raise _not_ours(location)
     schema = _check_schema(content["schema"], location)
     migrated = _migrated(content) if schema < SCHEMA else dict(content)
+    settings = content.get("settings")
+    if len(RATES) > len(FIELDS) or (isinstance(settings, Mapping) and "beta" in settings):
+        migrated = apart(migrated)
     kind = _type_of(
         migrated.get("kind", UNSET),
         location,
@@ -106,7 +113,7 @@ def document_of(content: Mapping[str, object], *, location: str = "the document"
 
 def _consistent(document: Document, location: str) -> Document:
     """Return the document, or raise an error if its parts contradict each other."""
-    wrong = document.inconsistent()
+    wrong = resolve("document.consistency:contradiction")(document)
     if wrong is not None:
         raise InputError(f"{location}: {wrong[0]}: {wrong[1]}.\n{_AGAIN}")
     return document

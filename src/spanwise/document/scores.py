@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from spanwise.document import Count, Fraction, Halves, Interval, Part, Probability
+from spanwise.rates import RATES, ByScore
 
 Outcome: TypeAlias = Literal["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"]
 Subset: TypeAlias = Literal[
@@ -20,12 +21,15 @@ class Bounded(Part, frozen=True, kw_only=True):
     """Scores with their confidence intervals.
 
     An interval that is withheld is None, and `why` gives the reason. `few_units` is the number of units that
-    contribute, set only if it is too small for reliable intervals.
+    contribute, set only if it is too small for reliable intervals; `carried_by` and `errors_carried_by` are
+    the numbers of equal units that would carry the score, and its errors, as evenly, set only if small.
     """
 
     interval: Mapping[str, Interval | None] = field(default_factory=dict)
     why: str | None = None
     few_units: Count | UnsetType = UNSET
+    carried_by: float | UnsetType = UNSET
+    errors_carried_by: float | UnsetType = UNSET
 
     def ends(self, score: str) -> Interval | None:
         """The interval of one score, or None if it has none."""
@@ -33,11 +37,12 @@ class Bounded(Part, frozen=True, kw_only=True):
 
 
 class Rates(Bounded, frozen=True, kw_only=True):
-    """Precision, recall and F1; None if undefined."""
+    """Precision, recall and F1; None if undefined. In the JSON, `more` stands next to them, such as "f2"."""
 
     precision: Fraction
     recall: Fraction
     f1: Fraction
+    more: Mapping[str, Fraction] = field(default_factory=dict)
 
 
 class ExactScores(Rates, frozen=True, kw_only=True):
@@ -62,6 +67,7 @@ class Exact(Part, frozen=True, kw_only=True):
     macro: MeanScores
     weighted: MeanScores
     labels: Mapping[str, ExactScores]
+    f1_without_copies: Fraction | UnsetType = UNSET  # if sentences repeat earlier ones
 
 
 class BoundarySides(Part, frozen=True, kw_only=True):
@@ -118,12 +124,17 @@ class CreditScores(Part, frozen=True, kw_only=True):
 
 
 class GainLead(Part, frozen=True, kw_only=True):
-    """How much the largest gain exceeds the second largest, with a paired test over units."""
+    """How much the largest gain exceeds the second largest, with a paired test over units.
+
+    p is corrected over all kinds of error, which are all compared with the first; `tied` are the kinds that
+    cannot be told apart from it, the largest gain first.
+    """
 
     over: str
     difference: float | None
     interval: Interval | None
     p: Probability
+    tied: tuple[str, ...] = ()
 
 
 class Gain(Bounded, frozen=True, kw_only=True):
@@ -242,9 +253,12 @@ class BucketScores(BucketEdges, frozen=True, kw_only=True):
     precision: Fraction
     recall: Fraction
     f1: Fraction
+    more: Mapping[str, Fraction] = field(default_factory=dict)
     interval: Mapping[str, Interval | None] = field(default_factory=dict)
     why: str | None = None
     few_units: Count | UnsetType = UNSET
+    carried_by: float | UnsetType = UNSET
+    errors_carried_by: float | UnsetType = UNSET
     gold: Count
     predicted: Count
     correct: Count
@@ -313,22 +327,30 @@ class CrossScores(Part, frozen=True, kw_only=True):
 
 
 # The path, in the scores of a run, of each score that a study summarises over its runs.
-SCORE_PATHS: Mapping[str, tuple[str, str, str]] = {
-    "precision": ("exact", "overall", "precision"),
-    "recall": ("exact", "overall", "recall"),
-    "f1": ("exact", "overall", "f1"),
-    "fair_precision": ("fair", "overall", "precision"),
-    "fair_recall": ("fair", "overall", "recall"),
-    "fair_f1": ("fair", "overall", "f1"),
-    "macro_f1": ("exact", "macro", "f1"),
-}
+SCORE_PATHS: Mapping[str, tuple[str, str, str]] = ByScore(
+    {
+        **{name: ("exact", "overall", name) for name in RATES},
+        **{f"fair_{name}": ("fair", "overall", name) for name in RATES},
+        "macro_f1": ("exact", "macro", "f1"),
+    },
+    lambda score: ("exact", "overall", score.name),
+)
 # The scores that the primary question can be about, by the value of the setting `primary`.
-PRIMARY_SCORES = {
-    "f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro_f1", "fair": "fair_f1",
-}  # fmt: skip
-PRIMARY: Mapping[str, tuple[str, ...]] = {
-    choice: SCORE_PATHS[score] for choice, score in PRIMARY_SCORES.items()
-}
+PRIMARY_SCORES = ByScore(
+    {"f1": "f1", "precision": "precision", "recall": "recall", "macro": "macro_f1", "fair": "fair_f1"},
+    lambda score: score.name,
+)
+PRIMARY: Mapping[str, tuple[str, ...]] = ByScore(
+    {choice: SCORE_PATHS[score] for choice, score in PRIMARY_SCORES.items()},
+    lambda score: ("exact", "overall", score.name),
+)
+
+
+def primary_name(path: tuple[str, ...]) -> str:
+    """The value of the setting `primary` that selects the score at this path."""
+    return next((name for name, own in PRIMARY.items() if own == path), path[-1])
+
+
 # The inverse: the value of the setting `primary` that selects a score.
 PRIMARY_OF = {score: choice for choice, score in PRIMARY_SCORES.items()}
 
@@ -458,6 +480,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     tests: Count | UnsetType = UNSET
     undecided: bool | UnsetType = UNSET
     identical: bool | UnsetType = UNSET
+    differing: Count | UnsetType = UNSET  # the units in which the counts of the primary score differ
+    unreachable: str | UnsetType = UNSET  # why the primary test cannot reach its level; unset if it can
     runs: tuple[Count, ...] = ()
     runs_pooled: bool = False
     hierarchical: HierarchicalTest | None = None
@@ -478,7 +502,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 class Finding(Part, frozen=True, kw_only=True):
     """One of the few things to know first; `filter` selects the sentences behind it."""
 
-    kind: Literal["gain", "slice", "tough", "lead", "data"]
+    kind: Literal["gain", "slice", "tough", "lead", "data", "alias"]
     system: str | None
     score: str | None
     value: int | float
@@ -496,7 +520,7 @@ class Finding(Part, frozen=True, kw_only=True):
     p: Probability | UnsetType = UNSET
     interval: Interval | UnsetType | None = UNSET
     among: Count | UnsetType = UNSET  # the number of slices that were tested together
-    tied: str | UnsetType = UNSET  # another kind of error that may cost just as much
+    tied: tuple[str, ...] | str = ()  # other kinds of error that may cost just as much; in 0.2 at most one
     loses: tuple[str, ...] = ()
     loss: float | UnsetType = UNSET
     even: bool = False
@@ -504,6 +528,11 @@ class Finding(Part, frozen=True, kw_only=True):
     few_units: Count | UnsetType | None = UNSET
     run: str | UnsetType = UNSET  # the run that the numbers belong to, if there are several
     runs: tuple[Count, Count] | UnsetType = UNSET  # the number of runs that show the same, out of how many
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """The other kinds of error that may cost just as much."""
+        return (self.tied,) if isinstance(self.tied, str) else self.tied
 
 
 Findings = Annotated[tuple[Finding, ...], Meta(max_length=4)]

@@ -66,13 +66,15 @@ class BucketsDiffer(Part, frozen=True, kw_only=True):
 class DatasetTest(TestResult, frozen=True, kw_only=True):
     """A test over datasets, with runs averaged first.
 
-    `holds` is the number of datasets on which the difference is significant on its own.
+    `better` is, for each of the two systems, the number of datasets on which it is significantly better by
+    itself. Earlier versions wrote `holds`, the number of datasets with a difference in either direction.
     """
 
     datasets: Count
     difference: float | UnsetType | None = UNSET
     p_corrected: Probability | UnsetType = UNSET
     significant: bool | UnsetType = UNSET
+    better: Mapping[str, Count] | UnsetType = UNSET
     holds: Count | UnsetType = UNSET
 
 
@@ -285,6 +287,18 @@ class Ranking(Part, frozen=True, kw_only=True):
     groups: tuple[tuple[str, ...], ...] = ()
 
 
+class PairFamily(Part, frozen=True, kw_only=True, omit_defaults=False):
+    """The tests between systems that are corrected together, behind every letter, star and sentence.
+
+    A family is all `pairs` on all datasets, or with `by` "dataset" those on one dataset. The other pairs of
+    systems are `untested`. The number of tests in a family is under `pairs` of each comparison.
+    """
+
+    by: Literal["study", "dataset"]
+    pairs: tuple[tuple[str, str], ...]
+    untested: tuple[tuple[str, str], ...] = ()
+
+
 class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     """All analyses over the runs of a study.
 
@@ -303,6 +317,7 @@ class Analyses(Part, frozen=True, kw_only=True, omit_defaults=False):
     bucket_wise: BucketWise
     tough: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]]
     factors: Mapping[str, FactorLine] = field(default_factory=dict)
+    family: PairFamily | UnsetType = UNSET
     letters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     letters_about: Mapping[str, str] | UnsetType = UNSET  # by dataset, if a system has a single run
     over_datasets: DatasetTest | UnsetType = UNSET  # Friedman's test; needs three systems and two datasets

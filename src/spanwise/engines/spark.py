@@ -19,7 +19,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from spanwise.columns import Column
-from spanwise.errors import ChoiceError, MissingExtra, WorkerLost
+from spanwise.errors import ChoiceError, InputError, MissingExtra, SpanwiseError, WorkerLost
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -123,6 +123,7 @@ def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequ
     from concurrent.futures import ThreadPoolExecutor
 
     from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
     tag = f"spanwise-{uuid4()}"
 
@@ -133,15 +134,32 @@ def collected(context: SparkContext, job: Callable[[], Sequence[bytes]]) -> Sequ
     with ThreadPoolExecutor(1) as waiting:
         try:
             return waiting.submit(tagged).result()
-        except Py4JError as error:
-            lost = WorkerLost(
-                f"Spark failed to run a job: {_cause(error)}.\n"
-                "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
-            )
-            raise lost from None
+        except (Py4JError, PySparkException) as error:
+            failed = _failed(_cause(error))
+            raise failed from None
         except BaseException:
             context.cancelJobsWithTag(tag)
             raise
+
+
+def _failed(cause: str) -> SpanwiseError:
+    """The error for a job that Spark could not run, given the most informative line of its message."""
+    if missing := re.match(r"(?:ModuleNotFound|Import)Error: .*?'([\w.]+)'", cause):
+        return MissingExtra(
+            f"the executors of Spark cannot import {missing[1].partition('.')[0]!r}.\n"
+            "Install spanwise in the Python that they run, which PYSPARK_PYTHON names."
+        )
+    if unseen := re.match(
+        r"(?:FileNotFound|Permission|NotADirectory)Error: \[Errno \d+\] .*?: '(.+)'", cause
+    ):
+        return InputError(
+            f"{unseen[1]}: the executors of Spark cannot open this file.\n"
+            "Put it where every machine can read it, such as a shared folder, or give an address (hdfs://…)."
+        )
+    return WorkerLost(
+        f"Spark failed to run a job: {cause}.\n"
+        "Look into the executors' logs; where memory ran out, use smaller parts with memory=."
+    )
 
 
 def outcome_of(row: bytes) -> object:

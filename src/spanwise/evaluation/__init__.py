@@ -125,6 +125,7 @@ def evaluate(
     pairs: Sequence[tuple[str, str]] | None = None,
     correction: str = "holm",
     primary: str = "f1",
+    beta: float | Sequence[float] = (),
     align: How = "strict",
     examples: str = "errors",
     examples_cap: int = CAP,
@@ -173,7 +174,8 @@ def evaluate(
         pairs: the pairs of systems to test; by default, all of them.
         correction: how p-values are corrected: "holm" over pairs and maxT over all other scores, or "bh".
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
-            F1. Choose it before looking at the scores.
+            F1, or an F-beta such as "f2". Choose it before looking at the scores.
+        beta: the F-betas to report besides F1, such as 2 (recall counts twice as much) or [0.5, 2].
         align: what to do if the tokens of predictions and gold differ: "strict" (an error), "position",
             "characters" or "diff".
         examples: which sentences to include in the document: "errors", "all" or "none".
@@ -230,9 +232,9 @@ def evaluate(
     choices = Choices.of(
         matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
         cross=cross, vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed,
-        confidence=confidence, unit=unit, pairs=pairs, correction=correction, primary=primary, align=align,
-        examples=examples, examples_cap=examples_cap, redact=redact, command=command, tags=tags or {},
-        reading=reading,
+        confidence=confidence, unit=unit, pairs=pairs, correction=correction, primary=primary, beta=beta,
+        align=align, examples=examples, examples_cap=examples_cap, redact=redact, command=command,
+        tags=tags or {}, reading=reading,
     )  # fmt: skip
     sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)
     counted = _counted(sources, memory, workers, streamable=quirks is None, progress=report)

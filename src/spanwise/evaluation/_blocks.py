@@ -21,7 +21,7 @@ from spanwise.document import Alignment, Input, given
 from spanwise.engines import Addable, Engine, Joining, joined, together
 from spanwise.errors import ChoiceError, InputError, at, many
 from spanwise.evaluation._choices import Block, Choices, Inputs, named_sources, needs, with_text
-from spanwise.formats import Reader, listed_sources, stem_of
+from spanwise.formats import Reader, listed_sources, rules_of, stem_of
 from spanwise.formats._format import Cutting, ReadKeywords
 
 # Imported lazily: small evaluations don't need it.
@@ -49,14 +49,22 @@ class BlockSums(Struct, frozen=True):
 
     repairs: int
     mentions: int
-    labels: frozenset[str]
+    labels: frozenset[str]  # as read
     alignment: Alignment | None = None
+    paired: str | None = None
+    merged: int = 0
+    dropped: int = 0
+    relabeled: bool = False
 
     @classmethod
     def of(cls, annotation: Annotation, alignment: Alignment | None = None) -> BlockSums:
         """The sums of one block."""
-        mentions = annotation.mentions
-        return cls(annotation.reading.repairs, len(mentions), frozenset(mentions.labels), alignment)
+        mentions, reading = annotation.mentions, annotation.reading
+        labels = frozenset(annotation.labels_as_read)
+        return cls(
+            reading.repairs, len(mentions), labels, alignment, reading.paired, reading.merged,
+            reading.dropped, reading.labels is not None,
+        )  # fmt: skip
 
     @classmethod
     def of_block(cls, block: Block) -> dict[str, BlockSums]:
@@ -82,6 +90,20 @@ class BlockSums(Struct, frozen=True):
             self.mentions + other.mentions,
             self.labels | other.labels,
             _added(alignments) if alignments else None,
+            self.paired if self.paired == other.paired else "in order",
+            self.merged + other.merged,
+            self.dropped + other.dropped,
+            self.relabeled or other.relabeled,
+        )
+
+    def described(self, entry: Input) -> Input:
+        """The entry of a file in `inputs`, with what was added up over its blocks."""
+        return replace(
+            entry,
+            alignment=self.alignment,
+            paired=self.paired or UNSET,
+            merged=self.merged if self.relabeled else UNSET,
+            dropped=self.dropped if self.relabeled else UNSET,
         )
 
 
@@ -98,6 +120,25 @@ def _added(reports: Sequence[Alignment]) -> Alignment:
     )
 
 
+class ReadLabels(Struct, frozen=True):
+    """The labels of gold and training data, and those of predictions, before any are mapped or left out."""
+
+    others: frozenset[str] = frozenset()
+    predicted: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, others: Iterable[Iterable[str]], predicted: Iterable[Iterable[str]] = ()) -> ReadLabels:
+        """The labels of several sources."""
+        return cls(frozenset().union(*others), frozenset().union(*predicted))
+
+    def __or__(self, other: ReadLabels) -> ReadLabels:
+        return ReadLabels(self.others | other.others, self.predicted | other.predicted)
+
+    def check(self, reading: ReadKeywords) -> None:
+        """Refuse rules on labels that name a label which no source has."""
+        rules_of(reading).check(self.others, self.predicted)
+
+
 class BlockSource(Protocol):
     """Gold and the predictions of every system, in blocks; the source and its references can be pickled."""
 
@@ -111,6 +152,8 @@ class BlockSource(Protocol):
     def blocks(self) -> int: ...
     @property
     def documents(self) -> int | None: ...
+    @property
+    def read_labels(self) -> ReadLabels: ...
     def references(self, *, gold_only: bool = False) -> Iterator[Reference]: ...
     def open(self, reference: Reference, *, gold_only: bool = False) -> Block: ...
     def entries(self, sums: Mapping[str, BlockSums]) -> list[Input]: ...
@@ -146,6 +189,14 @@ class OneBlock(Struct, frozen=True, eq=False):
         """The number of documents, if they are marked."""
         documents = self.inputs.corpus.documents
         return None if documents is None else len(documents) - 1
+
+    @property
+    def read_labels(self) -> ReadLabels:
+        """The labels as read."""
+        predicted = self.inputs.predicted.values()
+        return ReadLabels.of(
+            [self.inputs.gold.labels_as_read], [annotation.labels_as_read for annotation in predicted]
+        )
 
     def references(self, *, gold_only: bool = False) -> Iterator[Block]:
         """Yield the block itself."""
@@ -196,6 +247,14 @@ class ManyBlocks(Struct, frozen=True, eq=False):
         """The number of documents, if they are marked."""
         documents = self.files[self.gold.file].documents
         return None if documents is None else len(documents) - 1
+
+    @property
+    def read_labels(self) -> ReadLabels:
+        """The labels as read."""
+        return ReadLabels.of(
+            [self.files[self.gold.file].labels[self.gold.layer]],
+            [self.files[layer.file].labels[layer.layer] for layer in self.layers.values()],
+        )
 
     def references(self, *, gold_only: bool = False) -> Iterator[dict[int, PartBytes]]:
         """Yield the pieces of files that make up each block, by the number of the file."""
@@ -252,11 +311,11 @@ def block_of(gold: Annotation, predicted: Mapping[str, Annotation], how: How) ->
         name: replace(annotation, corpus=corpus)
         for (name, annotation), corpus in zip(predicted.items(), corpora[1:], strict=True)
     }
-    aligned = {name: align(gold, annotation, how=how) for name, annotation in predicted.items()}
+    aligned = {name: align(gold, annotation, how=how, parts=True) for name, annotation in predicted.items()}
     return Block(
         gold,
         {name: alignment.mentions for name, alignment in aligned.items()},
-        predicted,
+        {name: alignment.predicted for name, alignment in aligned.items()},
         {name: alignment.report for name, alignment in aligned.items()},
     )
 
@@ -287,7 +346,7 @@ def entry_of(role: str, source: Parted, layer: str, sums: BlockSums) -> Input:
     entry = reading_entry(
         role, reading, sentences=source.sentences, tokens=source.tokens, mentions=sums.mentions
     )
-    return replace(entry, alignment=sums.alignment)
+    return sums.described(entry)
 
 
 def many_blocks(
@@ -306,7 +365,7 @@ def many_blocks(
     With `keep`, as many rows as fit stay in memory, so that they are parsed only once. Only the tags
     of predictions are read, unless `predicted_reading` asks for more columns.
     """
-    from spanwise.formats.parts import KeptRows, Survey, reading_of
+    from spanwise.formats.parts import KeptRows, Survey, paired_whole, reading_of
 
     merged = systems is None
     if not merged:
@@ -337,6 +396,7 @@ def many_blocks(
     reading = {
         **{key: value for key, value in choices.reading.items() if key not in NO_EXTRAS},
         "prefer": scheme,
+        "predicted": True,
         **(predicted_reading or {}),
     }
     sentences = [cut.sentence for cut in first.cuts[1:-1]]
@@ -364,6 +424,7 @@ def many_blocks(
                     "Give predictions for the same sentences.",
                 )
             )
+    others = [paired_whole(first, file, choices.align) for file in others]
     layers = {system: FileLayer(index) for index, system in enumerate(named, start=1)}
     return ManyBlocks(title, (first, *others), FileLayer(0), layers, choices.align)
 
@@ -405,6 +466,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
     training_sentences: SentenceHashes | None = None
     entries: Sequence[Input] = ()
     parts: tuple[LexiconPart, ...] = ()  # if the whole is too large to be sent to every block
+    labels: frozenset[str] = frozenset()  # as read
 
     @classmethod
     def of(cls, train: Sequence[Annotation]) -> TrainingFacts:
@@ -415,6 +477,7 @@ class TrainingFacts(Struct, frozen=True, eq=False):
             Lexicon.of(train),
             SentenceHashes.of(annotation.corpus for annotation in train),
             [input_entry("train", annotation) for annotation in train],
+            labels=frozenset().union(*(annotation.labels_as_read for annotation in train)),
         )
 
 
@@ -660,8 +723,9 @@ def learn_facts(
         sums = total.sums
     first, entries = parts[0], train.source.entries(sums)
     return TrainingFacts(
-        first.lexicon, first.training_sentences, entries, tuple(parts) if len(parts) > 1 else ()
-    )
+        first.lexicon, first.training_sentences, entries, tuple(parts) if len(parts) > 1 else (),
+        frozenset().union(*(own.labels for own in sums.values())),
+    )  # fmt: skip
 
 
 def _together(asking: Iterable[TrainingQueries], bound: int | None) -> Iterator[tuple[int, TrainingQueries]]:

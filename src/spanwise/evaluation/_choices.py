@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from spanwise.alignment import How
 from spanwise.alignment import align as align_to
@@ -27,9 +27,10 @@ from spanwise.credits import Credit, credit_of
 from spanwise.document import Alignment, Input, Settings
 from spanwise.engines import at_once, cores, together
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, stem_of
+from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, rules_of, stem_of, with_rules
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS, Matcher
+from spanwise.rates import RATES, f_beta, is_rate
 from spanwise.settings import SETTINGS, default_value
 
 UNITS = ("sentence", "document")
@@ -72,7 +73,8 @@ def documented(entry: Input) -> Input:
     """Convert an input of the result document to the form that the documents of other verbs use."""
     return Input(
         role=entry.role, path=entry.path, sha256=entry.sha256, format=entry.format, scheme=entry.scheme,
-        repairs=entry.repairs, system=entry.system,
+        repairs=entry.repairs, system=entry.system, paired=entry.paired, merged=entry.merged,
+        dropped=entry.dropped,
     )  # fmt: skip
 
 
@@ -80,7 +82,8 @@ def _input(role: str, annotation: Annotation, system: str | UnsetType = UNSET) -
     reading = annotation.reading
     return Input(
         role=role, path=reading.path, sha256=reading.sha256, format=reading.format, scheme=reading.scheme,
-        repairs=reading.repairs, system=system,
+        repairs=reading.repairs, system=system, paired=reading.paired or UNSET,
+        merged=reading.counted(reading.merged), dropped=reading.counted(reading.dropped),
     )  # fmt: skip
 
 
@@ -183,27 +186,24 @@ def combine_inputs(
     merged: bool = False,
 ) -> Inputs:
     """Combine annotations into one block: align predictions to gold, and give all texts one vocabulary."""
-    corpora = [
-        gold.corpus,
-        *(annotation.corpus for annotation in train),
-        *(annotation.corpus for annotation in predicted.values()),
-    ]
+    corpora = [annotation.corpus for annotation in (gold, *train, *predicted.values())]
     recoded = iter(with_one_vocabulary(corpora))
     gold = replace(gold, corpus=next(recoded))
     training = tuple(replace(annotation, corpus=next(recoded)) for annotation in train)
     predicted = {key: replace(annotation, corpus=next(recoded)) for key, annotation in predicted.items()}
     aligned = {key: align_to(gold, annotation, how=align) for key, annotation in predicted.items()}
     entries = [input_entry("gold", gold)]
-    for key, annotation in predicted.items():
-        entry = input_entry("predicted", annotation)
-        entries.append(replace(entry, system=key, alignment=aligned[key].report))
+    for key, alignment in aligned.items():
+        entry = input_entry("predicted", alignment.predicted)
+        entries.append(replace(entry, system=key, alignment=alignment.report))
     entries += [input_entry("train", annotation) for annotation in training]
     return Inputs(
         name=name or stem_of(gold.reading.path),
         gold=gold,
         systems={key: alignment.mentions for key, alignment in aligned.items()},
         predicted={
-            key: _on_gold_text(annotation, gold, aligned[key].report) for key, annotation in predicted.items()
+            key: _on_gold_text(alignment.predicted, gold, alignment.report)
+            for key, alignment in aligned.items()
         },
         alignment={key: alignment.report for key, alignment in aligned.items()},
         merged=merged,
@@ -391,6 +391,7 @@ class Choices(Struct, frozen=True, eq=False):
     pairs: Sequence[tuple[str, str]] | None
     correction: str
     primary: str
+    beta: tuple[float, ...]
     align: How
     examples: str
     examples_cap: int
@@ -410,6 +411,8 @@ class Choices(Struct, frozen=True, eq=False):
         edges: Mapping[str, Mapping[str, object]] | None,
         cross: Sequence[tuple[str, str]],
         vocabulary: Sequence[str] | None,
+        beta: float | Sequence[float],
+        primary: str,
         **others: Any,
     ) -> Choices:
         """Convert the keywords of `evaluate` to the form that later stages use."""
@@ -430,6 +433,8 @@ class Choices(Struct, frozen=True, eq=False):
             edges={custom.get(name, name): saved for name, saved in (edges or {}).items()},
             crosses=crosses,
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
+            primary=primary,
+            beta=_betas(beta, primary),
             **others,
         )
 
@@ -478,6 +483,7 @@ class Choices(Struct, frozen=True, eq=False):
         return cls.of(reading=reading, **{**defaults, **given})
 
     def __post_init__(self) -> None:
+        force_setattr(self, "reading", with_rules(self.reading))
         for name in self.__struct_fields__:
             if name in SETTINGS:
                 SETTINGS[name].check(getattr(self, name))
@@ -511,13 +517,24 @@ class Choices(Struct, frozen=True, eq=False):
             name: value for name, value in fields.items() if name not in ("attributes", "buckets", "unit")
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
+            "beta": self.beta or UNSET,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
             "repair": self.reading.get("repair", default_value("repair")),
+            **rules_of(self.reading).to_dict(),
             "credits": {name: credit.formula() for name, credit in self.credits.items()},
             "vocabulary": None if self.vocabulary is None else len(self.vocabulary),
             "redacted": self.redact,
             "preset": None,
         }
+
+
+def _betas(beta: float | Sequence[float], primary: str) -> tuple[float, ...]:
+    """The βs of the F-betas that are reported besides F1, in ascending order."""
+    listed: list[Any] = [*beta] if isinstance(beta, list | tuple) else [beta]
+    named = [primary] if isinstance(primary, str) and is_rate(primary) else []
+    chosen = {f_beta(value).name: float(value) for value in listed}
+    chosen |= {name: float(name[1:]) for name in named if name not in RATES}
+    return tuple(sorted(value for name, value in chosen.items() if name not in RATES))
 
 
 def _credits(weights: str | Credit | Sequence[str | Credit]) -> dict[str, Credit]:
@@ -539,7 +556,7 @@ def _listed(attributes: str | Attribute | Sequence[str | Attribute] | None) -> l
 def _unregistered(attributes: Sequence[str | Attribute]) -> dict[str, str | Attribute]:
     """The attributes that are in no registry, by name: `NAME=column:3` and `Attribute` objects."""
     unregistered = [
-        attribute for attribute in attributes if isinstance(attribute, Attribute) or ":" in attribute
+        attribute for attribute in attributes if isinstance(attribute, Attribute) or ":" in str(attribute)
     ]
     return {choose([attribute])[0].name: attribute for attribute in unregistered}
 
@@ -548,7 +565,7 @@ def _crosses(
     cross: Sequence[tuple[str, str]], custom: Mapping[str, str | Attribute]
 ) -> list[tuple[str, str]]:
     crosses = []
-    for left, right in cross:
+    for left, right in map(_pair, [cross] if isinstance(cross, str) else cross):
         first, second = (choose([custom.get(name, name)])[0] for name in (left, right))
         if "token" in (first.unit, second.unit):
             attribute = first if first.unit == "token" else second
@@ -558,6 +575,17 @@ def _crosses(
             )
         crosses.append((first.name, second.name))
     return crosses
+
+
+def _pair(given: object) -> tuple[str, str]:
+    """Two attributes to cross, as a pair or, as on the command line, as "entity_length,label"."""
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+    if isinstance(names, list | tuple) and len(names) == 2 and all(isinstance(n, str) and n for n in names):
+        return names[0], names[1]
+    raise ChoiceError(
+        f"cross holds {given!r}, but must be a list of pairs of attributes.\n"
+        "Write a pair like entity_length,label."
+    )
 
 
 def _with_crossed(

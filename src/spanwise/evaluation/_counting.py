@@ -15,7 +15,7 @@ from spanwise.attributes import SUBSETS as SUBSET_NAMES
 from spanwise.attributes import Attribute, Values, is_built_in, values_of
 from spanwise.attributes import Side as AttributeSide
 from spanwise.columns import Bools, Column, Ints
-from spanwise.composition import DatasetPart, dataset_entry
+from spanwise.composition import DatasetPart, copies_in, dataset_entry
 from spanwise.corpus import Corpus, Mentions
 from spanwise.document import Input, Settings
 from spanwise.document.evaluation import (
@@ -47,6 +47,7 @@ from spanwise.evaluation._dataset import (
     look_at,
     sides_of,
 )
+from spanwise.evaluation._hints import Signs
 from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.evaluation._system import Counted, Evaluated, evaluate_system
 from spanwise.matching import OUTCOMES as NAMES
@@ -261,6 +262,7 @@ class CountedBlock(Struct, frozen=True, eq=False):
     choosable: int
     mentions: int
     coded: CodedMentions | None  # if there is room for them
+    signs: Mapping[str, Signs] = {}  # by system
 
 
 class EvaluatedBlock(Struct, frozen=True, eq=False):
@@ -327,7 +329,17 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
             choosable=sum(number for _, number in shown.values()),
             mentions=self.mentions,
             coded=CodedMentions.of(self.data, self.systems) if self.mentions <= mentions else None,
+            signs={name: _signs_of(block.corpus, system) for name, system in self.systems.items()},
         )
+
+
+def _signs_of(corpus: Corpus, system: Evaluated) -> Signs:
+    """How many predicted mentions of a block lie where gold has one."""
+    case = system.case
+    right, labels = (
+        int(np.count_nonzero(case.exact.predicted_outcome == OUTCOME[name])) for name in ("TP", "LE")
+    )
+    return Signs.of(corpus, case.gold, case.predicted, right + labels, right)
 
 
 def count(task: CountTask, shared: BlockContext) -> CountedBlock:
@@ -418,6 +430,8 @@ class Whole(Struct, frozen=True, eq=False):
     about: ExampleCounts
     mentions: int
     coded: CodedMentions | None
+    copies: Bools | None  # which sentences repeat an earlier one, if that is known
+    signs: Mapping[str, Signs] = {}
 
     @property
     def inputs(self) -> Inputs | None:
@@ -455,6 +469,7 @@ class Adding:
         self._counts = {system: Joining(Counted.joined) for system in systems}
         self._sums: dict[str, BlockSums] = {}
         self._described: list[DatasetPart] = []
+        self._signs: dict[str, Signs] = {}
         self._units = self._choosable = self._mentions = 0
         self._coded: list[CodedMentions] | None = []  # None: there are too many mentions
         self._choices = choices
@@ -476,6 +491,8 @@ class Adding:
             self._counts[system].add(counted)
         for name, sums in block.sums.items():
             self._sums[name] = self._sums[name] + sums if name in self._sums else sums
+        for name, signs in block.signs.items():
+            self._signs[name] = self._signs[name] + signs if name in self._signs else signs
         self._described.append(block.described)
         self._units += block.units
         self._choosable += block.choosable
@@ -511,6 +528,8 @@ class Adding:
             about=ExampleCounts(policy=self._choices.examples, cap=cap, shown=len(shown), of=self._choosable),
             mentions=self._mentions,
             coded=CodedMentions.joined(self._coded) if self._coded else None,
+            copies=copies_in(self._described),
+            signs=self._signs,
         )
 
 

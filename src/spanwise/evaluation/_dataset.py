@@ -42,6 +42,7 @@ from spanwise.evaluation._blocks import (
     LexiconPart,
     OneBlock,
     Progress,
+    ReadLabels,
     TrainingData,
     TrainingFacts,
     TrainingFiles,
@@ -418,6 +419,7 @@ class UnopenedSources(Struct, frozen=True, eq=False):
     engine: Engine | None = None
     alone: bool = False  # whether only gold is read, and training data with their documents
     predicted_reading: ReadKeywords | None = None  # keywords for reading predictions
+    all_labels: bool = True  # whether rules on labels must name labels of these sources
 
 
 class OpenedSources(Struct, frozen=True, eq=False):
@@ -429,6 +431,7 @@ class OpenedSources(Struct, frozen=True, eq=False):
     engine: Engine
     free: Callable[[], None] = do_nothing  # lets executors drop the blocks
     train: TrainingData | None = None  # training data themselves
+    training_labels: ReadLabels = ReadLabels()
 
     def fix_facts(self, progress: Progress = ignore_progress) -> BlockContext:
         """Look at all blocks, and add the facts that follow."""
@@ -540,6 +543,8 @@ def open_locally(
         training = learn_facts(
             source, train, lowercase=choices.lowercase, engine=block_engine, bound=most_shared(block_engine)
         )
+    if sources.all_labels:
+        (source.read_labels | ReadLabels(training.labels)).check(choices.reading)
     threads = MOST_THREADS if memory is None and engine is None else 1
     opened = prepare_source(source, choices, training, block_engine, threads=threads)
     return replace(opened, train=train) if sources.alone else opened
@@ -573,4 +578,5 @@ def prepare_source(
         parts=training.parts,
     )
     with_attributes, absent = shared.with_attributes()
-    return OpenedSources(with_attributes, absent, training.entries, engine, free)
+    labels = ReadLabels(training.labels)
+    return OpenedSources(with_attributes, absent, training.entries, engine, free, training_labels=labels)

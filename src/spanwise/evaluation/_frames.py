@@ -17,7 +17,7 @@ from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.document import Input
 from spanwise.engines.spark import FrameEngine, Packed
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
-from spanwise.evaluation._blocks import BlockSums, block_of, units_of
+from spanwise.evaluation._blocks import BlockSums, ReadLabels, block_of, units_of
 from spanwise.evaluation._choices import Block, Choices
 from spanwise.formats import Reader
 from spanwise.formats._format import ReadKeywords, label_notes
@@ -43,6 +43,11 @@ class FrameColumns(Struct, frozen=True):
     tokens: str = "tokens"
     document: str | None = None
     sentence: str | None = None
+    annotators: tuple[str, ...] = ()  # those of the systems whose annotations are not predictions
+
+    def is_predicted(self, layer: str) -> bool:
+        """Whether a layer holds predictions; that of gold is called ""."""
+        return layer != "" and layer not in self.annotators
 
     def of_training(self) -> FrameColumns:
         """The columns of training data: the same without predictions."""
@@ -68,6 +73,7 @@ class Sums(Struct, frozen=True, eq=False):
     documents: int
     digest: int
     situations: Mapping[str, Ints]
+    labels: Mapping[str, frozenset[str]]  # of each layer, as read
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(
@@ -76,6 +82,7 @@ class Sums(Struct, frozen=True, eq=False):
             self.documents + other.documents,
             (self.digest + other.digest) % (1 << 256),  # the same in any order
             {name: ints(situation + other.situations[name]) for name, situation in self.situations.items()},
+            {name: labels | other.labels[name] for name, labels in self.labels.items()},
         )
 
 
@@ -122,6 +129,15 @@ class FrameBlocks(Struct, frozen=True, eq=False):
         """The number of documents, if a column names them."""
         return self.sums.documents if self.columns.document else None
 
+    @property
+    def read_labels(self) -> ReadLabels:
+        """The labels as read."""
+        labels, columns = self.sums.labels, self.columns
+        predicted = [own for name, own in labels.items() if columns.is_predicted(name)]
+        return ReadLabels.of(
+            [own for name, own in labels.items() if not columns.is_predicted(name)], predicted
+        )
+
     def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
         """Yield the blocks by number, the first one with its data."""
         for number in range(self.blocks):
@@ -136,7 +152,8 @@ class FrameBlocks(Struct, frozen=True, eq=False):
 
     def _layer(self, table: Table, name: str, begin: int) -> Annotation:
         scheme = {"scheme": self.recognised[name].scheme} if name in self.recognised else {}
-        annotation = _read(table, self.columns.layers[name], {**self.reading, **scheme})
+        reading = {**self.reading, **scheme, "predicted": self.columns.is_predicted(name)}
+        annotation = _read(table, self.columns.layers[name], reading)
         corpus = replace(annotation.corpus, source=Source(PATH))
         if corpus.ids is None:
             corpus = replace(corpus, ids=numbers(begin, len(corpus)))
@@ -148,7 +165,7 @@ class FrameBlocks(Struct, frozen=True, eq=False):
         for name, column in {"": self.columns.gold, **self.columns.systems}.items():
             role = "predicted" if name else "gold"
             entry = frame_entry(role, column, self, name, sums[name])
-            rows.append(replace(entry, system=name, alignment=sums[name].alignment) if name else entry)
+            rows.append(replace(sums[name].described(entry), system=name) if name else entry)
         return rows
 
 
@@ -165,6 +182,9 @@ def frame_entry(role: str, column: str, frame: FrameBlocks, layer: str, sums: Bl
         evidence=f"{_EVIDENCE}; {f'{declared}, as declared' if declared else words}",
         repair=frame.reading.get("repair", default_value("repair")),
         repairs=sums.repairs,
+        merged=sums.merged,
+        dropped=sums.dropped,
+        labels=tuple(sorted(sums.labels)) if sums.relabeled else None,
         notes=tuple(label_notes(Mentions.of([], labels=sorted(sums.labels)))),
     )
     size = frame.sums
@@ -279,9 +299,10 @@ def _first_look(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
     columns, reading = shared
     table = table_of(data)
     counts: dict[str, Ints] = {}
+    labels: dict[str, frozenset[str]] = {}
     for name, layer in columns.layers.items():
         try:
-            _read(table, layer, reading)
+            labels[name] = frozenset(_read(table, layer, reading).labels_as_read)
         except InputError as error:
             wrong = _row_error(table, layer, reading, error)
             raise wrong from None
@@ -294,7 +315,7 @@ def _first_look(data: bytes, shared: tuple[FrameColumns, ReadKeywords]) -> Sums:
         names = np.array(table.column("document").to_pylist(), dtype=object)
         documents = 1 + int((names[1:] != names[:-1]).sum())
     tokens = sum(map(len, table.column("tokens").to_pylist()))
-    return Sums(len(table), tokens, documents, digest, counts)
+    return Sums(len(table), tokens, documents, digest, counts, labels)
 
 
 def sum_of_rows(table: Table) -> int:

@@ -42,7 +42,7 @@ from spanwise.engines.spark import (
     unpacked,
 )
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many
-from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, block_of
+from spanwise.evaluation._blocks import NO_EXTRAS, BlockSums, ReadLabels, block_of
 from spanwise.evaluation._choices import Block, Choices, named_sources
 from spanwise.evaluation._frames import FramePiece, sum_of_rows, table_of
 from spanwise.formats import Reader, format_of, listed_sources, opened, stem_of
@@ -104,6 +104,7 @@ class LakeFile(Struct, frozen=True, eq=False):
     situations: Ints | None  # the situations of its tags, if they are in columns
     scheme: str | None
     borders: tuple[str, str] | None = None  # the names of its first and last documents
+    labels: tuple[str, ...] = ()  # as read
 
     @property
     def whole(self) -> str:
@@ -144,6 +145,11 @@ class Lake(Struct, frozen=True, eq=False):
         return self.begins[-1]
 
     @property
+    def labels(self) -> frozenset[str]:
+        """The labels as read."""
+        return frozenset(label for file in self.files for label in file.labels)
+
+    @property
     def documents(self) -> Ints | None:
         """The first sentence of each document; if only some files mark documents, each other file is one."""
         if all(file.documents is None for file in self.files):
@@ -181,7 +187,7 @@ class Lake(Struct, frozen=True, eq=False):
         )  # fmt: skip
         tokens = sum(file.tokens for file in self.files)
         entry = reading_entry(role, reading, sentences=self.sentences, tokens=tokens, mentions=sums.mentions)
-        return replace(entry, alignment=sums.alignment)
+        return sums.described(entry)
 
 
 def _read_named(reader: Reader, file: File) -> Annotation:
@@ -336,7 +342,7 @@ def _first_look(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
         documents = None if survey.documents is None else ints(survey.documents[:-1])
         return LakeFile(
             path, format_name, digest, survey.evidence, survey.sentences, survey.tokens, documents,
-            survey.situations["only"], survey.layers["only"].scheme,
+            survey.situations["only"], survey.layers["only"].scheme, labels=survey.labels["only"],
         )  # fmt: skip
     annotation = _read_named(Reader(**reading), file)
     corpus, file_reading = annotation.corpus, annotation.reading
@@ -344,6 +350,7 @@ def _first_look(content: tuple[str, bytes], reading: ReadKeywords) -> LakeFile:
     return LakeFile(
         path, format_name, digest, file_reading.evidence or format_name, len(corpus),
         int(corpus.sentences[-1]), documents, None, file_reading.scheme,
+        labels=tuple(annotation.labels_as_read),
     )  # fmt: skip
 
 
@@ -359,6 +366,7 @@ def _first_look_at_rows(path: str, table: Table, reading: ReadKeywords) -> LakeF
         path, table_reading.format, f"{sum_of_rows(table):064x}", "a table", len(corpus),
         int(corpus.sentences[-1]), None if corpus.documents is None else ints(corpus.documents[:-1]), counts,
         table_reading.scheme, None if names is None else (names[0], names[-1]),
+        labels=tuple(annotation.labels_as_read),
     )  # fmt: skip
 
 
@@ -371,6 +379,7 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
     begins = offsets([len(corpus) for corpus in corpora])
     one_file = len({source.path for source in sources}) == 1
     ids = [corpus.ids for corpus in corpora]
+    named = [corpus.document_ids for corpus in corpora]
     texts = [text for corpus in corpora for text in corpus.texts or ()]
     corpus = Corpus(
         np.concatenate([corpus.tokens for corpus in corpora]),
@@ -385,6 +394,9 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
         ids=None
         if any(names is None for names in ids)
         else tuple(name for names in ids for name in names or ()),
+        document_ids=tuple(name for names in named for name in names or ())
+        if all(isinstance(names, tuple) for names in named)
+        else None,
         source=Source(
             sources[0].path,
             _column([source.lines for source in sources]) if one_file else None,
@@ -392,8 +404,7 @@ def joined_files(parts: Sequence[Annotation]) -> Annotation:
         ),
     )
     mentions = joined_mentions(with_one_labelling([part.mentions for part in parts]), begins)
-    repairs = sum(part.reading.repairs for part in parts)
-    return Annotation(corpus, mentions, replace(parts[0].reading, repairs=repairs))
+    return Annotation(corpus, mentions, parts[0].reading.joined(part.reading for part in parts[1:]))
 
 
 def joined_mentions(parts: Sequence[Mentions], begins: Ints) -> Mentions:
@@ -460,6 +471,11 @@ class LakeBlocks(Struct, frozen=True, eq=False):
         """The number of documents, if they are marked."""
         return None if self.gold.documents is None else len(self.gold.documents)
 
+    @property
+    def read_labels(self) -> ReadLabels:
+        """The labels as read."""
+        return ReadLabels.of([self.gold.labels], [lake.labels for lake in self.predicted.values()])
+
     def references(self, *, gold_only: bool = False) -> Iterator[FramePiece]:
         """Yield the blocks by number, the first one with its data."""
         for number in range(self.blocks):
@@ -525,7 +541,7 @@ def lake_blocks(
     first, contents = open_lake(session, gold, choices.reading)
     prefer = first.reading.get("scheme")
     others = {
-        key: open_lake(session, named_source, choices.reading, prefer)
+        key: open_lake(session, named_source, {**choices.reading, "predicted": True}, prefer)
         for key, named_source in named_sources(systems).items()
     }
     for lake, _ in others.values():

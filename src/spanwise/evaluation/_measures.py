@@ -15,6 +15,7 @@ from spanwise.corpus import Corpus, Mentions
 from spanwise.counts import Counts, CrossTable, EventGroup, EventUnits
 from spanwise.evaluation._choices import ResampledUnits
 from spanwise.matching import OUTCOMES, SCHEMES, Events, Matching
+from spanwise.rates import RATES
 from spanwise.scores import ACCURACY, EXACT, GAIN_ROLES, GAINS, RECALL, Measure, MeasureKey
 
 OUTCOME = {name: number for number, name in enumerate(OUTCOMES)}
@@ -139,7 +140,7 @@ def exact_measures(case: MatchedSystem) -> list[Measure]:
             "exact with overall",
             _labeled_paths(("exact",), case.labels),
             "exact",
-            ("precision", "recall", "f1"),
+            tuple(RATES),
         ),
         Measure(MeasureKey("averages"), counts, "averages", (("exact", "macro"), ("exact", "weighted"))),
     ]

@@ -7,10 +7,13 @@ from functools import reduce
 from itertools import product
 from operator import add
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.attributes import Side as AttributeSide
+from spanwise.columns import Bools, Column, frozen, plain, ratio
+from spanwise.composition import MOST_COMPARED
 from spanwise.corpus import with_one_labelling
 from spanwise.counts import CrossTable
 from spanwise.evaluation._choices import Choices
@@ -43,6 +46,7 @@ class Counted(Struct, frozen=True, eq=False):
     labels: tuple[str, ...]
     measures: Sequence[Measure]
     tables: Mapping[MeasureKey, CrossTable]
+    sentences: Column | None = None  # sentences × (gold, predicted, correct); None: there are too many
 
     @classmethod
     def joined(cls, parts: Sequence[Counted]) -> Counted:
@@ -55,7 +59,16 @@ class Counted(Struct, frozen=True, eq=False):
         shared = [key for key in by_key[0] if all(key in of_part for of_part in by_key)]
         measures = [joined_measures([of_part[key] for of_part in by_key], labels) for key in shared]
         tables = {key: reduce(add, [part.tables[key] for part in parts]) for key in parts[0].tables}
-        return cls(labels, measures, tables)
+        by_sentence = [part.sentences for part in parts if part.sentences is not None]
+        few = len(by_sentence) == len(parts) and sum(map(len, by_sentence)) <= MOST_COMPARED
+        return cls(labels, measures, tables, np.concatenate(by_sentence) if few else None)
+
+    def f1_without(self, copies: Bools) -> float | None:
+        """F1 without these sentences."""
+        if self.sentences is None:
+            return None
+        gold, predicted, correct = self.sentences[~copies].sum(axis=0, dtype=np.int64)
+        return plain(ratio(2 * correct, gold + predicted))
 
 
 class Evaluated(Struct, frozen=True, eq=False):
@@ -105,8 +118,18 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
             tables |= outcome_tables(case, name, *sides, names)
     for left, right in choices.crosses:
         measures.append(_cross(case, data.facts, left, right, gold_sides, other_sides))
-    counted = Counted(tuple(case.labels), measures, tables)
+    counted = Counted(tuple(case.labels), measures, tables, _by_sentence(case))
     return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
+
+
+def _by_sentence(case: MatchedSystem) -> Column | None:
+    """The exact counts of each sentence, from which those of copies can be left out."""
+    number = len(case.corpus)
+    if number > MOST_COMPARED:
+        return None
+    sentences = case.gold.sentence, case.predicted.sentence, case.gold.sentence[case.found]
+    counts = np.stack([np.bincount(column, minlength=number) for column in sentences], axis=1)
+    return frozen(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
 
 
 def _cross(

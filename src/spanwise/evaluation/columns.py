@@ -46,7 +46,7 @@ class ColumnsHead(Struct, frozen=True, kw_only=True):
     spanwise: str = __version__
     signature: str
     dataset: str
-    gold: str | None  # sha256 of the gold file
+    gold: str | None  # sha256 of the gold file, and of rules on its labels
     path: str | None  # of the gold file
     unit: str  # what is resampled
     units: int
@@ -334,7 +334,7 @@ def mention_columns(result: Evaluation) -> MentionColumns:
     head = ColumnsHead(
         signature=result.signature,
         dataset=result.dataset.name,
-        gold=gold.sha256,
+        gold=result.settings.gold_digest(gold.sha256),
         path=gold.path,
         unit=data.units.kind,
         units=data.units.number,

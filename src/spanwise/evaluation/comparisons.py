@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import pairwise
-from math import lcm
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise.columns import (
@@ -18,7 +17,6 @@ from spanwise.columns import (
     Floats,
     Ints,
     are_quarters,
-    frozen,
     plain,
     ratio,
 )
@@ -26,18 +24,17 @@ from spanwise.counts import Counts, grouped
 from spanwise.diagnosis import F1
 from spanwise.document.scores import Comparison, ScoreTest
 from spanwise.engines import release_freed_memory
+from spanwise.families import Hypotheses, corrected_pairs, stepped_down, unreachable
 from spanwise.intervals import Differences, differences
 from spanwise.scores import Measure, MeasureKey, fraction
 from spanwise.statistics import LEVEL, correct
 from spanwise.uncertainty import (
     BLOCK_COUNTS,
     FEWEST_GROUPS,
-    Hypotheses,
     Pairs,
     Resampling,
     Swapping,
     randomised,
-    stepped_down,
 )
 
 Path = tuple[str, ...]
@@ -47,7 +44,7 @@ AVERAGES = MeasureKey("averages")
 MACRO: Path = ("exact", "macro")
 STILL = "the difference between the two systems does not vary here"
 UNDEFINED = "the score of one of the two systems is undefined"
-POWER = 0.8  # the probability of finding a difference of the smallest detectable size
+OPEN = "not decided by {shuffles:,} shuffles, and so not called significant"
 
 RANDOMISATION = "randomisation"
 ENUMERATION = "exact randomisation"
@@ -71,9 +68,11 @@ class Answers(Struct, frozen=True, eq=False):
     p_corrected: Floats
     test: Sequence[str]  # of the primary question, for each pair
     shuffles: Ints  # of the primary question, for each pair
-    undecided: Bools  # whether more shuffles would be needed, for each pair
+    undecided: Bools  # whether more shuffles would be needed, for each question about each pair
+    differing: Ints | None  # the units in which the counts of the primary score differ, for each pair
     family: int  # the number of pairs over which the primary question is corrected
     secondary: int  # the number of secondary questions, which are corrected together
+    shared: int = 0  # the number of shuffles that the secondary questions share
 
 
 def compare_systems(
@@ -87,23 +86,35 @@ def compare_systems(
     over_runs: bool = False,
     shared_seeds: bool = False,
     wanted: Callable[[Question], bool] | None = None,
+    unit: str = "unit",
 ) -> tuple[Comparison, ...]:
     """For each pair, the differences of all tested scores, first minus second, with intervals and p-values.
 
     The primary question, overall F1 or another score, is corrected over pairs; all other scores of all pairs
     form one secondary family. With `over_runs`, training varies as well as data: tests are t-tests over runs
-    and units, and `correction` applies to both families.
+    and units, and `correction` applies to both families; otherwise differences are those of means over runs.
 
     Args:
-        systems: the measures of each run of each system.
+        systems: the measures of each run of each system; with `over_runs`, systems that are in no pair take
+            part in how much runs vary.
         wanted: which scores to test; by default all.
+        unit: what a unit is called, such as "document".
     """
-    names = [name for name in systems if any(name in pair for pair in pairs)]
-    if not names:
+    compared = [name for name in systems if any(name in pair for pair in pairs)]
+    if not compared:
         return ()
+    names = [*compared, *(name for name in systems if over_runs and name not in compared)]
     aligned = _aligned([systems[name] for name in names])
     questions = [question for question in _questions(aligned) if wanted is None or wanted(question)]
+    if len(names) > len(compared):
+        known = {question.path for question in _questions(_aligned([systems[name] for name in compared]))}
+        questions = [question for question in questions if question.path in known]
     first_equal = _identical(aligned, len(names))
+    if over_runs:  # a system under two names counts once
+        aligned = {
+            key: {number: runs for number, runs in owners.items() if number in first_equal}
+            for key, owners in aligned.items()
+        }
     number = {name: first_equal[index] for index, name in enumerate(names)}
     numbered_pairs = [(number[first], number[second]) for first, second in pairs]
     unique = list(dict.fromkeys((min(pair), max(pair)) for pair in numbered_pairs))
@@ -118,9 +129,11 @@ def compare_systems(
         if resampling.memory is not None:
             release_freed_memory()
         answers = _shuffled(aligned, questions, unique, resampling, correction, primary)
+    if answers is not None:
+        answers = replace(answers, family=answers.family + len(resampling.others))
     return tuple(
         _comparison(
-            pair, numbers, unique, questions, aligned, tested, answers, confidence, correction, primary
+            pair, numbers, unique, questions, aligned, tested, answers, confidence, correction, primary, unit
         )
         for pair, numbers in zip(pairs, numbered_pairs, strict=True)
     )
@@ -201,6 +214,8 @@ def _family(measure: Measure, path: Path, score: str) -> str | None:
         return "labels" if of_label else None
     if measure.family == "tough":
         return "tough" if path[-1] == "overall" else None
+    if measure.family == "leaks":
+        return path[0] if path == ("overall",) or score == "leak_rate" else None
     return measure.family
 
 
@@ -271,7 +286,8 @@ def _over_runs(
     corrected[:, ~primary] = correct(p[:, ~primary], correction)
     none = np.zeros(len(pairs), dtype=np.int64)
     size = int((~np.isnan(p[:, primary])).sum()), int((~np.isnan(p[:, ~primary])).sum())
-    return Answers(p, corrected, [T_TEST] * len(pairs), none, none > 0, *size)
+    undecided = np.zeros(p.shape, dtype=bool)
+    return Answers(p, corrected, [T_TEST] * len(pairs), none, undecided, None, *size)
 
 
 def _shuffled(
@@ -285,23 +301,27 @@ def _shuffled(
     shape = len(pairs), len(questions)
     p, corrected = np.full(shape, np.nan), np.full(shape, np.nan)
     distinct = [index for index, (left, right) in enumerate(pairs) if left != right]
-    shuffles, undecided = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=bool)
+    shuffles, differing = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=np.int64)
+    undecided = np.zeros(shape, dtype=bool)
     first = [index for index, question in enumerate(questions) if question.path == primary]
     others = [index for index, question in enumerate(questions) if question.path != primary]
-    secondary = 0
+    secondary, shared = 0, 0
+    aligned, runs = _run_by_run(aligned)
     if distinct and first:
         tables, score = _scored_counts(aligned, questions[first[0]])
-        position = {system: index for index, system in enumerate(tables)}
+        position = {run: index for index, run in enumerate(tables)}
         randomised_scores = randomised(
             list(tables.values()),
-            [(position[pairs[index][0]], position[pairs[index][1]]) for index in distinct],
+            [pairs[index] for index in distinct],
             score,
             resampling,
             correction=correction,
+            runs=[[position[run] for run in own if run in position] for own in runs],
         )
         p[distinct, first[0]], shuffles[distinct] = randomised_scores.p, randomised_scores.shuffles
-        undecided[distinct] = randomised_scores.undecided
-        corrected[distinct, first[0]] = correct(randomised_scores.p, correction)
+        undecided[distinct, first[0]] = randomised_scores.undecided
+        differing[distinct] = randomised_scores.differing
+        corrected[distinct, first[0]] = corrected_pairs(randomised_scores.p, differing[distinct], correction)
     if distinct and others:
         chosen = [questions[index] for index in others]
         swapping, totals, hypotheses, order, absent = _hypotheses(aligned, chosen, resampling)
@@ -311,14 +331,39 @@ def _shuffled(
             [pairs[index] for index in distinct],
             hypotheses,
             resampling,
-            absent=np.array([absent[pairs[index][0]] | absent[pairs[index][1]] for index in distinct]),
+            absent=np.array(
+                [absent[runs[pairs[index][0]][0]] | absent[runs[pairs[index][1]][0]] for index in distinct]
+            ),
             correction="maxt" if correction == "holm" else correction,
+            runs=runs,
         )
         tested = np.ix_(distinct, [others[index] for index in order])
-        p[tested], corrected[tested] = family.p, family.p_corrected
-        secondary = int((~np.isnan(family.p)).sum())
+        p[tested], corrected[tested], undecided[tested] = family.p, family.p_corrected, family.undecided
+        secondary, shared = int((~np.isnan(family.p)).sum()), family.shuffles
     tests = [RANDOMISATION if number else ENUMERATION for number in shuffles]
-    return Answers(p, corrected, tests, shuffles, undecided, len(distinct), secondary)
+    return Answers(
+        p,
+        corrected,
+        tests,
+        shuffles,
+        undecided,
+        differing if first else None,
+        len(distinct),
+        secondary,
+        shared,
+    )
+
+
+def _run_by_run(aligned: Aligned) -> tuple[Aligned, list[list[int]]]:
+    """Every run as a system of its own, and the numbers of each system's runs."""
+    systems = 1 + max(number for owners in aligned.values() for number in owners)
+    many = [max(len(owners.get(number, ())) for owners in aligned.values()) for number in range(systems)]
+    ends = np.cumsum([0, *many]).tolist()
+    separate = {
+        key: {ends[number] + at: [run] for number, runs in owners.items() for at, run in enumerate(runs)}
+        for key, owners in aligned.items()
+    }
+    return separate, [list(range(begin, end)) for begin, end in pairwise(ends)]
 
 
 def _scored_counts(
@@ -334,9 +379,13 @@ def _scored_counts(
             ..., 0
         ]
     form = fraction(first, question.score)
-    tables = {system: measure.counts.select_cells([question.cell]) for system, measure in measures.items()}
+    used = np.flatnonzero((form.above[:, 0] != 0) | (form.below[:, 0] != 0))
+    tables = {
+        system: measure.counts.select_cells([question.cell]).select_columns(used.tolist())
+        for system, measure in measures.items()
+    }
     return tables, lambda totals: ratio(
-        *(_weighted(totals, weights[:, 0]) for weights in (form.above, form.below))
+        *(_weighted(totals, weights[used, 0]) for weights in (form.above, form.below))
     )
 
 
@@ -463,11 +512,15 @@ def _comparison(
     confidence: float,
     correction: str,
     primary: Path,
+    unit: str,
 ) -> Comparison:
     pair_index = unique.index((min(numbers), max(numbers)))
     swapped = numbers[0] > numbers[1]
     scores = []
     detectable: float | None = None
+    cannot = None
+    if answers is not None and answers.differing is not None and numbers[0] != numbers[1]:
+        cannot = unreachable(int(answers.differing[pair_index]), answers.family, unit)
     for key, (rows, by_score) in differences.items():
         if pair_index not in rows:
             continue
@@ -493,27 +546,34 @@ def _comparison(
                 interval = None if low is None or high is None else (low, high)
                 verdict = _verdict(answers, pair_index, index, same=numbers[0] == numbers[1])
                 row = replace(row, interval=interval, **verdict)
-                if question.path == primary and answers.undecided.any():
+                open_here = answers.undecided[:, index]
+                if question.path == primary and open_here.any():
                     # An undecided question is not rejected, and Holm's method then rejects nothing after it.
-                    open_p = float(answers.p[answers.undecided, index].min())
+                    open_p = float(answers.p[open_here, index].min())
                     row = replace(row, significant=row.significant and row.p is not None and row.p < open_p)
-                if question.path == primary and tested is not None:
-                    error = float(tested.error[rows[pair_index], question.cell])
-                    detectable = plain(_detectable(error, answers.family))
+                if open_here[pair_index]:
+                    number = answers.shared if question.path != primary else answers.shuffles[pair_index]
+                    row = replace(row, significant=False, why=OPEN.format(shuffles=int(number)))
+                if question.path == primary and tested is not None and cannot is None:
+                    found = tested.detectable(LEVEL / max(answers.family, 1))
+                    detectable = plain(found[rows[pair_index], question.cell])
             scores.append(row)
     comparison = Comparison(
         systems=pair, correction=correction, scores=tuple(scores), detectable=detectable, shuffles=0
     )
     if answers is None:
         return comparison
+    main = [index for index, question in enumerate(questions) if question.path == primary]
     return replace(
         comparison,
         shuffles=int(answers.shuffles[pair_index]),
         test=answers.test[pair_index],
         pairs=answers.family,
         tests=answers.secondary,
-        undecided=bool(answers.undecided[pair_index]),
+        undecided=bool(answers.undecided[pair_index, main].any()),
         identical=numbers[0] == numbers[1],
+        differing=UNSET if answers.differing is None else int(answers.differing[pair_index]),
+        unreachable=cannot or UNSET,
     )
 
 
@@ -550,16 +610,6 @@ def _verdict(answers: Answers, pair: int, question: int, *, same: bool) -> dict[
     return {"p": p, "p_corrected": corrected, "significant": corrected < LEVEL}
 
 
-def _detectable(error: float, tests: int) -> float:
-    """The smallest difference found four times in five at the corrected level α′: (z₁₋α′⁄₂ + z₀.₈) · SE."""
-    if not error > 0:
-        return float("nan")
-    from statistics import NormalDist
-
-    normal = NormalDist()
-    return (normal.inv_cdf(1 - LEVEL / max(tests, 1) / 2) + normal.inv_cdf(POWER)) * error
-
-
 def _mentions(measure: Measure) -> list[int | None]:
     """The number of gold mentions (or units) of each scored cell."""
     if measure.scorer in ("gains", "averages") or measure.family == "fair":
@@ -584,25 +634,27 @@ def compare_runs(
     primary: Path,
     shared_seeds: bool = False,
     only_primary: bool = False,
+    unit: str = "unit",
 ) -> tuple[Comparison, ...]:
     """Compare all pairs, each by the test that its runs allow; the primary score is corrected over all."""
     several = [pair for pair in pairs if all(len(runs[name]) > 1 for name in pair)]
     single = [pair for pair in pairs if pair not in several]
     test = partial(
         compare_systems,
-        resampling=resampling,
         confidence=confidence,
         correction=correction,
         primary=primary,
         wanted=(lambda question: question.path == primary) if only_primary else None,
+        unit=unit,
     )
     comparisons: dict[tuple[str, str], Comparison] = {}
-    over = test(runs, several, over_runs=True, shared_seeds=shared_seeds)
+    unknown = (1.0,) * len(single)
+    beside = replace(resampling, others=(*resampling.others, *unknown))
+    over = test(runs, several, beside, over_runs=True, shared_seeds=shared_seeds)
     comparisons |= dict(zip(several, over, strict=True))
-    most = lcm(*(len(measures) for measures in runs.values())) if runs else 1
-    pooled = {name: [_pooled(measures, most)] for name, measures in runs.items()}
-    of_models = test(pooled, single)
-    comparisons |= dict(zip(single, (_once(of_model, most) for of_model in of_models), strict=True))
+    known = tuple(row.primary.p for row in over if row.primary is not None and row.primary.p is not None)
+    beside = replace(resampling, others=(*resampling.others, *known))
+    comparisons |= dict(zip(single, test(runs, single, beside), strict=True))
     ordered = tuple(
         replace(comparisons[pair], runs=tuple(len(runs[name]) for name in pair)) for pair in pairs
     )
@@ -631,28 +683,3 @@ def _corrected_together(comparisons: Sequence[Comparison], correction: str) -> t
         )
         for index, comparison in enumerate(comparisons)
     )
-
-
-def _pooled(runs: Runs, most: int) -> list[Measure]:
-    """Pool the measures of several runs by adding up their counts unit by unit.
-
-    All systems are weighted as if they had the same number of runs, since the test swaps units between them.
-    """
-    by_name = [{measure.name: measure for measure in run} for run in runs]
-    shared = [name for name in by_name[0] if all(name in measures for measures in by_name)]
-    return [_added([measures[name] for measures in by_name], most // len(runs)) for name in shared]
-
-
-def _added(measures: Sequence[Measure], times: int) -> Measure:
-    aligned = same_cells(measures)
-    total = reduce(np.add, [measure.counts.matrix() for measure in aligned]) * np.int32(times)
-    counts = Counts.of_matrix(aligned[0].counts.cells, aligned[0].counts.columns, frozen(total))
-    return replace(aligned[0], counts=counts)
-
-
-def _once(comparison: Comparison, most: int) -> Comparison:
-    """Divide the numbers of gold mentions, which were added up over runs, by the number of runs."""
-    scores = tuple(
-        replace(row, mentions=row.mentions // most) if row.mentions else row for row in comparison.scores
-    )
-    return replace(comparison, scores=scores)

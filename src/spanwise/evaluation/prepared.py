@@ -15,7 +15,7 @@ from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.document.evaluation import Result
 from spanwise.engines import MOST_THREADS, Engine, InProcess
-from spanwise.evaluation._blocks import ManyBlocks, OneBlock, TrainingFacts
+from spanwise.evaluation._blocks import ManyBlocks, OneBlock, ReadLabels, TrainingFacts
 from spanwise.evaluation._choices import Choices, Inputs, combine_inputs, read_predicted, training_of
 from spanwise.evaluation._counting import (
     GoldBlock,
@@ -60,7 +60,9 @@ class ReadGold(Struct, frozen=True, eq=False):
         predicted = read_predicted(systems, [Reader(**self.reading)], prefer=prefer)
         block = combine_inputs(self.gold, predicted, align=self.align, name=self.name)
         return ReadSystems(
-            block.systems, tuple(entry for entry in block.entries if entry.role == "predicted")
+            block.systems,
+            tuple(entry for entry in block.entries if entry.role == "predicted"),
+            OneBlock(block).read_labels,
         )
 
     def prepared(self, **choices: Any) -> PreparedDataset:
@@ -75,7 +77,7 @@ class ReadGold(Struct, frozen=True, eq=False):
         context = opened.shared.context(block.gold)
         side = context.side(block.gold.mentions)
         shared, gold = fix_facts_of_one_block(block, side, opened.shared, opened.absent, ignore_progress)
-        return PreparedDataset(block, shared, gold, tuple(opened.training))
+        return PreparedDataset(block, shared, gold, tuple(opened.training), ReadLabels(training.labels))
 
 
 class ReadSystems(Struct, frozen=True, eq=False):
@@ -83,6 +85,7 @@ class ReadSystems(Struct, frozen=True, eq=False):
 
     mentions: Mapping[str, Mentions]
     entries: tuple[Input, ...]  # the entries of the files in the result document
+    labels: ReadLabels  # of gold and of the predictions
 
 
 class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
@@ -92,6 +95,7 @@ class PreparedDataset(Struct, frozen=True, eq=False, dict=True):
     shared: BlockContext
     gold: GoldBlock
     training: Sequence[Input]  # the entries of the training data in the result document
+    training_labels: ReadLabels
 
     @property
     def path(self) -> str:
@@ -135,7 +139,9 @@ class PartedDataset(Struct, frozen=True, eq=False):
         **choices: Any,
     ) -> PartedDataset:
         """Scan all files and collect facts from the training data; `choices` are keywords of `evaluate`."""
-        given = UnopenedSources(gold, systems, train, Choices.usual(**choices), name=name, engine=engine)
+        given = UnopenedSources(
+            gold, systems, train, Choices.usual(**choices), name=name, engine=engine, all_labels=False
+        )
         opened = open_locally(given, ignore_progress, memory=memory, workers=1)
         source = opened.shared.source
         assert isinstance(source, ManyBlocks)
@@ -145,6 +151,11 @@ class PartedDataset(Struct, frozen=True, eq=False):
     def path(self) -> str:
         """The path of the gold file, as it appears in the sources of sentences."""
         return self.source.path
+
+    @property
+    def read_labels(self) -> ReadLabels:
+        """The labels as read, of all systems."""
+        return self.source.read_labels | self.opened.training_labels
 
     def fixed(self) -> PartedDataset:
         """Survey the gold mentions of all parts, and fix the buckets and other facts based on them."""

@@ -58,13 +58,15 @@ from spanwise.document.scores import (
 from spanwise.evaluation._choices import Choices, Inputs, block_size
 from spanwise.evaluation._counting import Whole
 from spanwise.evaluation._dataset import Facts
+from spanwise.evaluation._hints import hints
 from spanwise.evaluation._measures import NOBODY, SIDES
 from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
 from spanwise.evaluation.scoring import Cell, ScoredSystem, pack_measures, score_and_test, with_lead_intervals
 from spanwise.findings import findings
 from spanwise.intervals import FEW_UNITS
 from spanwise.matching import CATEGORIES, OUTCOMES, Matching, relaxed_counts
-from spanwise.scores import EXACT, RECALL, MeasureKey, with_overall
+from spanwise.rates import f_beta
+from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, with_overall
 from spanwise.settings import signed_parts
 from spanwise.uncertainty import Resampling
 
@@ -175,11 +177,13 @@ def _summary_of(
     systems, units = whole.counted, whole.units
     size = block_size(choices.unit)
     unmarked = UNMARKED.format(documents="--documents FIELD", unit="--unit block:20")
-    notes = (unmarked,) if unit == "sentence" and choices.unit is None and choices.resamples else UNSET
+    notes = [unmarked] if unit == "sentence" and choices.unit is None and choices.resamples else []
     if size > 1:  # consecutive sentences are joined into blocks
         unit, units = "block", -(-units // size)
+    more = tuple(f_beta(beta).name for beta in choices.beta)
     measures = {
-        name: [measure.in_blocks(size) for measure in system.measures] for name, system in systems.items()
+        name: [measure.with_rates(more).in_blocks(size) for measure in system.measures]
+        for name, system in systems.items()
     }
     scored, comparisons = score_and_test(
         measures,
@@ -192,9 +196,12 @@ def _summary_of(
     )
     dataset = convert(whole.described, DatasetFacts)
     scores = {
-        name: system_scores(whole.facts, system, scored[name], choices.crosses, dataset.mentions)
+        name: _with_copies(
+            system_scores(whole.facts, system, scored[name], choices.crosses, dataset.mentions), system, whole
+        )
         for name, system in systems.items()
     }
+    notes += _data_notes(whole, measures, scores, unit if choices.resamples else "")
     ranking = {name: score.primary(choices.primary) for name, score in scores.items()}
     summary = Evaluation(
         spanwise=__version__,
@@ -217,9 +224,67 @@ def _summary_of(
             choices.confidence,
         ),
         letters=letters(ranking, comparisons, path=PRIMARY[choices.primary]) if len(ranking) > 1 else {},
-        notes=notes,
+        notes=tuple(notes) or UNSET,
     )
-    return replace(summary, signature=signature(summary), findings=findings(summary))
+    found = hints(summary, whole.signs)
+    return replace(summary, signature=signature(summary), findings=findings(summary), hints=found or UNSET)
+
+
+def _with_copies(scores: SystemScores, system: Counted, whole: Whole) -> SystemScores:
+    """The scores with F1 without sentences that repeat earlier ones, if there are any."""
+    if whole.copies is None or not whole.copies.any():
+        return scores
+    return replace(scores, exact=replace(scores.exact, f1_without_copies=system.f1_without(whole.copies)))
+
+
+MOST_NAMED = 4  # systems or labels that a note names
+
+
+def _data_notes(
+    whole: Whole, measures: Mapping[str, Sequence[Measure]], scores: Mapping[str, SystemScores], unit: str
+) -> list[str]:
+    """What a reader of the scores should know about the data; `unit` is empty if nothing is tested."""
+    notes = []
+    if whole.copies is not None and whole.copies.any():
+        values = [
+            f"{100 * score.exact.f1_without_copies:.1f} ({name})"
+            for name, score in scores.items()
+            if score.exact.f1_without_copies not in (UNSET, None)
+        ]
+        beside = f"; without the copies, F1 is {', '.join(values[:MOST_NAMED])}" if values else ""
+        more = f" and {len(values) - MOST_NAMED} more" if len(values) > MOST_NAMED else ""
+        number = int(whole.copies.sum())
+        repeats = "test sentence repeats" if number == 1 else "test sentences repeat"
+        notes.append(f"{number:,} {repeats} an earlier one{beside}{more}.")
+    exact = next((measure for measure in next(iter(measures.values()), ()) if measure.name == "exact"), None)
+    if unit and exact is not None and exact.counts.units > 1:
+        counts = exact.counts
+        gold = counts.rows.reshape(len(counts.rows), len(counts.cells), len(counts.columns))[..., 0].sum(
+            axis=1
+        )[counts.row]
+        if 2 * int(gold.max(initial=0)) > int(gold.sum()):
+            share = 100 * float(ratio(gold.max(), gold.sum()))
+            named = f"{unit.capitalize()} {int(gold.argmax()) + 1} of {len(gold):,}"
+            notes.append(
+                f"{named} holds {share:.0f} % of the gold mentions: every interval and test rests on it."
+            )
+    lone = lone_labels({name: score.exact.labels for name, score in scores.items()})
+    if lone:
+        named = ", ".join(f"{label} ({', '.join(names[:MOST_NAMED])})" for label, names in lone[:MOST_NAMED])
+        notes.append(
+            f"Macro averages are over different labels: gold lacks {named}, which only some systems predict."
+        )
+    return notes
+
+
+def lone_labels(systems: Mapping[str, Mapping[str, ExactScores]]) -> list[tuple[str, list[str]]]:
+    """The labels that gold lacks and only some systems predict, with the systems that do."""
+    predicting: dict[str, list[str]] = {}
+    for name, labels in systems.items():
+        for label, row in labels.items():
+            if not row.gold and row.predicted:
+                predicting.setdefault(label, []).append(name)
+    return [(label, names) for label, names in predicting.items() if len(names) < len(systems)]
 
 
 def signature(document: Evaluation) -> str:
@@ -464,14 +529,14 @@ def _bucket_fair(counted: Counted, attribute: str, buckets: Sequence[str]) -> li
         shared = outcomes["LE"] + outcomes["BEs"] + outcomes["BEl"] + outcomes["BEo"] + outcomes["LBE"]
         halves[alone] = 2 * outcomes[alone] + shared
     missed, spurious = halves["FN"] / 2, halves["FP"] / 2
-    rates = (
+    of_events = (
         ratio(right, right + spurious),
         ratio(right, right + missed),
         ratio(2 * right, 2 * right + missed + spurious),
     )
     return [
         FairRates(precision=plain(precision), recall=plain(recall), f1=plain(f1))
-        for precision, recall, f1 in zip(*rates, strict=True)
+        for precision, recall, f1 in zip(*of_events, strict=True)
     ]
 
 

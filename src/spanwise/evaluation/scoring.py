@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
@@ -28,11 +29,11 @@ from spanwise.intervals import (
     contrast,
     jackknife,
     run_parts,
-    satterthwaite,
-    t_quantile,
 )
+from spanwise.rates import FIELDS, RATES, is_rate, rate
 from spanwise.scores import SCORERS, Measure, MeasureKey
 from spanwise.statistics import ExpectedLosses
+from spanwise.student import t_quantile
 from spanwise.uncertainty import MOST_FLIPPED, Flips, Resampling, ratio_or_zero
 
 Path = tuple[str, ...]
@@ -75,7 +76,13 @@ def score_and_test(
     def compare() -> tuple[Comparison, ...]:
         runs = {name: [measures] for name, measures in systems.items()}
         return compare_systems(
-            runs, pairs, resampling, confidence=confidence, correction=correction, primary=primary
+            runs,
+            pairs,
+            resampling,
+            confidence=confidence,
+            correction=correction,
+            primary=primary,
+            unit=unit,
         )
 
     # Both at once need more memory; with few units, threads would mostly wait for the interpreter.
@@ -105,10 +112,13 @@ def _scored(
             for name, array in values.items():
                 cell[name] = plain(array[index])
                 if name in intervals and cell[name] is not None:
-                    _bound(cell, name, intervals[name][index], int(errors[name].units[index]), unit)
+                    _bound(cell, name, intervals[name][index], errors[name], index, unit)
     for cell in cells.values():
         if not cell["interval"]:
             del cell["interval"]
+        more = {name: cell.pop(name) for name in [*cell] if name not in FIELDS and is_rate(name)}
+        if more:
+            cell["more"] = more
     if not bounded:
         return ScoredSystem(measures, cells, {})
     lead = gain_lead(measures, confidence)
@@ -117,8 +127,9 @@ def _scored(
     return ScoredSystem(measures, cells, weak_slices(measures, errors_of, resampling, confidence))
 
 
-def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None:
-    """Add the interval of a score, or why there is none, and a note if only few units contain it."""
+def _bound(cell: Cell, name: str, bounds: Floats, error: Jackknife, index: int, unit: str) -> None:
+    """Add the interval of a score, or why there is none, and marks if only few units contain or carry it."""
+    units = int(error.units[index])
     if np.isnan(bounds).any():
         cell["interval"][name] = None
         cell["why"] = ONE_UNIT.format(unit=unit)
@@ -126,10 +137,22 @@ def _bound(cell: Cell, name: str, bounds: Floats, units: int, unit: str) -> None
         cell["interval"][name] = float(bounds[0]), float(bounds[1])
     if units < FEW_UNITS:
         cell["few_units"] = min(units, cell.get("few_units", units))
+    for mark, marked, number in (
+        ("carried_by", error.few_carry, error.carrying),
+        ("errors_carried_by", error.few_carry_errors, error.carrying_errors),
+    ):
+        if marked[index]:
+            value = round(float(number[index]), 1)
+            cell[mark] = min(value, cell.get(mark, value))
 
 
 def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, GainLead] | None:
-    """The kind of error with the largest gain, and its lead over the second by a paired t-test over units."""
+    """The kind of error with the largest gain, its lead over the second, and the kinds it does not beat.
+
+    Every other kind is compared with the first by a paired t-test over units. Since the first was chosen as
+    the largest, the tests step down from the smallest p: with k kinds left besides the first, p is multiplied
+    by the k (k + 1) / 2 pairs of kinds that could have been compared.
+    """
     gains = next((measure for measure in measures if measure.scorer == "gains"), None)
     if gains is None:
         return None
@@ -137,15 +160,40 @@ def gain_lead(measures: Sequence[Measure], confidence: float) -> tuple[Path, Gai
     order = np.argsort(-values, kind="stable")
     if np.isnan(values).any() or not values[order[0]] > 0:
         return None
-    difference = contrast(gains, "gain", int(order[0]), int(order[1]))
-    low, high = difference.interval(confidence)[0, 0]
+    tests = [contrast(gains, "gain", int(order[0]), int(other)) for other in order[1:]]
+    corrected = _stepped(np.array([float(test.p()[0, 0]) for test in tests]))
+    # Down to the first kind that costs less; a kind without errors costs nothing.
+    level = 1 - confidence
+    tied: list[str] = []
+    for kind, p in zip(order[1:], corrected, strict=True):
+        if p < level or not values[kind] > 0:
+            break
+        tied.append(gains.paths[kind][-1])
+    low, high = tests[0].interval(confidence)[0, 0]
     lead = GainLead(
         over=gains.paths[order[1]][-1],
-        difference=plain(difference.value[0, 0]),
+        difference=plain(tests[0].value[0, 0]),
         interval=None if np.isnan(low) else (float(low), float(high)),
-        p=plain(difference.p()[0, 0]),
+        p=plain(corrected[0]),
+        tied=tuple(tied),
     )
     return gains.paths[order[0]], lead
+
+
+def _stepped(p: Floats) -> Floats:
+    """The p-values of the first kind against the others, corrected for the choice of the first.
+
+    Examples:
+        >>> _stepped(np.array([0.04, 0.01, 0.002, 0.0001])).round(4).tolist()
+        [0.04, 0.03, 0.012, 0.001]
+    """
+    defined = np.where(np.isnan(p), 1.0, p)
+    order = np.argsort(defined, kind="stable")
+    left = np.arange(len(p), 0, -1)
+    stepped = np.maximum.accumulate(np.minimum(1.0, defined[order] * (left * (left + 1) // 2)))
+    corrected = np.empty(len(p))
+    corrected[order] = stepped
+    return np.where(np.isnan(p), np.nan, corrected)
 
 
 def weak_slices(
@@ -159,7 +207,7 @@ def weak_slices(
     Losses of a slice are compared with the overall share of losses: of gold and predicted mentions together
     (1 − F1), or of gold mentions for tough subsets (1 − recall). Slices need 50 gold mentions inside and
     outside. p is family-wise over all slices (maxT on sign flips of units, one-sided); the interval holds
-    for all slices at once, so that it still holds for the one that is chosen as the worst.
+    for all slices at once (Šidák's level), so that it still holds for the one that is chosen as the worst.
 
     Args:
         errors: the standard errors of the scores of every measure.
@@ -183,15 +231,14 @@ def weak_slices(
     flips = Flips(len(rows), resampling.resamples, resampling.seed)
     flipped = [ratio_or_zero(slices.excess(sums), scale) for sums in flips.sums(slices.counts)]
     p_values = flips.p_values(statistics, np.concatenate([sample.max(axis=1) for sample in flipped]))
-    largest = np.concatenate([np.abs(sample).max(axis=1) for sample in flipped])
-    critical = flips.critical(largest, 1 - confidence)
+    together = confidence ** (1 / distinct)
     results: dict[Path, dict[str, object]] = {}
     tests = zip(statistics.tolist(), p_values.tolist(), strict=True)
     for measure, cells in chosen:
         score = "recall" if measure.scorer == "recall" else "f1"
-        bounds = errors[measure.key][score].interval(critical=critical)[cells]
+        bounds = errors[measure.key][score].interval(together)[cells]
         for cell, bound, (t, p) in zip(cells, bounds, tests, strict=False):
-            interval = None if np.isnan(bound).any() else bound.tolist()
+            interval = [0.0, 1.0] if np.isnan(bound).any() else bound.tolist()
             results[measure.paths[cell]] = {"t": t, "p": p, "interval": interval, "of": distinct}
     return results
 
@@ -269,6 +316,7 @@ def pack_measures(measures: Sequence[Measure]) -> tuple[PackedMeasure, ...]:
             credit=measure.credit,
             share=measure.share,
             unplaced=UNSET if measure.unplaced == UNPLACED else measure.unplaced,
+            scores=UNSET if measure.scores == tuple(RATES) else measure.scores,
             paths=measure.paths,
             cells=measure.counts.cells,
             columns=measure.counts.columns,
@@ -284,7 +332,7 @@ def unpack_measures(entries: Sequence[PackedMeasure], *, location: str) -> list[
     """Unpack the measures of a result document; `location` names it in error messages."""
     try:
         return [_measure(entry) for entry in entries]
-    except (ValueError, TypeError, zlib.error) as error:
+    except (ValueError, TypeError, LookupError, zlib.error) as error:
         raise InputError(
             f"{location}: its counts per unit cannot be read ({error}).\n"
             "Make the result document again with spanwise evaluate --json."
@@ -294,12 +342,14 @@ def unpack_measures(entries: Sequence[PackedMeasure], *, location: str) -> list[
 def _measure(entry: PackedMeasure) -> Measure:
     if entry.scorer not in SCORERS:
         raise ValueError(f"no scorer is called {entry.scorer!r}")
+    for name in entry.scores or ():
+        rate(name)  # must exist
     width = len(entry.cells) * len(entry.columns)
     rows = _unpack(entry.rows).reshape(-1, width)
     row = _unpack(entry.row)
     if len(row) and not 0 <= int(row.min()) <= int(row.max()) < len(rows):
         raise ValueError("a unit names a row that does not exist")
-    return Measure(
+    measure = Measure(
         key=MeasureKey.of_name(entry.name),
         counts=Counts(entry.cells, entry.columns, rows, codes(row)),
         scorer=entry.scorer,
@@ -309,7 +359,12 @@ def _measure(entry: PackedMeasure) -> Measure:
         credit=entry.credit,
         share=entry.share,
         unplaced=entry.unplaced or UNPLACED,
+        scores=entry.scores or tuple(RATES),
     )
+    scores = measure.values()
+    if set(entry.tested) - scores.keys() or any(len(cells) != len(entry.paths) for cells in scores.values()):
+        raise ValueError(f"the scores of {entry.name!r} do not fit its paths")
+    return measure
 
 
 _PLANES = "planes:"  # columns without this prefix were packed number by number
@@ -349,8 +404,8 @@ def with_lead_intervals(
     SE is the delete-one jackknife's over all units; t has one degree of freedom fewer than there are
     units. If both systems have several runs, training varies too: SE² then also includes, for each system,
     the variance over its runs of the contribution against all runs of the other, divided by the number of
-    its runs, with Satterthwaite's degrees of freedom. With very many pairs, runs or units the intervals are
-    left out.
+    its runs; each part has a t of its own, as in `Differences`. With very many pairs, runs or units the
+    intervals are left out.
 
     Args:
         systems: the measures of every run of each system.
@@ -390,18 +445,17 @@ def _bounded(
 ) -> tuple[LeadPart, ...]:  # fmt: skip
     if not all(_key(division) in table for side in sides for table in side):
         return tuple(parts)  # the two results cut this attribute differently
-    errors, freedom = _contribution_errors(sides, division, [part.name for part in parts], shared_seeds)
-    t = np.broadcast_to(t_quantile(freedom, confidence), errors.shape)
+    reach = _contribution_reach(sides, division, [part.name for part in parts], shared_seeds, confidence)
     return tuple(
-        replace(part, interval=_interval(part.contribution, float(errors[index]), float(t[index])))
+        replace(part, interval=_interval(part.contribution, float(reach[index])))
         for index, part in enumerate(parts)
     )
 
 
-def _interval(value: float, error: float, t: float) -> tuple[float | None, float | None] | None:
-    if error < NO_SPREAD and abs(value) > NO_SPREAD:
+def _interval(value: float, reach: float) -> tuple[float | None, float | None] | None:
+    if reach < NO_SPREAD and abs(value) > NO_SPREAD:
         return None  # without variation, nothing is known of how certain the value is
-    return plain(value - t * error), plain(value + t * error)
+    return plain(value - reach), plain(value + reach)
 
 
 def _key(division: str) -> MeasureKey:
@@ -449,10 +503,11 @@ def _by_cell(counts: Counts, rows: Column) -> Floats:
     return np.asarray(matrix.reshape(len(rows), len(counts.cells), len(counts.columns)))
 
 
-def _contribution_errors(
-    sides: Sequence[Sequence[_Tables]], division: str, names: Sequence[str], shared_seeds: bool
-) -> tuple[Floats, Floats]:
-    """The standard error of every part's contribution, and its degrees of freedom.
+def _contribution_reach(
+    sides: Sequence[Sequence[_Tables]], division: str, names: Sequence[str], shared_seeds: bool,
+    confidence: float,
+) -> Floats:  # fmt: skip
+    """Half the width of the interval of every part's contribution.
 
     Units with equal counts have equal values, so each distinct combination of rows is left out only once.
     """
@@ -486,13 +541,13 @@ def _contribution_errors(
         squares += (weights * deviation**2).sum(axis=0)
     units = len(number)
     variance = np.maximum(squares - sums**2 / units, 0) * (units - 1) / units
-    freedom = np.full(len(names), float(units - 1))
+    variances: list[tuple[Floats, npt.ArrayLike]] = [(variance, units - 1)]
     if all(len(side) > 1 for side in terms):
         of_first = np.concatenate([_contributions(run, second) for run in terms[0]])
         of_second = np.concatenate([_contributions(first, run) for run in terms[1]])
-        training = run_parts([of_first, -of_second], (0, 1), shared_seeds)
-        variance, freedom = satterthwaite([(variance, freedom), *training])
-    return np.sqrt(variance), np.asarray(freedom)
+        variances += run_parts([of_first, -of_second], (0, 1), shared_seeds)
+    reaches = [np.where(v > 0, t_quantile(f, confidence) ** 2 * v, 0.0) for v, f in variances]
+    return np.asarray(np.sqrt(np.sum(reaches, axis=0)))
 
 
 class _Terms(Struct, frozen=True, eq=False):

@@ -17,6 +17,7 @@ from spanwise.engines.spark import FrameEngine, Sent, SparkEngine, answer, answe
 from spanwise.evaluation._blocks import (
     BlockSums,
     Progress,
+    ReadLabels,
     TrainingData,
     TrainingFiles,
     learn_facts,
@@ -124,6 +125,7 @@ def _with_training(
         training = learn_facts(
             source, train, lowercase=choices.lowercase, engine=frame_engine, bound=most_shared(engine)
         )
+        (source.read_labels | ReadLabels(training.labels)).check(choices.reading)
         progress("read", 1, 1)
         if train is not None and not sources.alone:
             frees.pop()()

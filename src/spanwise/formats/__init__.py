@@ -21,6 +21,7 @@ from spanwise.formats._format import (
     Limits,
     Options,
     Problem,
+    ReadKeywords,
     format_of,
     layers_of,
 )
@@ -40,6 +41,7 @@ from spanwise.formats._opening import (
 )
 from spanwise.formats._sentences import is_records
 from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
+from spanwise.labels import RULES, GivenMap, LabelRules, label_map, label_names
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
@@ -73,10 +75,12 @@ __all__ = [
     "read_toml",
     "read_words",
     "refuse_merged",
+    "rules_of",
     "sha256_of",
     "side_by_side",
     "stem_of",
     "validate",
+    "with_rules",
     "write_atomically",
 ]
 
@@ -102,6 +106,10 @@ def read(
     tokens: Sequence[Sequence[str]] | None = None,
     name: str | None = None,
     limits: Mapping[str, int] | None = None,
+    map: GivenMap = None,
+    predicted_map: GivenMap = None,
+    only: str | Sequence[str] | None = None,
+    without: str | Sequence[str] | None = None,
 ) -> Annotation:
     """Read an annotation from a file, or from lists of tags or spans.
 
@@ -125,12 +133,19 @@ def read(
         tokens: The tokens to which lists of tags or spans refer.
         name: What to call a source that is not a file.
         limits: Higher limits for unusual files: "labels", "nested", "unpacked" (bytes) and "values".
+        map: The label that each label stands for, such as {"GPE": "LOC", "JUNK": None}, text such as
+            "GPE=LOC,JUNK=", or a TOML file; None or nothing leaves a label out. Others stay as they are.
+        predicted_map: The same for predictions alone, before `map`.
+        only, without: The labels to keep, and those to leave out, after mapping.
     """
+    rules = rules_of({"map": map, "predicted_map": predicted_map, "only": only, "without": without})
     options = Options(
         token_column, tag_column, separator, scheme, prefer, repair, comments, duplicates, labels, documents,
-        annotator, columns or {}, fields or {}, encoding, Limits.of(limits or {}),
+        annotator, columns or {}, fields or {}, encoding, Limits.of(limits or {}), further=True, rules=rules,
     )  # fmt: skip
-    return _read(source, format, options, tokens=tokens, name=name)
+    annotation = _read(source, format, options, tokens=tokens, name=name)
+    rules.check(annotation.labels_as_read)
+    return annotation
 
 
 def _read(
@@ -142,11 +157,15 @@ def _read(
     name: str | None = None,
     words: Interner | None = None,
 ) -> Annotation:
-    if isinstance(source, Annotation):
-        return source
     if isinstance(source, (str, os.PathLike)):
         file = _opened(source, options)
         return read_by(format_of(file, format), file, options, words)
+    return options.relabeled(_read_object(source, options, tokens, name))
+
+
+def _read_object(source: object, options: Options, tokens: object, name: str | None) -> Annotation:
+    if isinstance(source, Annotation):
+        return source
     if isinstance(source, list | tuple) and {*map(type, source)} <= {list, tuple} and not is_records(source):
         return from_lists(source, options, tokens, name)
     chosen = _format_of_object(source)
@@ -170,7 +189,7 @@ def read_by(form: Format, file: File, options: Options, words: Interner | None =
     """Read a file in a given format; whatever the file contains, only spanwise's own errors are raised."""
     with _file_errors(form, file):
         annotation = form.read(file, options, words) if form.interning else form.read(file, options)
-        return options.limits.check(annotation)
+        return options.finished(annotation)
 
 
 @contextmanager
@@ -210,7 +229,10 @@ class Reader:
 
     def read(self, source: object, *, extras: bool = True, prefer: str | None = None) -> Annotation:
         """Read a source; the extra columns and fields are read only with `extras`."""
-        options = self._options if extras else replace(self._options, columns={}, fields={})
+        return self._read(source, self._options, extras=extras, prefer=prefer)
+
+    def _read(self, source: object, options: Options, *, extras: bool, prefer: str | None) -> Annotation:
+        options = options if extras else replace(options, columns={}, fields={})
         options = options if prefer is None else replace(options, prefer=prefer)
         return _read(source, self._format, options, tokens=self._tokens, name=self._name, words=self._words)
 
@@ -218,11 +240,12 @@ class Reader:
         self, source: object, *, prefer: str | None = None, extras: bool = False
     ) -> Annotation:
         """Read a system's annotation: like `read`, but takes the predicted side of spaCy Examples."""
+        options = replace(self._options, predicted=True)
         if not isinstance(source, str | os.PathLike | Annotation):
-            layers = layers_of(source, self._options)
+            layers = layers_of(source, options)
             if layers is not None:
-                return layers["predicted"]
-        return self.read(source, extras=extras, prefer=prefer)
+                return options.relabeled(layers["predicted"])
+        return self._read(source, options, extras=extras, prefer=prefer)
 
     def read_layers(self, source: str | os.PathLike[str]) -> dict[str, Annotation]:
         """Read the gold and the predicted annotation from one merged file."""
@@ -231,8 +254,37 @@ class Reader:
 
 def options_of(*, limits: Mapping[str, int] | None = None, **options: Any) -> Options:
     """The keywords of `read` as `Options`; keywords that are None keep their defaults."""
-    given = {key: value for key, value in options.items() if value is not None}
-    return Options(**given, limits=Limits.of(limits or {}))
+    given = {key: value for key, value in options.items() if value is not None and key not in RULES}
+    return Options(**given, limits=Limits.of(limits or {}), rules=rules_of(options))
+
+
+def rules_of(reading: ReadKeywords) -> LabelRules:
+    """The keywords of `read` that map labels or leave them out."""
+    return LabelRules(
+        _map_of(reading.get("map"), "map"),
+        _map_of(reading.get("predicted_map"), "predicted_map"),
+        label_names(reading.get("only"), option="only"),
+        label_names(reading.get("without"), option="without"),
+    )
+
+
+def with_rules(reading: ReadKeywords) -> dict[str, Any]:
+    """The keywords of `read`, with maps of labels read from their files, so that they can be sent along."""
+    rest = {key: value for key, value in reading.items() if key not in RULES}
+    return rest | rules_of(reading).to_dict()
+
+
+def _map_of(given: GivenMap, option: str) -> dict[str, str | None]:
+    """A map of labels, which may be in a TOML file."""
+    if isinstance(given, str) and "=" not in given and given.strip():
+        given = Path(given)
+    if isinstance(given, os.PathLike):
+        if not Path(given).is_file():
+            raise ChoiceError(
+                f"{option} is {os.fspath(given)!r}, neither a file nor a map such as 'GPE=LOC,JUNK='."
+            )
+        given = read_toml(given, 'Write one label per line, such as GPE = "LOC".')
+    return label_map(given, option=option)
 
 
 def opened(
@@ -387,7 +439,7 @@ def _read_layers(
             layers = chosen.read_layers(file, options, words)
         else:
             layers = chosen.read_layers(file, options)
-        return {name: options.limits.check(layer) for name, layer in layers.items()}
+        return {name: options.finished(layer, name) for name, layer in layers.items()}
 
 
 def read_annotators(
@@ -404,7 +456,7 @@ def read_annotators(
     choices = options_of(**options)
     annotations = by_annotator(source, choices) if format is None else None
     if annotations is not None:
-        return {who: choices.limits.check(annotation) for who, annotation in annotations.items()}
+        return {who: choices.finished(annotation) for who, annotation in annotations.items()}
     if (
         choices.tag_column is not None
         or Path(source).is_dir()
@@ -415,6 +467,6 @@ def read_annotators(
     if len(columns) < 2:
         return None
     return {
-        f"column {column}": read(source, format=format, **{**options, "tag_column": column})
+        f"column {column}": Reader(format=format, **{**options, "tag_column": column}).read(source)
         for column in columns
     }

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from spanwise.columns import Codes, Column, Ints, codes, frozen, ints
 from spanwise.corpus import Corpus, Source
 from spanwise.errors import ChoiceError, InputError, at, unknown
-from spanwise.formats._format import Options, no_token, numbered_column
+from spanwise.formats._format import Options, no_token, numbered_column, wrong_width
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
 from spanwise.hashing import PADDING, windows
+from spanwise.schemes import malformed
 
 DOCSTART = b"-DOCSTART-"
 _BLANKS = b" \t\r"
@@ -59,6 +60,7 @@ class Rows(Struct, frozen=True, eq=False):
     line: int
     comments: int = 0
     token_lines: Ints | None = None
+    labeled_marks: int = 0  # -DOCSTART- lines with the tag of a mention, which is left out
 
 
 def split(line: bytes, layout: Layout) -> list[bytes]:
@@ -82,7 +84,7 @@ def parse_plain(
     lines: list[int] = []
     marks: list[int] = []
     token_lines: list[int] = []
-    comments = 0
+    comments = labeled = 0
     texts = data.split(b"\n")
     if texts[-1] == b"":
         texts.pop()
@@ -96,6 +98,9 @@ def parse_plain(
             continue
         if fields[0] == DOCSTART:
             marks.append(len(token_lines))
+            labeled += any(
+                fields[tag][1:2] == b"-" != fields[tag][:1] for tag in layout.tags if tag < len(fields)
+            )
             open = False
             continue
         if len(fields) != layout.width:
@@ -109,26 +114,14 @@ def parse_plain(
             column.append(fields[which].strip(b" ") if which in layout.tags else fields[which])
     coded = tuple(_coded(column, interner) for column, interner in zip(columns, interners, strict=True))
     skipping = ints(token_lines) if layout.comments is not None else None
-    return Rows(coded, ints(begins), ints(lines), ints(marks), open, line + len(texts), comments, skipping)
+    counts = (line + len(texts), comments, skipping, labeled)
+    return Rows(coded, ints(begins), ints(lines), ints(marks), open, *counts)
 
 
 def _coded(words: list[bytes], interner: Interner) -> Codes:
     distinct: dict[bytes, int] = {}
     local = np.array([distinct.setdefault(word, len(distinct)) for word in words], dtype=np.int64)
     return interner.codes_of(list(distinct))[local]
-
-
-def wrong_width(layout: Layout, line: int, columns: int) -> str:
-    """The error message for a line with the wrong number of columns."""
-    seen = f"{columns} column" + ("s" if columns != 1 else "")
-    return at(
-        layout.path,
-        line,
-        f"the line has {seen}, but there are {layout.width} from line {layout.first_line} on "
-        f"(columns are separated by {layout.between}).\n"
-        "Fix the line; if it is a comment, name the comment mark; if blanks and tabs are mixed, "
-        "name the separator.",
-    )
 
 
 def parse_fast(
@@ -280,7 +273,16 @@ def _rows(
         open=bool(ending),
         line=line + number + int(before[-1]),
         token_lines=token_lines,
+        labeled_marks=_labeled(fields, marks, layout) if len(marks) else 0,
     )
+
+
+def _labeled(fields: FieldPositions, marks: Ints, layout: Layout) -> int:
+    """How many of these rows have the tag of a mention, such as B-PER."""
+    characters = np.frombuffer(fields.buffer, dtype=np.uint8)
+    begins = [fields.begin[tag :: layout.width][marks] for tag in layout.tags]
+    dashes = [(characters[begin + 1] == 45) & (characters[begin] != 45) for begin in begins]
+    return int(np.count_nonzero(np.any(dashes, axis=0)))
 
 
 def _tag_codes(interner: Interner, buffer: bytes, begin: Ints, stop: Ints) -> Codes:
@@ -584,10 +586,13 @@ def _check_width(path: str, line: int, fields: list[bytes], separator: str) -> N
         return
     word = fields[0].decode("utf-8", "replace")
     shown = repr(word if len(word) < 40 else word[:40] + "…")
+    advice = "Is this a CoNLL file? Otherwise name its format."
+    if path.endswith(".csv") or not all(malformed(word.rpartition(comma)[2]) for comma in ",;"):
+        advice = "If this is a CSV file, separate its columns by tabs, or pass it as a frame."
     raise InputError(
         at(path, line, f"the line has only one column, {shown} (columns are separated by "
            f"{BETWEEN[separator]}), but a token and a tag are needed.\n"
-           "Is this a CoNLL file? Otherwise name its format.")
+           f"{advice}")
     )  # fmt: skip
 
 
@@ -655,6 +660,7 @@ def _joined(parts: list[Rows]) -> Rows:
         line=parts[-1].line,
         comments=sum(part.comments for part in parts),
         token_lines=_joined_lines(parts),
+        labeled_marks=sum(part.labeled_marks for part in parts),
     )
 
 

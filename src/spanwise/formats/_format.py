@@ -14,8 +14,9 @@ from msgspec.structs import force_setattr, replace
 
 from spanwise.columns import ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading
-from spanwise.errors import ChoiceError, InputError, at, unknown
+from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.formats._opening import File
+from spanwise.labels import LabelRules
 from spanwise.registry import Registry, resolve
 from spanwise.schemes import (
     SCHEMES,
@@ -32,7 +33,7 @@ from spanwise.schemes import (
 )
 
 if TYPE_CHECKING:
-    from spanwise.formats._columns import KeptRows
+    from spanwise.formats._columns import KeptRows, Layout
 
 Column = int | str
 NO_SCORE = "_"  # in a column of scores, for tokens outside mentions
@@ -139,6 +140,9 @@ class Options(Struct, frozen=True):
     fields: Mapping[str, str] = field(default_factory=dict)
     encoding: str | None = None
     limits: Limits = Limits()
+    further: bool = False  # whether to keep fields that were not asked for, so that they can be written
+    rules: LabelRules = LabelRules()  # which labels are mapped or left out
+    predicted: bool = False  # whether predictions are read, which may have a map of their own
 
     def __post_init__(self) -> None:
         # Reports show the scheme's canonical name, not an alias or a lower-case spelling.
@@ -154,6 +158,32 @@ class Options(Struct, frozen=True):
     def declared(self) -> str | None:
         """The scheme to use if the caller named one: BIOES for "token", none for "bare"."""
         return {"bare": None, "token": "BIOES"}.get(self.scheme or "", self.scheme)
+
+    def finished(self, annotation: Annotation, layer: str = "only") -> Annotation:
+        """What a reader hands over: the annotation with its labels mapped, and checked against the limits."""
+        return self.limits.check(self.relabeled(annotation, layer))
+
+    def relabeled(self, annotation: Annotation, layer: str = "only") -> Annotation:
+        """The annotation with its labels mapped, unless these rules have been applied to it before."""
+        if not self.rules:
+            return annotation
+        predicted = self.predicted or layer == "predicted"
+        key = self.rules.key(predicted=predicted)
+        reading = annotation.reading
+        if reading.relabeled_by == key:
+            return annotation
+        new = self.rules.apply(annotation.mentions, predicted=predicted)
+        return replace(
+            annotation,
+            mentions=new.mentions,
+            reading=replace(
+                reading,
+                labels=new.labels,
+                merged=reading.merged + new.merged,
+                dropped=reading.dropped + new.dropped,
+                relabeled_by=key,
+            ),
+        )
 
     def spelled(self, tags: Tags) -> Tags:
         """The tags in the spelling that schemes use."""
@@ -249,6 +279,8 @@ class Format(Struct, frozen=True):
     `survey(file, options, cutting)` scans a file once and decides where to cut it into parts, so that
     it never has to fit in memory; it returns None if the file must be read whole. `keeps_rows` means that
     the survey keeps the parsed rows while there is room.
+    `holds` names what a written file can hold beside flat mentions, in the words of `ASPECTS`; None if the
+    format does not declare it, so that only reading a file back shows what it lost.
     """
 
     name: str
@@ -269,6 +301,7 @@ class Format(Struct, frozen=True):
     interning: bool = False
     survey: Callable[[File, Options, Cutting], CutSource | None] | None = None
     keeps_rows: bool = False
+    holds: frozenset[str] | None = None
 
 
 def numbered_column(number: int, width: int, path: str, line: int | None = None) -> int:
@@ -298,7 +331,11 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     """The annotation of a corpus from its tags, decoded in the declared or the recognised scheme."""
     locate = partial(_place, corpus)
     tags = options.spelled(tags)
-    checked(tags, locate=locate)
+    try:
+        checked(tags, locate=locate)
+    except InputError as error:
+        words = [corpus.vocabulary[code] for code in np.unique(corpus.tokens).tolist()]
+        raise InputError(f"{error}{swapped_columns(words)}") from None
     recognised = recognise(tags, prefer=options.prefer)
     if options.declared is not None:
         scheme, evidence = options.declared, f"{options.scheme}, as declared"
@@ -320,6 +357,13 @@ def annotated(corpus: Corpus, tags: Tags, options: Options, reading: Reading) ->
     )
 
 
+def swapped_columns(words: Sequence[str]) -> str:
+    """What to add to an error about tags if the words are tags instead."""
+    if not words or any(map(malformed, words)):
+        return ""
+    return "\nThe tokens are tags: swap the columns, for example with token_column=1 and tag_column=0."
+
+
 def no_token(path: str) -> InputError:
     """The error for a file without tokens."""
     return InputError(
@@ -331,6 +375,27 @@ def _place(corpus: Corpus, sentence: int, token: int) -> str:
     """`file:line` of a token; without lines, as in lists, the numbers of its sentence and token."""
     where = corpus.place(sentence, token)
     return where if where != corpus.source.path else f"{where}: sentence {sentence + 1}, token {token + 1}"
+
+
+def wrong_width(layout: Layout, line: int, columns: int) -> str:
+    """The error message for a line with the wrong number of columns."""
+    seen = f"{columns} column" + ("s" if columns != 1 else "")
+    return at(
+        layout.path,
+        line,
+        f"the line has {seen}, but there are {layout.width} from line {layout.first_line} on "
+        f"(columns are separated by {layout.between}).\n"
+        "Fix the line; if it is a comment, name the comment mark; if blanks and tabs are mixed, "
+        "name the separator.",
+    )
+
+
+def left_out_notes(comments: int, labeled_marks: int) -> list[str]:
+    """Notes on lines whose content was left out."""
+    notes = [f"{comments:,} comment lines were left out"] if comments else []
+    if labeled_marks:
+        notes.append(f"tags of {many(labeled_marks, '-DOCSTART- line')} left out")
+    return notes
 
 
 def label_notes(mentions: Mentions) -> list[str]:

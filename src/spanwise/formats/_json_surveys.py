@@ -18,7 +18,7 @@ from spanwise.errors import InputError
 from spanwise.formats._columns import line_positions
 from spanwise.formats._format import Cutting, JsonRecord, Options
 from spanwise.formats._opening import BOM, File
-from spanwise.formats._sentences import Origin, Standoff, annotation, is_spans
+from spanwise.formats._sentences import Origin, Standoff, annotation, is_spans, parse_json
 from spanwise.formats._surveying import (
     RecordLayer,
     RecordSurvey,
@@ -29,8 +29,17 @@ from spanwise.formats._surveying import (
     whole_pieces,
 )
 from spanwise.formats.annotators import names_annotators
-from spanwise.formats.jsonl import DOCUMENTS, JsonRecords, annotation_of, as_record, gather_records, records
-from spanwise.schemes import Tags, malformed, recognise_situations, situations
+from spanwise.formats.jsonl import (
+    DOCUMENTS,
+    JsonRecords,
+    annotation_of,
+    as_record,
+    gather_records,
+    id_of,
+    records,
+    twofold_notes,
+)
+from spanwise.schemes import Tags, labels_of, malformed, recognise_situations, situations
 
 CHUNK = 1 << 19  # bytes of JSON to parse at a time; as Python objects they take thirty times the memory
 _KINDS = ("tokens with tags", "tokens with spans", "text with spans of characters")
@@ -122,7 +131,7 @@ def item_pieces(file: File) -> Iterator[ItemPiece]:
 def items_of(data: bytes) -> list[object]:
     """Parse items from bytes that begin with an item and end with the comma or bracket after the last."""
     try:
-        items: list[object] = json.loads(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
+        items: list[object] = parse_json(f"[{data.rstrip(_SPACE)[:-1].decode('utf-8')}]")
     except (ValueError, RecursionError):
         raise NotOneList from None
     return items
@@ -144,6 +153,11 @@ class ItemReader(Protocol):
 
     @property
     def evidence(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on what was left out of the items read so far."""
+        ...
+
     def units(self, items: Sequence[object], first: int) -> list[Standoff]:
         """The sentences or texts of items, which are numbered from `first` in the whole list."""
         ...
@@ -178,7 +192,7 @@ def survey_items(
             if not all(np.array_equal(lengths[0], other) for other in lengths):
                 return None  # the texts of gold and predictions differ
             for layer, part in parts.items():
-                labels[layer] |= {*part.mentions.labels}
+                labels[layer] |= {*part.labels_as_read}
                 has_ids |= part.corpus.ids is not None
                 has_documents |= part.corpus.documents is not None
             sizes.append(lengths[0])
@@ -200,6 +214,8 @@ def survey_items(
         cuts=cuts_of(cutting, None, sizes, [ints(np.zeros(number))], begins, (0, end)),
         documents=ints(np.arange(number + 1)) if has_documents else None,
         part=partial(_item_part, readers),
+        labels={layer: tuple(names) for layer, names in labels.items()},
+        notes=tuple(dict.fromkeys(note for reader in layers.values() for note in reader.notes)),
     )
 
 
@@ -213,7 +229,7 @@ def _layers_of(
 ) -> dict[str, Annotation]:
     """The annotations of items by layer; the items are numbered from `first`."""
     return {
-        layer: options.limits.check(annotation(reader.units(items, first), Origin(path, name), options))
+        layer: options.finished(annotation(reader.units(items, first), Origin(path, name), options), layer)
         for layer, reader in readers.items()
     }
 
@@ -267,7 +283,8 @@ class _RecordSurveyor:
         self._lines: list[Ints] = []
         self._bytes: list[Ints] = []
         self._sizes: list[Ints] = []
-        self._ids = True
+        self._ids = False
+        self._twofold: set[tuple[str, str]] = set()
         # Only at the end is it known which field names the documents.
         self._starts: dict[str, list[int]] = {key: [] for key in DOCUMENTS}
         self._before: dict[str, str] = {}
@@ -319,12 +336,14 @@ class _RecordSurveyor:
             counts = situations(Tags.of(batch.tags))
             self._situations = counts if self._situations is None else ints(self._situations + counts)
         self._labels |= {label for *_, label in batch.spans}
+        self._labels |= {*labels_of([*{tag for tags in batch.tags for tag in tags}])}
         if len(self._labels) > self._options.limits.labels:
             return False
         self._lines.append(ints(batch.lines))
         self._bytes.append(begins)
         self._sizes.append(ints([len(tokens) for tokens in batch.tokens or batch.token_offsets]))
-        self._ids &= all(isinstance(record.get("id"), str | int) for record in batch.records)
+        self._twofold |= batch.twofold
+        self._ids |= any(map(id_of, batch.records))
         for key in list(self._starts):
             self._note(key, batch.records)
         self._number += len(batch.lines)
@@ -359,6 +378,8 @@ class _RecordSurveyor:
             cuts=cuts,
             documents=None if starts is None else ints([*starts, self._number]),
             part=partial(_record_part, self._listed),
+            labels={"only": tuple(self._labels)},
+            notes=tuple(twofold_notes(self._twofold)),
         )
 
 
@@ -371,7 +392,7 @@ def _record_part(listed: bool, survey: RecordSurvey, data: bytes, number: int) -
     else:
         pairs = records(File.of_bytes(survey.path, data, first_line=survey.cuts[number].line))
     batch = gather_records(survey.path, pairs, options, layer.kind)
-    return {"only": options.limits.check(annotation_of(batch, replace(options, **declared)))}
+    return {"only": options.finished(annotation_of(batch, replace(options, **declared)))}
 
 
 def _as_records(path: str, items: Sequence[object]) -> Iterator[tuple[int, JsonRecord]]:

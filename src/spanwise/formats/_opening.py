@@ -437,14 +437,14 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise _unwritable(target, error) from None
+            raise unwritable(target, error) from None
         return
     if target.is_symlink():
         target = target.resolve()
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise _unwritable(target, error) from None
+        raise unwritable(target, error) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines(pieces)
@@ -455,7 +455,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str | Iterable[
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise _unwritable(target, error) from None
+            raise unwritable(target, error) from None
         raise
 
 
@@ -469,11 +469,12 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
             at(str(folder), None, "there is a file where a folder is needed.\nName another folder.")
         ) from None
     except OSError as error:
-        raise _unwritable(folder, error, "folder") from None
+        raise unwritable(folder, error, "folder") from None
     return folder
 
 
-def _unwritable(path: Path, error: OSError, what: str = "file") -> InputError:
+def unwritable(path: Path, error: OSError, what: str = "file") -> InputError:
+    """The error for a file or folder that the system does not let us write."""
     return InputError(
         at(str(path), None, f"the {what} cannot be written ({error.strerror}).\nChoose another place.")
     )

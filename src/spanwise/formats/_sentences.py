@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, pairwise
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
+import msgspec
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from spanwise.columns import codes, floats, ints
+from spanwise.columns import Column, codes, floats, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Parts, Pieces, Reading, Source, joined_pieces
 from spanwise.errors import InputError, at, many
-from spanwise.formats._format import JsonRecord, Options, annotated, in_tokens, label_notes, no_token
+from spanwise.formats._format import JsonRecord, Options, annotated, brief, in_tokens, label_notes, no_token
 from spanwise.formats._opening import File
-from spanwise.formats._text_tokens import text_tokens
-from spanwise.schemes import Tags, encode
+from spanwise.formats._text_tokens import text_tokens, words
+from spanwise.schemes import SCHEMES, Tags, decode, encode, malformed, spelled
 
 if TYPE_CHECKING:
-    from json import JSONDecodeError
+    from json import JSONDecodeError, JSONDecoder
 
 
 class TaggedSentence(Struct, frozen=True):
@@ -80,7 +83,9 @@ def score_of(span: Any, location: str) -> float:
     """The score of a span, given as an object or a list of four; NaN if it has none."""
     value = None
     if isinstance(span, Mapping):
-        value = next((span[key] for key in SCORES if span.get(key) is not None), None)
+        for key in SCORES:
+            if (value := span.get(key)) is not None:
+                break
     elif len(span) > 3:
         value = span[3]
     if value is None:
@@ -96,6 +101,99 @@ def score_of(span: Any, location: str) -> float:
             "Give a number, or leave the score out."
         )
     return score
+
+
+STARTS, ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
+
+
+def span_of(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
+    """Start, end, label and pieces of a span, which is a list of three or an object."""
+    start: object
+    end: object
+    label: object
+    parts: list[tuple[int, int]] | None = []
+    if isinstance(span, Mapping):
+        start, end, label = (_under(keys, span) for keys in (STARTS, ENDS, LABELS))
+        parts = _parts(span["parts"], start, end) if "parts" in span else []
+    elif isinstance(span, list) and len(span) >= 3:
+        start, end, label = span[:3]
+    else:
+        start = end = label = None
+    if isinstance(label, list) and len(label) == 1:
+        label = label[0]
+    if not (
+        is_position(start) and is_position(end) and isinstance(label, str) and label and parts is not None
+    ):
+        raise InputError(
+            at(path, line, f"{brief(span)} is not a span.\nWrite [start, end, \"label\"], or an object with "
+               "'start', 'end' and 'label'.")
+        )  # fmt: skip
+    if not 0 <= start < end:
+        raise InputError(
+            at(path, line, f"the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
+               "Positions are half-open: 0 <= start < end.")
+        )  # fmt: skip
+    return start, end, label, parts or [(start, end)]
+
+
+def _under(keys: Sequence[str], span: Mapping[str, object]) -> object:
+    """The value of the first of these keys that the span has."""
+    for key in keys:
+        if key in span:
+            return span[key]
+    return None
+
+
+def is_position(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
+
+
+def _parts(listed: object, start: object, end: object) -> list[tuple[int, int]] | None:
+    """The pieces of a mention; None unless they are in order and run from its start to its end."""
+    if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
+        return None
+    positions = [position for pair in listed for position in pair]
+    if positions and (not all(map(is_position, positions)) or (positions[0], positions[-1]) != (start, end)):
+        return None
+    ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
+    return [(a, b) for a, b in listed] if ordered else None
+
+
+SomeMentions: TypeAlias = frozenset[tuple[int, int, str]]
+
+
+def possible_mentions(value: object, size: int | None, options: Options) -> Iterator[SomeMentions]:
+    """The mentions that a list may stand for; nothing if it cannot annotate a sentence of `size` tokens.
+
+    Tags may stand for other mentions in each scheme. Texts, whose `size` is None, have no tags.
+    """
+    if not isinstance(value, list):
+        return
+    if value and all(isinstance(tag, str) for tag in value):
+        tags = [spelled(tag, options.spelling) for tag in value]
+        if len(tags) != size or any(map(malformed, tags)):
+            return
+        listed = Tags.of([tags])
+        for scheme in [options.declared] if options.declared else [scheme.name for scheme in SCHEMES]:
+            yield frozenset(row[1:] for row in decode(listed, scheme).mentions.rows())
+        return
+    try:
+        mentions = frozenset(span_of("", 0, span)[:3] for span in whole_spans(value))
+    except InputError:
+        return
+    yield mentions
+
+
+def hold_the_same(own: Sequence[SomeMentions], others: Iterator[SomeMentions]) -> bool | None:
+    """Whether two annotations may stand for the same mentions; None if one of them is none."""
+    if not own:
+        return None
+    same: bool | None = None
+    for mentions in others:
+        same = mentions in own
+        if same:
+            break
+    return same
 
 
 def is_spans(record: object) -> bool:
@@ -185,6 +283,16 @@ def plain(value: object) -> object:
     return plain(value.tolist()) if isinstance(value, np.ndarray | np.generic) else value
 
 
+def columns_of(rows: Sequence[JsonRecord]) -> dict[str, Column]:
+    """The values of each key that occurs in any of the rows; None where it is missing."""
+    names = dict.fromkeys(key for row in rows for key in row)
+    columns = {}
+    for name in names:
+        columns[name] = np.empty(len(rows), dtype=object)
+        columns[name][:] = [row.get(name) for row in rows]
+    return {name: column for name, column in columns.items() if any(value is not None for value in column)}
+
+
 class Standoff(Struct, frozen=True):
     """A sentence (a list of tokens) or a text (a string) with its mentions, as read from a file."""
 
@@ -194,6 +302,7 @@ class Standoff(Struct, frozen=True):
     document: str | None = None
     line: int | None = None
     scores: Sequence[float] = ()  # one for each mention, if the file has scores
+    tokens: Sequence[tuple[int, int]] | None = None  # the borders of a text's tokens, if the file has them
 
 
 class Origin(Struct, frozen=True):
@@ -282,6 +391,16 @@ def by_sentence(annotation: Annotation) -> list[list[tuple[Pieces, str]]]:
     return result
 
 
+def scores_by_sentence(annotation: Annotation) -> list[list[float]]:
+    """For each sentence, the scores of its mentions; empty lists if there are no scores."""
+    result: list[list[float]] = [[] for _ in range(len(annotation.corpus))]
+    mentions = annotation.mentions
+    if mentions.score is not None:
+        for sentence, score in zip(mentions.sentence.tolist(), mentions.score.tolist(), strict=True):
+            result[sentence].append(score)
+    return result
+
+
 def _place(origin: Origin, unit: Standoff, number: int) -> str:
     if unit.line is not None:
         return f"{origin.path}:{unit.line}"
@@ -295,6 +414,8 @@ def _named(unit: Standoff, number: int) -> str:
 
 def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
     texts = tuple(str(unit.body) for unit in units)
+    if any(unit.tokens is not None for unit in units):
+        return _divided(units, texts, source)
     tokens = text_tokens(texts)
     return Corpus(
         tokens.codes,
@@ -306,6 +427,48 @@ def _texts(units: Sequence[Standoff], source: Source) -> Corpus:
         token_end=tokens.end,
         source=source,
     )
+
+
+def _divided(units: Sequence[Standoff], texts: tuple[str, ...], source: Source) -> Corpus:
+    """The corpus of texts of which some come with their tokens."""
+    borders = [
+        words(text) if unit.tokens is None else unit.tokens for unit, text in zip(units, texts, strict=True)
+    ]
+    plain = Corpus.of([[text[a:b] for a, b in own] for text, own in zip(texts, borders, strict=True)])
+    flat = list(chain.from_iterable(borders))
+    return Corpus(
+        plain.tokens,
+        plain.vocabulary,
+        plain.sentences,
+        unit="character",
+        texts=texts,
+        token_start=ints([start for start, _ in flat]),
+        token_end=ints([end for _, end in flat]),
+        source=source,
+    )
+
+
+def own_tokens(corpus: Corpus, number: int) -> list[tuple[int, int]] | None:
+    """The borders of a text's tokens, unless they are found by reading the text alone."""
+    if corpus.texts is None or corpus.token_start is None or corpus.token_end is None:
+        return None
+    some = slice(int(corpus.sentences[number]), int(corpus.sentences[number + 1]))
+    borders = list(zip(corpus.token_start[some].tolist(), corpus.token_end[some].tolist(), strict=True))
+    return None if borders == words(corpus.texts[number]) else borders
+
+
+def only_counting(names: Sequence[str]) -> bool:
+    """Whether names only count from 0 or 1, as those do that readers and writers give where there are none.
+
+    Examples:
+        >>> only_counting(["01", "02"]), only_counting(["document 1"]), only_counting(["2", "1"])
+        (True, True, False)
+    """
+    counted = [name.removeprefix("document ") for name in names]
+    if not all(name.isascii() and name.isdecimal() and len(name) < 19 for name in counted):
+        return False
+    first = int(counted[0]) if counted else 0
+    return first in (0, 1) and all(int(name) == first + i for i, name in enumerate(counted))
 
 
 def _with_documents(corpus: Corpus, units: Sequence[Standoff], *, texts: bool) -> Corpus:
@@ -357,17 +520,18 @@ def texts_of(annotation: Annotation) -> Iterator[Standoff]:
                 "the sentences have no text that could be written.\nGive their tokens.",
             )
         )
-    rows = by_sentence(annotation)
+    rows, scores = by_sentence(annotation), scores_by_sentence(annotation)
     if corpus.unit == "character":
         texts = corpus.texts or ()
         for number, text in enumerate(texts):
             name = corpus.ids[number] if corpus.ids else str(number + 1)
-            yield Standoff(text, rows[number], name)
+            yield Standoff(text, rows[number], name, scores=scores[number])
         return
     borders = [0, len(corpus)] if corpus.documents is None else corpus.documents.tolist()
     for number, (first, last) in enumerate(pairwise(borders)):
         name = corpus.document_ids[number] if corpus.document_ids else str(number + 1)
-        yield _written_out(corpus, rows, range(first, last), name)
+        unit = _written_out(corpus, rows, range(first, last), name)
+        yield replace(unit, scores=list(chain.from_iterable(scores[first:last])))
 
 
 def _written_out(
@@ -440,16 +604,69 @@ def check_characters(strings: Sequence[str], forbidden: str, kind: str, path: st
             )  # fmt: skip
 
 
+_KEY_APART = re.compile(r'"[ \t\r\n]+:')
+
+
+class RepeatedKey(ValueError):
+    """Raised for a JSON object with a key that occurs twice, of which a parser keeps only the last."""
+
+    def at(self, path: str, line: int | None) -> InputError:
+        """The error for the user."""
+        return InputError(
+            at(path, line, f"the key {str(self)[:60]!r} occurs twice in one JSON object.\n"
+               "Keep the one that is meant.")
+        )  # fmt: skip
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    keys = dict(pairs)
+    if len(keys) < len(pairs):
+        raise RepeatedKey(next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at])))
+    return keys
+
+
+@cache
+def _decoder() -> JSONDecoder:
+    import json
+
+    return json.JSONDecoder(object_pairs_hook=_distinct)
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON; raises RepeatedKey, JSONDecodeError, or ValueError for a number with too many digits.
+
+    A fast parser, which keeps the last of equal keys, goes first. Each key ends with `":`, which can
+    otherwise occur only in strings, so if its result has as many of these, no key was dropped.
+    """
+    try:
+        parsed = msgspec.json.decode(text)
+        kept = msgspec.json.encode(parsed).count(b'":')
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # also NaN, which Python accepts
+        return _decoder().decode(text)
+    if kept == text.count('":') and not _otherwise_spelled(text):
+        return parsed
+    return _decoder().decode(text)
+
+
+def _otherwise_spelled(text: str) -> bool:
+    """Whether a quote or colon may be written as an escape, or a key apart from its colon."""
+    if "\\u" in text and ("\\u0022" in text or "\\u003" in text):
+        return True
+    return any(f"{space}:" in text for space in " \t\r\n") and _KEY_APART.search(text) is not None
+
+
 def json_of(file: File) -> object:
     """The parsed JSON document in a file; raises InputError with the line if it is not JSON."""
     import json
 
     try:
-        return json.loads(file.text)
+        return parse_json(file.text)
     except json.JSONDecodeError as error:
         raise InputError(
             at(file.path, error.lineno, f"this is not JSON ({error.msg}).\nIs the file complete?")
         ) from None
+    except RepeatedKey as error:
+        raise error.at(file.path, None) from None
     except (ValueError, RecursionError) as error:
         what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
         raise InputError(
@@ -462,9 +679,11 @@ def json_line(path: str, line: int, row: str) -> object:
     import json
 
     try:
-        return json.loads(row)
+        return parse_json(row)
     except json.JSONDecodeError as error:
         raise no_json(path, line, error) from None
+    except RepeatedKey as error:
+        raise error.at(path, line) from None
     except (ValueError, RecursionError) as error:
         what = "a number has too many digits" if isinstance(error, ValueError) else "it is nested too deeply"
         raise InputError(at(path, line, f"the JSON cannot be read: {what}.\nFix the line.")) from None

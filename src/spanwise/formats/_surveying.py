@@ -27,13 +27,14 @@ from spanwise.formats._columns import (
     parse,
     without_header,
 )
-from spanwise.formats._format import Cut, CutSource, Cutting, Options, no_token
+from spanwise.formats._format import Cut, CutSource, Cutting, Options, no_token, swapped_columns
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import BOM, UTF8, File
 from spanwise.schemes import (
     Recognised,
     Tags,
     decode,
+    labels_of,
     malformed,
     recognise_situations,
     situations,
@@ -50,6 +51,7 @@ class Survey(CutSource, Struct, frozen=True, eq=False):
     sha256: str | None
     evidence: str
     comments: int
+    labeled_marks: int
     options: Options  # with column numbers and the separator filled in
     layers: Mapping[str, Recognised]
     situations: Mapping[str, Ints]  # counts of tag situations in each layer
@@ -59,6 +61,8 @@ class Survey(CutSource, Struct, frozen=True, eq=False):
     layout: Layout
     strings: tuple[tuple[str, ...], ...]  # of each wanted column, tokens first; empty if no rows are kept
     kept: KeptRows | None  # the parsed rows; None if there was no room for them
+    labels: Mapping[str, tuple[str, ...]]  # of each layer, as read
+    address: str = ""  # the full path, for processes with another working directory
 
 
 def survey(
@@ -114,7 +118,7 @@ class _ColumnSurveyor:
         self._by_sentence: list[Cut] = []
         self._by_document: list[Cut] = []
         self._documents: list[int] = []
-        self._sentence = self._token = self._comments = 0
+        self._sentence = self._token = self._comments = self._labeled_marks = 0
         self._wrong = [_Wrong() for _ in columns]
 
     def survey(self) -> Survey:
@@ -133,7 +137,8 @@ class _ColumnSurveyor:
             self._count_one(name, index, self._held[index])
         for wrong in self._wrong:
             if wrong.number:
-                raise wrong_tags(wrong.where, wrong.trouble, wrong.number)
+                error = wrong_tags(wrong.where, wrong.trouble, wrong.number)
+                raise InputError(f"{error}{swapped_columns(self._interners[0].strings)}")
         if self._layout is None or not self._token:
             raise no_token(self._file.path)
         return self._survey(self._layout, Cut(self._sentence, self._token, line, byte))
@@ -174,6 +179,7 @@ class _ColumnSurveyor:
         self._check_tags(rows, line)
         self._count_tags(rows)
         self._comments += rows.comments
+        self._labeled_marks += rows.labeled_marks
         self._sentence += len(rows.begins)
         self._token += len(rows.columns[0])
 
@@ -245,6 +251,7 @@ class _ColumnSurveyor:
             sha256=self._file.sha256,
             evidence=f"{layout.width} columns separated by {layout.between}",
             comments=self._comments,
+            labeled_marks=self._labeled_marks,
             options=replace(
                 self._options,
                 token_column=layout.wanted[0],
@@ -262,6 +269,10 @@ class _ColumnSurveyor:
             if self._kept is None
             else tuple(tuple(interner.strings) for interner in self._interners),
             kept=self._kept,
+            labels={
+                name: labels_of([spelled(tag, self._options.spelling) for tag in interner.strings])
+                for name, interner in zip(names, self._interners[1:], strict=False)
+            },
         )
 
 
@@ -339,6 +350,8 @@ class RecordSurvey(CutSource, Struct, frozen=True, eq=False):
     pieces: Callable[[RecordSurvey], Iterator[bytes]] | None = None  # if parts are not byte ranges of a file
     notes: tuple[str, ...] = ()
     before: tuple[Before, ...] = ()  # one for each part
+    address: str = ""  # the full path, for processes with another working directory
+    labels: Mapping[str, tuple[str, ...]] = {}  # of each layer, as read
 
 
 def must_be_whole(options: Options) -> bool:
@@ -435,7 +448,7 @@ class _LineSurveyor:
         self._starts: list[int] = []
         self._names: list[str] = []  # of documents
         self._situations: dict[str, Ints] = {}
-        self._tags: set[str] = set()
+        self._tags: dict[str, set[str]] = {}  # by layer
         self._labels: set[str] = set()
         self._left_out: Counter[str] = Counter()
         self._has_ids = self._has_documents = False
@@ -456,7 +469,11 @@ class _LineSurveyor:
                     return None
             line += chunk.count(b"\n")
             byte += len(chunk)
-        if not self._number or max(len(self._tags), len(self._labels)) > self._options.limits.labels:
+        if (
+            not self._number
+            or max(map(len, (set[str]().union(*self._tags.values()), self._labels)))
+            > self._options.limits.labels
+        ):
             return None
         layers = self._layers()
         if self._options.repair == "none" and any(map(self._has_impossible_tags, layers.values())):
@@ -475,6 +492,10 @@ class _LineSurveyor:
             part=partial(_line_part, self._reader),
             notes=tuple(notes_on(self._left_out)),
             before=tuple(map(self._before, cuts[:-1])),
+            labels={
+                layer: labels_of(sorted(self._tags[layer])) if layer in self._tags else tuple(self._labels)
+                for layer in layers
+            },
         )
 
     def _layers(self) -> dict[str, RecordLayer]:
@@ -501,7 +522,7 @@ class _LineSurveyor:
             tags = self._options.spelled(written)
             if any(map(malformed, tags.names)):
                 return False
-            self._tags |= {*tags.names}
+            self._tags.setdefault(name, set()).update(tags.names)
             counts = situations(tags)
             self._situations[name] = ints(self._situations.get(name, 0) + counts)
         if content.mentions is not None:
@@ -564,13 +585,17 @@ def _line_part(reader: LineReader, survey: RecordSurvey, data: bytes, number: in
             mentions, repairs = decoded.mentions, decoded.repairs
         assert mentions is not None
         reading = Reading(survey.path, format=survey.format, repairs=repairs)
-        parts[name] = options.limits.check(Annotation(corpus, mentions, reading))
+        parts[name] = options.finished(Annotation(corpus, mentions, reading), name)
     return parts
 
 
 def notes_on(left_out: Mapping[str, int]) -> list[str]:
     """Notes on the number of lines of each kind that were left out."""
-    return [f"{number:,} {kind} were left out" for kind, number in left_out.items() if number]
+    return [
+        f"{number:,} {kind} were left out" if number > 1 else f"1 {kind.removesuffix('s')} was left out"
+        for kind, number in left_out.items()
+        if number
+    ]
 
 
 def whole_pieces(file: File, border: Callable[[bytes], int], size: int | None = None) -> Iterator[bytes]:

@@ -119,6 +119,7 @@ class _TableSurveyor:
             cuts=cuts,
             documents=None if starts is None else ints([*starts, self._number]),
             part=_table_part,
+            labels={"only": tuple(self._labels)},
             pieces=_table_pieces,
         )
 
@@ -141,7 +142,7 @@ def _table_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Ann
         chosen = replace(chosen, scheme=chosen.scheme or layer.recognised.scheme)
     names, joined = tables.batch_of(data, survey.path)
     reading = Reading(survey.path, format="arrow", evidence=layer.kind)
-    part = chosen.limits.check(tables.table_annotation(joined, reading, chosen, names=names))
+    part = chosen.finished(tables.table_annotation(joined, reading, chosen, names=names))
     corpus = part.corpus
     if survey.has_ids and corpus.ids is None:  # but those of other parts have ids
         ids = ("",) * len(corpus)

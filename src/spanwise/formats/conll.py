@@ -19,7 +19,6 @@ from spanwise.formats._columns import (
     split,
     tag_columns,
     whole,
-    wrong_width,
 )
 from spanwise.formats._format import (
     NO_SCORE,
@@ -31,7 +30,9 @@ from spanwise.formats._format import (
     annotated,
     impossible_tags,
     in_tokens,
+    left_out_notes,
     problem_at,
+    wrong_width,
 )
 from spanwise.formats._interning import Interner
 from spanwise.formats._opening import File
@@ -81,15 +82,12 @@ def _layers(
     """One annotation for each tag column, all of the same corpus."""
     columns = whole(file, options, tuple(where.values()), words)
     corpus = corpus_of(columns, options, file)
-    notes = []
-    if columns.rows.comments:
-        notes.append(f"{columns.rows.comments:,} comment lines were left out")
     reading = Reading(
         path=file.path,
         sha256=file.sha256,
         format="conll",
         evidence=f"{columns.layout.width} columns separated by {columns.layout.between}",
-        notes=tuple(notes),
+        notes=tuple(left_out_notes(columns.rows.comments, columns.rows.labeled_marks)),
     )
     sentences = columns.offsets()
     result: dict[str, Annotation] = {}
@@ -251,4 +249,5 @@ FORMAT = Format(
     interning=True,
     survey=survey,
     keeps_rows=True,
+    holds=frozenset(("words", "tokens", "sentences", "documents")),
 )

@@ -16,8 +16,8 @@ from spanwise.errors import InputError, at
 from spanwise.formats import options_of
 from spanwise.formats._columns import Layout, layout_of, tag_columns
 from spanwise.formats._opening import MAGIC, File
-from spanwise.formats._sentences import LABELS
-from spanwise.formats.jsonl import ENDS, SPANS, STARTS, tags_key
+from spanwise.formats._sentences import ENDS, LABELS, STARTS
+from spanwise.formats.jsonl import SPANS, tags_key
 from spanwise.schemes import encode
 
 Row = tuple[int, int, int, str]

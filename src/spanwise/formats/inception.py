@@ -89,6 +89,7 @@ WEBANNO = Format(
     write=write,
     recognise=recognise_webanno,
     survey=partial(survey_lines, "webanno", webanno_reader),
+    holds=frozenset(("words", "tokens", "sentences", "nested", "discontinuous")),
     interning=True,
     source="https://webanno.github.io/webanno/releases/3.6.7/docs/user-guide.html#sect_webannotsv",
 )
@@ -493,6 +494,7 @@ class _ProjectSurveyor:
             cuts=cuts_of(cutting, starts, self._sizes, self._within, self._document, end),
             documents=None if starts is None else ints([*starts, number]),
             part=_project_part,
+            labels={"only": tuple(self._labels)},
             pieces=partial(_project_pieces, list(chosen.items())),
             notes=tuple(notes),
         )
@@ -514,7 +516,7 @@ def _project_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, A
             documents[document], _ = project.read(document, name, words)
     borders = begin.line, begin.line + end.sentence - begin.sentence
     part = _assembled(documents, words, Origin(survey.path, "inception"), survey.options, borders)
-    return {"only": survey.options.limits.check(part)}
+    return {"only": survey.options.finished(part)}
 
 
 def _is_work(name: str) -> bool:

@@ -6,9 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from math import isnan, nan
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
@@ -25,7 +24,6 @@ from spanwise.formats._format import (
     Options,
     Problem,
     annotated,
-    brief,
     impossible_tags,
     in_tokens,
     label_notes,
@@ -33,13 +31,24 @@ from spanwise.formats._format import (
 )
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
+    ENDS,
     LABELS,
+    SCORES,
+    STARTS,
+    RepeatedKey,
+    columns_of,
+    hold_the_same,
+    is_position,
     is_records,
     is_spans,
     json_line,
     no_json,
+    own_tokens,
+    parse_json,
     plain,
+    possible_mentions,
     score_of,
+    span_of,
     whole_spans,
 )
 from spanwise.formats._text_tokens import words
@@ -56,9 +65,11 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     for number in range(len(corpus)):
         record: dict[str, object] = {} if corpus.ids is None else {"id": corpus.ids[number]}
         if documents is not None:
-            record["document"] = int(documents[number])
+            which = int(documents[number])
+            record["document"] = which if corpus.document_ids is None else corpus.document_ids[which]
         record |= record_of(number)
-        record |= {name: column[number] for name, column in corpus.fields.items()}
+        further = ((name, column[number]) for name, column in corpus.fields.items())
+        record |= {name: plain(value) for name, value in further if value is not None and name not in record}
         lines.append(json.dumps(record, ensure_ascii=False, default=str))
     return ("\n".join(lines) + "\n").encode("utf-8")
 
@@ -77,21 +88,32 @@ def _with_tags(annotation: Annotation, scheme: str | None) -> Callable[[int], di
 def _with_spans(corpus: Corpus, mentions: Mentions) -> Callable[[int], dict[str, object]]:
     listed: list[list[dict[str, object]]] = [[] for _ in range(len(corpus))]
     scores = [nan] * len(mentions) if mentions.score is None else mentions.score.tolist()
-    for (sentence, start, end, label), pieces, score in zip(
-        mentions.rows(), mentions.pieces(), scores, strict=True
+    for row, ((sentence, start, end, label), pieces, score) in enumerate(
+        zip(mentions.rows(), mentions.pieces(), scores, strict=True)
     ):
         span: dict[str, object] = {"start": start, "end": end, "label": label}
         if not isnan(score):
             span["score"] = score
         if len(pieces) > 1:
             span["parts"] = [list(piece) for piece in pieces]
+        further = ((name, column[row]) for name, column in mentions.fields.items())
+        span |= {name: plain(value) for name, value in further if value is not None and name not in span}
         listed[sentence].append(span)
     if corpus.texts is not None:
         texts = corpus.texts
-        return lambda number: {"text": texts[number], "spans": listed[number]}
+        return lambda number: {"text": texts[number], **_tokens(corpus, number), "spans": listed[number]}
     if corpus.without_text:
-        return lambda number: {"spans": listed[number]}
+        unit = {"unit": "character"} if corpus.unit == "character" else {}
+        return lambda number: {"spans": listed[number], **unit}
     return lambda number: {"tokens": corpus.words(number), "spans": listed[number]}
+
+
+def _tokens(corpus: Corpus, number: int) -> dict[str, object]:
+    """The tokens of a text, if reading the text would find others."""
+    borders, text = own_tokens(corpus, number), (corpus.texts or ())[number]
+    if borders is None:
+        return {}
+    return {"tokens": [{"text": text[start:end], "start": start, "end": end} for start, end in borders]}
 
 
 T = TypeVar("T")
@@ -99,7 +121,7 @@ T = TypeVar("T")
 _TOKENS = ("tokens", "words", "sentence")
 _TAGS = ("tags", "ner_tags", "labels", "bio", "bio_tags", "ner", "iob")
 SPANS = ("spans", "entities", "ents", "label", "labels", "mentions", "annotations", "ner")
-STARTS, ENDS = ("start", "start_offset", "begin", "from"), ("end", "end_offset", "stop", "to")
+_ANNOTATED = frozenset({*_TAGS, *SPANS})
 _LINE = "\x00line"  # a key that cannot occur in a record
 DOCUMENTS = ("document", "doc_id", "document_id")
 
@@ -119,12 +141,19 @@ class JsonRecords(Struct, eq=False):
     scores: list[float] = field(default_factory=list)
     records: list[JsonRecord] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)  # skipped records, by the annotator's answer
+    twofold: set[tuple[str, str]] = field(default_factory=set)  # a key that was read, another with the same
 
     @property
     def notes(self) -> list[str]:
-        """A note on the records that were left out, if any."""
+        """Notes on the records that were left out, and on annotations that were given twice."""
         total = len(self.lines) + self.refused.total()
-        return [refused_note(self.refused, total)] if self.refused else []
+        refusals = [refused_note(self.refused, total)] if self.refused else []
+        return [*refusals, *twofold_notes(self.twofold)]
+
+
+def twofold_notes(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """A note for each key that holds the same mentions as the one that was read."""
+    return [f"read from {read!r}; {other!r} holds the same" for read, other in sorted(keys)]
 
 
 def read(source: File | Sequence[object], options: Options, *, name: str = "<records>") -> Annotation:
@@ -155,7 +184,12 @@ def annotation_of(content: JsonRecords, options: Options, digest: str | None = N
     reading = Reading(path=path, sha256=digest, format="jsonl", evidence=content.kind, notes=notes)
     if content.kind == "tokens with tags":
         return annotated(corpus, Tags.of(content.tags), options, reading)
-    mentions = _mentions(content).sole(
+    mentions = _mentions(content)
+    if options.further or options.columns:
+        kept = columns_of(_extras(content))
+        asked = {name: kept[str(key)] for name, key in options.columns.items() if str(key) in kept}
+        mentions = replace(mentions, fields=kept if options.further else asked)
+    mentions = mentions.sole(
         duplicates=options.duplicates,
         place=lambda row: f"{path}:{content.lines[content.spans[row][0]]}",
     )
@@ -226,7 +260,9 @@ def records(file: File) -> Iterator[tuple[int, JsonRecord]]:
 def _list_of(file: File, text: str) -> list[object] | None:
     """The items if the whole file is one JSON list; None if it has one list per line."""
     try:
-        whole = json.loads(text)
+        whole = parse_json(text)
+    except RepeatedKey as error:
+        raise error.at(file.path, None if "\n" in text.strip() else 1) from None
     except json.JSONDecodeError as error:
         first_line = text.lstrip().split("\n", 1)[0]
         try:
@@ -271,7 +307,11 @@ def _kind(record: JsonRecord) -> str:
 
 
 def _first(record: Mapping[str, object], keys: tuple[str, ...], kind: type[T]) -> T | None:
-    return next((value for key in keys if isinstance(value := record.get(key), kind)), None)
+    for key in keys:
+        value = record.get(key)
+        if isinstance(value, kind):
+            return value
+    return None
 
 
 def _tags(record: JsonRecord) -> list[str | int] | None:
@@ -284,7 +324,7 @@ def tags_key(record: Mapping[str, object]) -> str | None:
     """The key under which a record holds its list of tags, if any."""
     for key in _TAGS:
         value = record.get(key)
-        if isinstance(value, list) and all(isinstance(tag, str) or _is_position(tag) for tag in value):
+        if isinstance(value, list) and all(isinstance(tag, str) or is_position(tag) for tag in value):
             tokens = _first(record, _TOKENS, list)
             if value or not tokens:
                 return key
@@ -296,6 +336,8 @@ def _gather(content: JsonRecords, line: int, record: Mapping[str, object], optio
     content.kind = content.kind or kind
     if not content.kind or (kind != content.kind and not _fits(record, content.kind)):
         raise InputError(at(content.path, line, _wanted(record, content.kind)))
+    if len(_ANNOTATED.intersection(record)) > 1:
+        content.twofold |= _twofold(content, line, record, options)
     content.lines.append(line)
     content.records.append(record)
     if content.kind == "text with spans of characters":
@@ -304,6 +346,28 @@ def _gather(content: JsonRecords, line: int, record: Mapping[str, object], optio
         _gather_spans(content, line, record, None)
     else:
         _gather_tokens(content, line, record, options)
+
+
+def _twofold(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> set[tuple[str, str]]:
+    """The key that is read, and each other key with the same mentions; other mentions are refused."""
+    tagged = content.kind == "tokens with tags"
+    spans = next((key for key in SPANS if isinstance(record.get(key), list)), None)
+    read = tags_key(record) if tagged else spans
+    if read is None:
+        return set()
+    size = len(_first(record, _TOKENS, list) or ()) if content.kind.startswith("tokens") else None
+    own = [*possible_mentions(record[read], size, options)]
+    same = set()
+    for key in sorted(_ANNOTATED.intersection(record) - {read}):
+        agree = hold_the_same(own, possible_mentions(record[key], size, options))
+        if agree is False:
+            raise InputError(
+                at(content.path, line, f"{read!r} and {key!r} of the record hold different mentions.\n"
+                   "Keep the annotation that is meant.")
+            )  # fmt: skip
+        if agree:
+            same.add((read, key))
+    return same
 
 
 def _fits(record: Mapping[str, object], kind: str) -> bool:
@@ -327,7 +391,7 @@ def _wanted(record: Mapping[str, object], kind: str) -> str:
 def _gather_tokens(content: JsonRecords, line: int, record: JsonRecord, options: Options) -> None:
     strings: list[str] = []
     for token in _first(record, _TOKENS, list) or ():
-        string = token.get("text") if isinstance(token, Mapping) else token
+        string = token if isinstance(token, str) else _token_text(token)
         if not isinstance(string, str):
             raise InputError(
                 at(
@@ -348,6 +412,10 @@ def _gather_tokens(content: JsonRecords, line: int, record: JsonRecord, options:
                f"{many(len(strings), 'token')}.\nGive one tag for each token.")
         )  # fmt: skip
     content.tags.append([_tag_name(content.path, line, tag, options) for tag in tags])
+
+
+def _token_text(token: object) -> object:
+    return token.get("text") if isinstance(token, Mapping) else token
 
 
 def _tag_name(path: str, line: int, tag: str | int, options: Options) -> str:
@@ -373,7 +441,7 @@ def _gather_text(content: JsonRecords, line: int, record: JsonRecord) -> None:
     token_spans = words(text)
     if listed and all(isinstance(token, Mapping) and {"start", "end"} <= token.keys() for token in listed):
         token_spans = [(token["start"], token["end"]) for token in listed]
-        if not all(_is_position(a) and _is_position(b) and 0 <= a <= b <= len(text) for a, b in token_spans):
+        if not all(is_position(a) and is_position(b) and 0 <= a <= b <= len(text) for a, b in token_spans):
             raise InputError(
                 at(content.path, line, "a token ends after the text, which has "
                    f"{many(len(text), 'character')}.\nFix 'start' and 'end' of the tokens.")
@@ -387,7 +455,7 @@ def _gather_text(content: JsonRecords, line: int, record: JsonRecord) -> None:
 def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int | None) -> None:
     sentence = len(content.lines) - 1
     for span in whole_spans(_first(record, SPANS, list) or []):
-        start, end, label, pieces = _span(content.path, line, span)
+        start, end, label, pieces = span_of(content.path, line, span)
         if size is not None and end > size:
             what = "character" if content.texts else "token"
             raise InputError(
@@ -399,51 +467,19 @@ def _gather_spans(content: JsonRecords, line: int, record: JsonRecord, size: int
         content.scores.append(score_of(span, f"{content.path}:{line}"))
 
 
-def _span(path: str, line: int, span: object) -> tuple[int, int, str, list[tuple[int, int]]]:
-    """Start, end, label and pieces of a span, which is a list of three or an object."""
-    start: object
-    end: object
-    label: object
-    parts: list[tuple[int, int]] | None = []
-    if isinstance(span, Mapping):
-        start = next((span[key] for key in STARTS if key in span), None)
-        end = next((span[key] for key in ENDS if key in span), None)
-        label = next((span[key] for key in LABELS if key in span), None)
-        parts = _parts(span.get("parts", []), start, end)
-    elif isinstance(span, list) and len(span) >= 3:
-        start, end, label = span[:3]
-    else:
-        start = end = label = None
-    if isinstance(label, list) and len(label) == 1:
-        label = label[0]
-    if not (
-        _is_position(start) and _is_position(end) and isinstance(label, str) and label and parts is not None
-    ):
-        raise InputError(
-            at(path, line, f"{brief(span)} is not a span.\nWrite [start, end, \"label\"], or an object with "
-               "'start', 'end' and 'label'.")
-        )  # fmt: skip
-    if not 0 <= start < end:
-        raise InputError(
-            at(path, line, f"the span [{start}, {end}) of {label} is empty or begins before the sentence.\n"
-               "Positions are half-open: 0 <= start < end.")
-        )  # fmt: skip
-    return start, end, label, parts or [(start, end)]
+# The keys of a span that are read, or that repeat where it is.
+_READ = frozenset(
+    (*STARTS, *ENDS, *LABELS, *SCORES, "parts", "text", "word", "index", "token_start", "token_end")
+)
 
 
-def _is_position(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
-
-
-def _parts(listed: object, start: object, end: object) -> list[tuple[int, int]] | None:
-    """The pieces of a mention; None unless they are in order and run from its start to its end."""
-    if not isinstance(listed, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in listed):
-        return None
-    positions = [position for pair in listed for position in pair]
-    if positions and (not all(map(_is_position, positions)) or (positions[0], positions[-1]) != (start, end)):
-        return None
-    ordered = all(a < b for a, b in listed) and all(a[1] <= b[0] for a, b in pairwise(listed))
-    return [(a, b) for a, b in listed] if ordered else None
+def _extras(content: JsonRecords) -> list[JsonRecord]:
+    """The fields of each span that are not read."""
+    return [
+        {key: value for key, value in span.items() if key not in _READ} if isinstance(span, Mapping) else {}
+        for record in content.records
+        for span in whole_spans(_first(record, SPANS, list) or [])
+    ]
 
 
 def _mentions(content: JsonRecords) -> Mentions:
@@ -456,10 +492,11 @@ def _mentions(content: JsonRecords) -> Mentions:
 
 def _corpus(content: JsonRecords, options: Options) -> Corpus:
     source = Source(content.path, ints(content.lines), _token_lines(content))
+    asked = {name: _field(content, key) for name, key in options.fields.items()}
     more: dict[str, Any] = {
         **_documents(content, options),
         "ids": _ids(content),
-        "fields": {name: _field(content, key) for name, key in options.fields.items()},
+        "fields": {**(_further(content, options) if options.further else {}), **asked},
         "source": source,
     }
     if content.kind == "spans without text":
@@ -495,9 +532,15 @@ def _token_lines(content: JsonRecords) -> Ints | None:
 
 
 def _ids(content: JsonRecords) -> tuple[str, ...] | None:
-    if not all(isinstance(record.get("id"), (str, int)) for record in content.records):
-        return None
-    return tuple(str(record["id"]) for record in content.records)
+    """The id of each record, "" if it has none; None if no record has one."""
+    ids = tuple(id_of(record) for record in content.records)
+    return ids if any(ids) else None
+
+
+def id_of(record: JsonRecord) -> str:
+    """The id of a record, or "" if it has none."""
+    value = record.get("id")
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def _field(content: JsonRecords, key: str) -> Column:
@@ -514,15 +557,36 @@ def _field(content: JsonRecords, key: str) -> Column:
     return values
 
 
+def _further(content: JsonRecords, options: Options) -> dict[str, Column]:
+    """The fields that are neither read nor asked for, one value per record."""
+    key = _document_key(content, options)
+    read = {"id", "text", "unit", key, *options.fields.values()} - {None if _ids(content) else "id"}
+
+    def is_read(name: str, value: object) -> bool:
+        return name in read or (isinstance(value, list) and name in (*_TOKENS, *_TAGS, *SPANS))
+
+    return columns_of(
+        [
+            {name: value for name, value in record.items() if not is_read(name, value)}
+            for record in content.records
+        ]
+    )
+
+
+def _document_key(content: JsonRecords, options: Options) -> str | None:
+    """The field that names the document of each record, if any."""
+    if options.documents == "none":
+        return None
+    if options.documents is not None:
+        return options.documents
+    return next((name for name in DOCUMENTS if all(name in record for record in content.records)), None)
+
+
 def _documents(content: JsonRecords, options: Options) -> dict[str, object]:
     """Offsets and names of documents: adjacent records with the same field value form a document."""
-    key = options.documents
-    if key == "none":
-        return {}
+    key = _document_key(content, options)
     if key is None:
-        key = next((name for name in DOCUMENTS if all(name in record for record in content.records)), None)
-        if key is None:
-            return {}
+        return {}
     field_values = _field(content, key)
     values = [json.dumps(value, sort_keys=True, default=str) for value in field_values]
     starts = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
@@ -590,4 +654,8 @@ FORMAT = Format(
     accepts=is_records,
     read_layers=read_layers,
     survey=survey,
-)
+    holds=frozenset(
+        ("words", "white space", "tokens", "sentences", "sentence ids", "documents", "document names",
+         "nested", "discontinuous", "scores", "fields", "mention fields")
+    ),
+)  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from math import isfinite, isnan
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
@@ -12,7 +13,15 @@ from spanwise.corpus import Annotation, Pieces
 from spanwise.errors import InputError, at
 from spanwise.formats._format import CutSource, Cutting, Format, JsonRecord, Options, whole
 from spanwise.formats._opening import File
-from spanwise.formats._sentences import Origin, Standoff, annotation, json_of, only_piece, texts_of
+from spanwise.formats._sentences import (
+    Origin,
+    Standoff,
+    annotation,
+    json_of,
+    only_piece,
+    score_of,
+    texts_of,
+)
 from spanwise.formats.annotators import check_annotator, completed_by, refuse_shared, text_of_task
 
 
@@ -51,6 +60,8 @@ class TaskLayer(Struct):
     options: Options
     whose: dict[str, list[str]] = {}  # the tasks of each annotator or model
     given: bool = False  # whether any task has annotations or predictions
+
+    notes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def evidence(self) -> str:
@@ -137,10 +148,17 @@ def _task(task: JsonRecord, number: int, path: str, done: Sequence[JsonRecord]) 
     if "data" in task:
         results = done[0].get("result", []) if done else []
         text = _text(task["data"], results, path, number)
-        return Standoff(text, _mentions(results), name)
+        return _standoff(text, results, name, f"{path}: task {number}")
     values = [value for key, value in task.items() if isinstance(value, list) and _are_spans(value)]
     results = [{"value": span} for value in values for span in value]
-    return Standoff(_text(task, results, path, number), _mentions(results), name)
+    return _standoff(_text(task, results, path, number), results, name, f"{path}: task {number}")
+
+
+def _standoff(text: str, results: Sequence[JsonRecord], name: str, where: str) -> Standoff:
+    listed = _mentions(results)
+    scores = [score_of(result, where) for result, _ in listed]
+    mentions = [mention for _, mention in listed]
+    return Standoff(text, mentions, name, scores=scores if any(map(isfinite, scores)) else ())
 
 
 def _are_spans(value: Sequence[object]) -> bool:
@@ -160,15 +178,16 @@ def _text(data: JsonRecord, results: Sequence[JsonRecord], path: str, number: in
     return text
 
 
-def _mentions(results: Sequence[JsonRecord]) -> list[tuple[Pieces, str]]:
-    mentions: list[tuple[Pieces, str]] = []
+def _mentions(results: Sequence[JsonRecord]) -> list[tuple[JsonRecord, tuple[Pieces, str]]]:
+    """The mentions, each with the result that holds it."""
+    mentions: list[tuple[JsonRecord, tuple[Pieces, str]]] = []
     for result in results:
         value = result.get("value", {})
         labels = value.get("labels")
         if labels is None:
             continue  # relations, choices and other results are not mentions
         span = (whole(value["start"]), whole(value["end"]))
-        mentions.extend(((span,), str(label)) for label in labels)
+        mentions.extend((result, ((span,), str(label))) for label in labels)
     return mentions
 
 
@@ -181,15 +200,16 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         for number, (pieces, label) in enumerate(unit.mentions):
             start, end = only_piece(pieces, label, unit, "label-studio")
             value = {"start": start, "end": end, "text": text[start:end], "labels": [label]}
-            results.append(
-                {
-                    "id": f"m{number}",
-                    "from_name": "label",
-                    "to_name": "text",
-                    "type": "labels",
-                    "value": value,
-                }
-            )
+            result: dict[str, object] = {
+                "id": f"m{number}",
+                "from_name": "label",
+                "to_name": "text",
+                "type": "labels",
+                "value": value,
+            }
+            if unit.scores and not isnan(unit.scores[number]):
+                result["score"] = unit.scores[number]
+            results.append(result)
         tasks.append({"id": unit.id, "data": {"text": text}, "annotations": [{"result": results}]})
     return (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode("utf-8")
 
@@ -217,4 +237,5 @@ FORMAT = Format(
     recognise=recognise,
     survey=survey,
     source="https://labelstud.io/guide/export",
+    holds=frozenset(("words", "white space", "documents", "document names", "nested", "scores")),
 )

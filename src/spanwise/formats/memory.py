@@ -15,7 +15,7 @@ from spanwise.columns import Ints, codes, ints, offsets
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.errors import ChoiceError, InputError, at, many, unknown
 from spanwise.formats._format import Options, TableColumns, annotated, layers_of, whole
-from spanwise.formats._sentences import is_records, plain, score_of
+from spanwise.formats._sentences import columns_of, is_records, plain, score_of
 from spanwise.schemes import Repair, Tags
 
 Span = tuple[int, int, str] | tuple[int, int, str, float] | Mapping[str, object]
@@ -55,11 +55,13 @@ def from_spans(
     tokens: Sequence[Sequence[str]] | None = None,
     duplicates: Literal["error", "drop"] = "error",
     documents: Sequence[int] | None = None,
+    columns: Mapping[str, int | str] | None = None,
     name: str = "<spans>",
 ) -> Annotation:
     """Build an annotation from lists of spans, one list per sentence.
 
     A span is (start, end, label), half-open, or a dict. Without `tokens`, the sentences have no text.
+    `columns` are further keys of dicts to keep, by name.
 
     Examples:
         >>> from_spans([[(0, 2, "PER"), (1, 2, "LOC")]]).mentions.rows()
@@ -85,9 +87,15 @@ def from_spans(
     else:
         corpus = _textless(offsets(np.zeros(len(listed), dtype=np.int64)), documents, name)
     has_scores = not all(isnan(score) for score in scores)
-    mentions = Mentions.of(rows, score=scores if has_scores else None).sole(
-        duplicates=duplicates, place=lambda _: name
-    )
+    mentions = Mentions.of(rows, score=scores if has_scores else None)
+    if columns:
+        kept = [
+            {asked: span.get(str(key)) for asked, key in columns.items()} if isinstance(span, Mapping) else {}
+            for each in listed
+            for span in each
+        ]
+        mentions = replace(mentions, fields=columns_of(kept))
+    mentions = mentions.sole(duplicates=duplicates, place=lambda _: name)
     return Annotation(corpus, mentions, Reading(path=name, format="spans in memory"))
 
 
@@ -171,7 +179,9 @@ def from_lists(source: object, options: Options, tokens: Any, name: str | None) 
             listed, tokens=tokens, scheme=options.scheme, prefer=options.prefer, repair=options.repair,
             name=name or "<tags>",
         )  # fmt: skip
-    return from_spans(listed, tokens=tokens, duplicates=options.duplicates, name=name or "<spans>")
+    return from_spans(
+        listed, tokens=tokens, duplicates=options.duplicates, columns=options.columns, name=name or "<spans>"
+    )
 
 
 def _named_tags(listed: Sequence[Sequence[int]], options: Options, name: str) -> list[list[str]]:

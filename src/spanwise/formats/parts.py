@@ -16,7 +16,15 @@ from spanwise.columns import Ints, codes, ints
 from spanwise.corpus import Annotation, Corpus, Mentions, Reading, Source
 from spanwise.formats import format_of, opened, options_of
 from spanwise.formats._columns import CodedColumns, KeptRows, corpus_of, tag_columns, whole
-from spanwise.formats._format import Cut, CutSource, Cutting, Format, ReadKeywords, label_notes
+from spanwise.formats._format import (
+    Cut,
+    CutSource,
+    Cutting,
+    Format,
+    ReadKeywords,
+    label_notes,
+    left_out_notes,
+)
 from spanwise.formats._opening import BOM, MAGIC, UTF8, File
 from spanwise.formats._surveying import (
     Before,
@@ -28,6 +36,7 @@ from spanwise.formats._surveying import (
     survey,
     survey_lines,
 )
+from spanwise.pairing import pair
 from spanwise.schemes import Tags, decode
 from spanwise.streams import is_pipe
 
@@ -41,6 +50,7 @@ __all__ = [
     "Parted",
     "Survey",
     "numbers",
+    "paired_whole",
     "pieces",
     "read_piece",
     "reading_of",
@@ -92,7 +102,7 @@ def surveyed(
     chosen = options_of(**{key: value for key, value in reading.items() if key not in ("format", "tokens")})
     result = form.survey(opened(source, limits=reading.get("limits")), chosen, cutting)
     assert result is None or isinstance(result, Survey | RecordSurvey)
-    return result
+    return None if result is None else replace(result, address=str(Path(source).absolute()))
 
 
 class InMemorySource(CutSource, Struct, frozen=True, eq=False):
@@ -132,12 +142,31 @@ class InMemorySource(CutSource, Struct, frozen=True, eq=False):
         return self._first.reading.path
 
     @property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """The labels of each layer, as read."""
+        return {name: layer.labels_as_read for name, layer in self.layers.items()}
+
+    @property
     def documents(self) -> Ints | None:
         """Offsets of documents into the sentences; None if documents are not marked."""
         return self._first.corpus.documents
 
 
 Parted: TypeAlias = Survey | RecordSurvey | InMemorySource
+
+
+def paired_whole(gold: Parted, predicted: Parted, align: str) -> Parted:
+    """The predictions with their sentences in the order of gold, if both are in memory; else as they are.
+
+    Sources that are read part by part are paired within each part.
+    """
+    if not isinstance(gold, InMemorySource) or not isinstance(predicted, InMemorySource):
+        return predicted
+    annotation = predicted.layers["only"]
+    paired = pair(gold.layers["only"].corpus, annotation, align=align).predicted
+    if paired is annotation:
+        return predicted
+    return InMemorySource.of({"only": paired}, sentences=[cut.sentence for cut in predicted.cuts[1:-1]])
 
 
 def pieces(source: Parted) -> Iterator[PartBytes]:
@@ -186,7 +215,7 @@ def read_piece(source: Parted, piece: PartBytes, *, own_words: bool = True) -> d
             source.options.spelled(tags), scheme, repair=source.options.repair, locate=corpus.place
         )
         reading = Reading(path=source.path, format="conll", repairs=decoded.repairs)
-        annotations[name] = Annotation(corpus, decoded.mentions, reading)
+        annotations[name] = source.options.relabeled(Annotation(corpus, decoded.mentions, reading), name)
     return annotations
 
 
@@ -224,7 +253,7 @@ def reading_of(source: Parted, layer: str, *, repairs: int, labels: Sequence[str
     recognised, declared = source.layers[layer], source.options.declared
     scheme = declared or recognised.scheme
     words = f"{source.options.scheme}, as declared" if declared else recognised.evidence
-    notes = [f"{source.comments:,} comment lines were left out"] if source.comments else []
+    notes = left_out_notes(source.comments, source.labeled_marks)
     return Reading(
         path=source.path,
         sha256=source.sha256,
@@ -270,7 +299,7 @@ def _bytes(survey: Survey | RecordSurvey, piece: PartBytes) -> bytes:
     if piece.data is not None:
         return piece.data
     begin, end = survey.cuts[piece.number], survey.cuts[piece.number + 1]
-    with Path(survey.path).open("rb") as stream:
+    with Path(survey.address or survey.path).open("rb") as stream:
         stream.seek(begin.byte)
         return stream.read(end.byte - begin.byte)
 
@@ -320,8 +349,7 @@ def _slice(whole: Annotation, begin: Cut, end: Cut) -> Annotation:
     rows = np.searchsorted(mentions.sentence, [begin.sentence, end.sentence])
     taken = mentions.take(slice(*rows.tolist()))
     taken = replace(taken, sentence=ints(taken.sentence - begin.sentence))
-    # The number of repairs is that of the whole source, so only the first part carries it.
-    reading = whole.reading if begin.sentence == 0 else replace(whole.reading, repairs=0)
+    reading = whole.reading if begin.sentence == 0 else whole.reading.without_counts()
     return Annotation(_with_own_words(part), taken, reading)
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from spanwise.corpus import Annotation, Corpus, Pieces
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
-from spanwise.formats._format import Format, Limits, Options
+from spanwise.formats._format import Format, JsonRecord, Limits, Options
 from spanwise.formats._opening import File
 from spanwise.formats._sentences import (
     Origin,
     Standoff,
     annotation,
     by_sentence,
+    columns_of,
     only_piece,
+    plain,
+    scores_by_sentence,
     tokens_for,
 )
 
@@ -65,6 +70,7 @@ def read_layers(source: object, options: Options) -> dict[str, Annotation]:
 def _annotation(source: object, options: Options, side: str) -> Annotation:
     path = source.path if isinstance(source, File) else f"<{_kind(source) or 'spaCy'} documents>"
     units: list[Standoff] = []
+    kept: list[JsonRecord] = []
     docs = list(_docs(source, side, options.limits))
     # Both sides of an Example use the sentences of the reference, so that they can be compared.
     gold = list(_docs(source, "reference", options.limits)) if are_examples(source) else docs
@@ -74,9 +80,35 @@ def _annotation(source: object, options: Options, side: str) -> Annotation:
         name = f"document {number}"
         borders = _borders(reference, predicted, group, name, path)
         units.extend(_sentences(doc, borders, group, name, path))
+        kept.extend(_kept(doc, units, len(kept)))
     digest = source.sha256 if isinstance(source, File) else None
     evidence = "entities" if group == "ents" else f"spans of the group {group!r}"
-    return annotation(units, Origin(path, "spacy", evidence, digest), options)
+    result = annotation(units, Origin(path, "spacy", evidence, digest), options)
+    fields = columns_of(kept) if options.further else {}
+    return replace(result, corpus=replace(result.corpus, fields=fields)) if fields else result
+
+
+def _kept(doc: Doc, units: list[Standoff], first: int) -> list[JsonRecord]:
+    """The further fields of the sentences of a document, which also get the names that it stores for them."""
+    size = len(units) - first
+    stored = doc.user_data.get(_STORED)
+    if not isinstance(stored, Mapping):
+        return [{}] * size
+    ids = stored.get("ids")
+    if isinstance(ids, list | tuple) and len(ids) == size:
+        units[first:] = [replace(unit, id=str(name)) for unit, name in zip(units[first:], ids, strict=True)]
+    if "document" in stored:
+        name = stored["document"]
+        units[first:] = [
+            replace(unit, document=None if name is None else str(name)) for unit in units[first:]
+        ]
+    fields = stored.get("fields")
+    if not isinstance(fields, list | tuple) or len(fields) != size:
+        return [{}] * size
+    return [dict(own) if isinstance(own, Mapping) else {} for own in map(plain, fields)]
+
+
+_STORED = "spanwise"  # the key of a document's user data with what spaCy has no place for
 
 
 def _group(docs: Sequence[Doc]) -> str:
@@ -161,7 +193,7 @@ def _borders(reference: Doc, predicted: Doc, group: str, name: str, path: str) -
 def _sentences(doc: Doc, borders: Sequence[int], group: str, name: str, path: str) -> list[Standoff]:
     listed = _listed(doc, group, name, path)
     spans = [(span.start, span.end, span.label_) for span in listed]
-    scores = [] if group == "ents" else _scores(doc.spans[group], group, name, path)
+    scores = _scores_of_ents(doc) if group == "ents" else _scores(doc.spans[group], group, name, path)
     words = [token.text for token in doc]
     units = []
     for first, last in pairwise(borders or [0, len(doc)]):
@@ -188,10 +220,26 @@ def _scores(listed: SpanGroup, group: str, name: str, path: str) -> list[float]:
     return scores
 
 
+def _scores_of_ents(doc: Doc) -> list[float]:
+    """The scores of entities, if the group "sc" holds the same spans with scores."""
+    if "sc" not in doc.spans:
+        return []
+    group = doc.spans["sc"]
+    stored = group.attrs.get("scores")
+    if not isinstance(stored, list | tuple) or len(stored) != len(group):
+        return []
+    by_span = {
+        (span.start, span.end, span.label): float(score) for span, score in zip(group, stored, strict=True)
+    }
+    keys = [(span.start, span.end, span.label) for span in doc.ents]
+    return [by_span[key] for key in keys] if set(keys) == set(by_span) else []
+
+
 def write(annotation: Annotation, scheme: str | None) -> bytes:
     """The bytes of a DocBin with one Doc per document (or sentence).
 
-    Mentions are entities or, if any of them overlap, spans of the group "sc".
+    Mentions are entities or, if any of them overlap, spans of the group "sc"; this group also holds the
+    scores. Names and further fields are in the user data.
     """
     annotation = tokens_for(annotation, "spacy", empty=False)
     spacy = _spacy()
@@ -199,17 +247,53 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
     corpus = annotation.corpus
     borders = range(len(corpus) + 1) if corpus.documents is None else corpus.documents.tolist()
     rows = by_sentence(annotation)
+    scores = scores_by_sentence(annotation)
     docs = [_doc(spacy, vocab, corpus, rows, range(first, last)) for first, last in pairwise(borders)]
     flat = all(former.end <= latter.start for _, spans in docs for former, latter in pairwise(spans))
-    packed = spacy.tokens.DocBin(attrs=["ORTH", "SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE"])
-    for doc, spans in docs:
+    attributes = ["ORTH", "SPACY", "SENT_START", "ENT_IOB", "ENT_TYPE"]
+    packed = spacy.tokens.DocBin(attrs=attributes, store_user_data=True)
+    for number, ((doc, spans), (first, last)) in enumerate(zip(docs, pairwise(borders), strict=True)):
         if flat:
             doc.set_ents(spans)
-        else:
+        if not flat or annotation.mentions.score is not None:
             doc.spans["sc"] = spans
+        if annotation.mentions.score is not None:
+            doc.spans["sc"].attrs["scores"] = _in_order(rows, scores, range(first, last))
+        doc.user_data[_STORED] = _stored(corpus, number, range(first, last))
         packed.add(doc)
     data: bytes = packed.to_bytes()
     return data
+
+
+def _in_order(
+    rows: Sequence[Sequence[tuple[Pieces, str]]], scores: Sequence[Sequence[float]], sentences: Sequence[int]
+) -> list[float]:
+    """The scores of a document's mentions, in the order of its spans."""
+    listed = []
+    for sentence in sentences:
+        pairs = zip(rows[sentence], scores[sentence], strict=True)
+        listed += [(sentence, pieces[0], label, score) for (pieces, label), score in pairs]
+    return [score for *_, score in sorted(listed, key=lambda row: row[:3])]
+
+
+def _stored(corpus: Corpus, number: int, sentences: Sequence[int]) -> dict[str, object]:
+    """What spaCy has no place for: the name of a document, and the ids and fields of its sentences."""
+    name = None
+    if corpus.documents is not None:
+        name = str(number + 1) if corpus.document_ids is None else corpus.document_ids[number]
+    stored: dict[str, object] = {"document": name}
+    if corpus.ids is not None:
+        stored["ids"] = [corpus.ids[sentence] for sentence in sentences]
+    if corpus.fields:
+        stored["fields"] = [
+            {
+                key: plain(column[sentence])
+                for key, column in corpus.fields.items()
+                if column[sentence] is not None
+            }
+            for sentence in sentences
+        ]
+    return stored
 
 
 def _doc(
@@ -250,4 +334,17 @@ FORMAT = Format(
     accepts=accepts,
     layered=are_examples,
     source="https://spacy.io/api/docbin",
+    holds=frozenset(
+        (
+            "words",
+            "tokens",
+            "sentences",
+            "sentence ids",
+            "documents",
+            "document names",
+            "nested",
+            "scores",
+            "fields",
+        )
+    ),
 )

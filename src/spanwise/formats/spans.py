@@ -414,4 +414,5 @@ FORMAT = Format(
     suffixes=(".spans",),
     source="Ortmann (2022)",
     survey=partial(survey_lines, "spans", _opened),
+    holds=frozenset(("sentences", "nested", "discontinuous")),
 )

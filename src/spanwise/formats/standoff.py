@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from math import isfinite, nan
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from spanwise.formats._sentences import (
     check_inside,
     check_labels,
     mentions_of,
+    only_counting,
     only_piece,
     texts_of,
 )
@@ -60,13 +62,27 @@ def read_brat(file: File, options: Options) -> Annotation:
 
 
 def _pairs(file: File) -> list[Path]:
-    """The `.ann` files in a folder, sorted."""
-    paths = sorted(Path(file.path).rglob("*.ann"))
+    """The `.ann` files in a folder, in the natural order of their names: 2 before 10."""
+    top = Path(file.path)
+    paths = sorted(top.rglob("*.ann"), key=lambda path: natural(str(path.relative_to(top).with_suffix(""))))
     if not paths:
         raise InputError(
             at(file.path, None, "there is no .ann file in the folder.\nName a folder of brat files.")
         )
     return paths
+
+
+def natural(name: str) -> tuple[list[tuple[str, int]], str]:
+    """A key that sorts names by their words and numbers.
+
+    Examples:
+        >>> sorted(["b10/1", "b2/10", "b2/9"], key=natural)
+        ['b2/9', 'b2/10', 'b10/1']
+    """
+    return [(word, int(number or 0)) for word, number in _NUMBERED.findall(name)], name
+
+
+_NUMBERED = re.compile(r"(\D*)([0-9]*)", re.ASCII)
 
 
 class _Skipped(Struct):
@@ -133,6 +149,7 @@ def survey_brat(file: File, options: Options, cutting: Cutting) -> RecordSurvey 
         cuts=cuts_of(cutting, None, sizes, [numbers], [numbers], (0, len(paths))),
         documents=documents,
         part=_brat_part,
+        labels={"only": tuple(labels)},
         pieces=_brat_pieces,
         notes=tuple(skipped.notes()),
     )
@@ -149,9 +166,7 @@ def _brat_part(survey: RecordSurvey, data: bytes, number: int) -> dict[str, Anno
     """The annotation of the documents in one part."""
     paths = [Path(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
     units, _ = _documents(survey.path, paths, survey.options)
-    return {
-        "only": survey.options.limits.check(annotation(units, Origin(survey.path, "brat"), survey.options))
-    }
+    return {"only": survey.options.finished(annotation(units, Origin(survey.path, "brat"), survey.options))}
 
 
 def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Skipped) -> Standoff:
@@ -162,15 +177,28 @@ def _pair(file: File, text_path: Path, name: str, options: Options, skipped: _Sk
         )
     text = File(text_path, encoding=options.encoding).text
     mentions: list[tuple[Pieces, str]] = []
+    marks: list[str] = []  # the first field of each mention
+    scores: dict[str, float] = {}
     for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r")
         if not line:
+            continue
+        if (note := _SCORE.match(line)) and isfinite(float(note[2])):
+            scores[note[1]] = float(note[2])
             continue
         if not line.startswith("T"):
             skipped.others[_KINDS.get(line[0], "others")] += 1
             continue
         mentions.append(_mention(line, text, file.path, number, skipped.differing))
-    return Standoff(text, mentions, name)
+        marks.append(line.partition("\t")[0])
+    listed = [scores.get(mark, nan) for mark in marks] if scores else []
+    return Standoff(text, mentions, name, scores=listed)
+
+
+# A note of a mention's score, which other programs show as a comment.
+_SCORE = re.compile(
+    r"#\S*\tAnnotatorNotes (T\S*)\tscore: ([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]{1,3})?)$"
+)
 
 
 _KINDS = {"R": "relations", "E": "events", "A": "attributes", "M": "attributes", "N": "references",
@@ -210,20 +238,41 @@ def written_brat(unit: Standoff) -> str:
         offsets = ";".join(f"{start} {end}" for start, end in pieces)
         quoted = " ".join(" ".join(text[start:end].split()) for start, end in pieces)
         lines.append(f"T{number}\t{label} {offsets}\t{quoted}\n")
+    for number, score in enumerate(unit.scores, start=1):
+        if isfinite(score):
+            lines.append(f"#{number}\tAnnotatorNotes T{number}\tscore: {score!r}\n")
     return "".join(lines)
 
 
 def write_brat(annotation: Annotation, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write an `.ann` and a `.txt` file for each document; return the paths of the `.ann` files."""
+    """Write an `.ann` and a `.txt` file for each document; return the paths of the `.ann` files.
+
+    Names that only count are padded with zeros, so that every program lists the files in their order.
+    """
     check_labels(annotation, " \t\n\r", "brat")
     top = Path(folder)
-    units = {_inside(top, unit.id): unit for unit in texts_of(annotation)}
-    if len(units) < len(list(texts_of(annotation))):
+    listed = list(texts_of(annotation))
+    if only_counting([unit.id for unit in listed]) and listed[-1].id.isdecimal():
+        width = len(listed[-1].id)
+        listed = [replace(unit, id=unit.id.zfill(width)) for unit in listed]
+    names = [unit.id for unit in listed]
+    units = {_inside(top, unit.id): unit for unit in listed}
+    if len(units) < len(listed):
         raise InputError(
             at(
                 str(top),
                 None,
                 "two documents have the same name, so one would replace the other.\nRename one.",
+            )
+        )
+    if names != sorted(names, key=natural):
+        first = next(a for a, b in zip(names, sorted(names, key=natural), strict=True) if a != b)
+        raise InputError(
+            at(
+                str(top),
+                None,
+                f"files are read in the order of their names, but {first!r} is not in its place among the "
+                "documents.\nRename the documents in their order.",
             )
         )
     for path, unit in units.items():
@@ -262,6 +311,9 @@ BRAT = Format(
     write_folder=write_brat,
     suffixes=(".ann",),
     survey=survey_brat,
+    holds=frozenset(
+        ("words", "white space", "documents", "document names", "nested", "discontinuous", "scores")
+    ),
     source="https://brat.nlplab.org/standoff.html",
 )
 
@@ -478,6 +530,7 @@ PUBTATOR = Format(
     write=write_pubtator,
     recognise=recognise_pubtator,
     suffixes=(".pubtator",),
+    holds=frozenset(("words", "white space", "documents", "document names", "nested")),
     survey=partial(survey_lines, "pubtator", _opened),
     source="https://www.ncbi.nlm.nih.gov/research/pubtator3/",
 )

@@ -7,11 +7,14 @@ import json
 import os
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias, TypeGuard
 
+from msgspec.structs import replace
+
+from spanwise.columns import Column
 from spanwise.corpus import Annotation, Pieces, Reading
 from spanwise.errors import ChoiceError, InputError, MissingExtra, at, many
 from spanwise.formats._format import (
@@ -32,7 +35,12 @@ from spanwise.formats._sentences import (
     TaggedSentence,
     annotation,
     by_sentence,
+    columns_of,
+    hold_the_same,
+    plain,
+    possible_mentions,
     score_of,
+    scores_by_sentence,
     sentences_of,
     tagged_annotation,
     tokens_for,
@@ -66,7 +74,20 @@ def table_annotation(
     A row is a sentence if its tokens are a list (with tags as strings or as indices into `names`, or with
     spans), a text if it is a string with spans, and a token if a column numbers the sentences.
     """
-    return units_annotation(table_units(table, reading.path, options, names), reading, options)
+    result = units_annotation(table_units(table, reading.path, options, names), reading, options)
+    if options.further and len(result.corpus) == len(next(iter(table.values()))):
+        fields = _further(table, options)
+        result = replace(result, corpus=replace(result.corpus, fields=fields)) if fields else result
+    return result
+
+
+def _further(table: TableColumns, options: Options) -> dict[str, Column]:
+    """The columns that are not read, one value per sentence."""
+    known = {*_TOKENS, *TABLE_TAGS, *TABLE_SPANS, *_SENTENCES, *_DOCUMENTS, *_IDS}
+    read = {str(name).lower() for name in (options.token_column, options.tag_column)}
+    others = [name for name in table if name.lower() not in known | read]
+    rows = zip(*(table[name] for name in others), strict=True)
+    return columns_of([dict(zip(others, row, strict=True)) for row in rows])
 
 
 def units_annotation(units: Units, reading: Reading, options: Options) -> Annotation:
@@ -109,18 +130,20 @@ def table_units(table: TableColumns, path: str, options: Options, names: Sequenc
     listed = not isinstance(table[token][0], str)
     sentence = next((columns[name] for name in _SENTENCES if name in columns), None)
     if spans is not None and options.tag_column is None:
-        return _of_spans(table, token, spans, columns, path)
+        units = _of_spans(table, token, spans, columns, path)
+        _refuse_other_mentions(units, table, spans, columns, path, options)
+        return units
     tag = _column(columns, TABLE_TAGS, options.tag_column, path, "tags")
     labels = options.labels if options.labels is not None else names
     if listed:
         rows = zip(
-            table[token], table[tag], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
+            table[token], table[tag], _ids(table, columns), _of(table, columns, _DOCUMENTS), strict=True
         )
         sentences = [
             TaggedSentence(
                 [str(word) for word in tokens],
                 _named(tags, labels, path, f"sentence {number}"),
-                name or "",
+                name,
                 document,
             )
             for number, (tokens, tags, name, document) in enumerate(rows, start=1)
@@ -159,6 +182,11 @@ def _of(
     name = next((columns[key] for key in candidates if key in columns), None)
     size = len(next(iter(table.values())))
     return [None] * size if name is None else [str(value) for value in table[name]]
+
+
+def _ids(table: Mapping[str, Sequence[object]], columns: Mapping[str, str]) -> list[str]:
+    """The id of each row, "" if it has none."""
+    return ["" if name is None or name == "None" else name for name in _of(table, columns, _IDS)]
 
 
 def _named(tags: Sequence[object], names: Sequence[str] | None, path: str, location: str) -> list[str]:
@@ -225,18 +253,40 @@ def _of_spans(
     columns: Mapping[str, str],
     path: str,
 ) -> list[Standoff]:
-    rows = zip(
-        table[token], table[spans], _of(table, columns, _IDS), _of(table, columns, _DOCUMENTS), strict=True
-    )
+    rows = zip(table[token], table[spans], _ids(table, columns), _of(table, columns, _DOCUMENTS), strict=True)
     units = []
     for number, (body, mentions, name, document) in enumerate(rows, start=1):
         parsed = [_mention(mention, path, number) for mention in mentions]
         scores = [score_of(mention, f"{path}: row {number}") for mention in mentions]
         text = body if isinstance(body, str) else [str(word) for word in body]
-        units.append(
-            Standoff(text, parsed, name or "", document, scores=scores if any(map(isfinite, scores)) else ())
-        )
+        known = scores if any(map(isfinite, scores)) else ()
+        units.append(Standoff(text, parsed, name, document, scores=known))
     return units
+
+
+def _refuse_other_mentions(
+    units: Sequence[Standoff],
+    table: TableColumns,
+    spans: str,
+    columns: Mapping[str, str],
+    path: str,
+    options: Options,
+) -> None:
+    """Refuse a table in which another column holds other mentions of the same sentences."""
+    for name in (*TABLE_SPANS, *TABLE_TAGS):
+        other = columns.get(name, spans)
+        if other == spans:
+            continue
+        for number, (unit, cell) in enumerate(zip(units, table[other], strict=True), start=1):
+            if isinstance(cell, str) or not hasattr(cell, "__iter__"):
+                break  # not a list for each sentence
+            own = frozenset((*pieces[0], label) for pieces, label in unit.mentions)
+            size = None if isinstance(unit.body, str) else len(unit.body)
+            if hold_the_same([own], possible_mentions(plain(list(cell)), size, options)) is False:
+                raise InputError(
+                    at(path, None, f"{spans!r} and {other!r} of row {number} hold different mentions.\n"
+                       "Keep the column that is meant.")
+                )  # fmt: skip
 
 
 def _mention(mention: Mapping[str, object] | Sequence[object], path: str, number: int) -> tuple[Pieces, str]:
@@ -490,24 +540,45 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
         tokens_for(annotation, "arrow")
         columns["tokens"] = [corpus.words(i) for i in range(len(corpus))]
         try:
-            columns["ner_tags"] = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
+            if scheme is None and annotation.mentions.score is not None:
+                columns["spans"] = _spans(annotation)
+            else:
+                columns["ner_tags"] = encode(annotation.mentions, corpus.lengths, scheme or "IOB2").lists()
         except InputError:
             columns["spans"] = _spans(annotation)
+    further = {name: [plain(value) for value in column] for name, column in corpus.fields.items()}
     stream = io.BytesIO()
-    parquet.write_table(arrow.table(columns), stream)
+    parquet.write_table(arrow.table({**_typed(arrow, further), **columns}), stream)
     return stream.getvalue()
 
 
-def _spans(annotation: Annotation) -> list[list[dict[str, int | str]]]:
+def _typed(arrow: ModuleType, columns: Mapping[str, list[object]]) -> dict[str, object]:
+    """The columns as arrays; a column whose values are of several types is left out."""
+    arrays: dict[str, object] = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = arrow.array(values)
+        except (arrow.ArrowException, OverflowError):
+            continue  # reading the file back will find that it is missing
+    return arrays
+
+
+def _spans(annotation: Annotation) -> list[list[dict[str, object]]]:
     if annotation.mentions.parts is not None:
         raise InputError(
             f"{annotation.reading.path}: a mention is discontinuous, which Parquet cannot hold.\n"
             "Write it as w2ner or brat."
         )
-    return [
-        [{"start": pieces[0][0], "end": pieces[0][1], "label": label} for pieces, label in mentions]
-        for mentions in by_sentence(annotation)
-    ]
+    scores = scores_by_sentence(annotation)
+    listed: list[list[dict[str, object]]] = []
+    for number, mentions in enumerate(by_sentence(annotation)):
+        listed.append([])
+        for row, (pieces, label) in enumerate(mentions):
+            span: dict[str, object] = {"start": pieces[0][0], "end": pieces[0][1], "label": label}
+            if scores[number]:
+                span["score"] = None if isnan(scores[number][row]) else scores[number][row]
+            listed[-1].append(span)
+    return listed
 
 
 def recognise(file: File) -> str | None:
@@ -532,4 +603,18 @@ ARROW = Format(
     accepts=accepts_arrow,
     source="https://arrow.apache.org, https://huggingface.co/docs/datasets",
     survey=survey,
+    holds=frozenset(
+        (
+            "words",
+            "white space",
+            "tokens",
+            "sentences",
+            "sentence ids",
+            "documents",
+            "document names",
+            "nested",
+            "scores",
+            "fields",
+        )
+    ),
 )

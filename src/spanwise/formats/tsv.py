@@ -360,6 +360,7 @@ HIPE = Format(
     recognise=recognise_hipe,
     survey=partial(survey_lines, "hipe", hipe_reader),
     source="https://github.com/hipe-eval",
+    holds=frozenset(("words", "tokens", "sentences", "documents", "document names")),
     interning=True,
 )
 
@@ -592,6 +593,7 @@ CONLLU = Format(
     recognise=recognise_conllu,
     survey=partial(survey_lines, "conllu", conllu_reader),
     suffixes=(".conllu", ".conllup"),
+    holds=frozenset(("words", "tokens", "sentences", "sentence ids", "documents", "document names")),
     source="https://universaldependencies.org/format.html",
     interning=True,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from spanwise.formats._sentences import (
     json_of,
     tokens_for,
 )
+from spanwise.formats._surveying import notes_on
 
 
 def read(file: File, options: Options) -> Annotation:
@@ -34,18 +35,26 @@ def read(file: File, options: Options) -> Annotation:
             at(file.path, 1, "this is not a list of sentences.\nExpected [{'sentence': […], 'ner': […]}].")
         )
     reader = _SentenceListReader(file.path)
-    origin = Origin(file.path, "w2ner", reader.evidence, file.sha256)
-    return annotation(reader.units(rows, 1), origin, options)
+    units = reader.units(rows, 1)
+    return annotation(units, Origin(file.path, "w2ner", reader.evidence, file.sha256, reader.notes), options)
 
 
-class _SentenceListReader(Struct, frozen=True):
-    """Reads the sentences of a whole list or of a part."""
+class _SentenceListReader(Struct):
+    """Reads the sentences of a whole list or of a part, and counts the relations, which it leaves out."""
 
     path: str
     evidence: str = "a JSON list of sentences"
+    relations: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note on what was left out, if anything."""
+        return tuple(notes_on({"relations": self.relations}))
 
     def units(self, items: Sequence[object], first: int) -> list[Standoff]:
         """The sentences, which are numbered from `first`."""
+        found = (row.get("relations") for row in items if isinstance(row, Mapping))
+        self.relations += sum(len(listed) for listed in found if isinstance(listed, list))
         return [_sentence(row, number, self.path) for number, row in enumerate(items, start=first)]
 
     def check(self) -> None:
@@ -102,7 +111,10 @@ def write(annotation: Annotation, scheme: str | None) -> bytes:
             {"index": [token for start, end in pieces for token in range(start, end)], "type": label}
             for pieces, label in mentions
         ]
-        rows.append(json.dumps({"sentence": annotation.corpus.words(number), "ner": ner}, ensure_ascii=False))
+        ids = annotation.corpus.ids
+        name = {} if ids is None else {"orig_id": ids[number]}
+        row = {**name, "sentence": annotation.corpus.words(number), "ner": ner}
+        rows.append(json.dumps(row, ensure_ascii=False))
     return ("[" + ",\n".join(rows) + "]\n").encode("utf-8")
 
 
@@ -122,5 +134,6 @@ FORMAT = Format(
     write=write,
     recognise=recognise,
     survey=survey,
+    holds=frozenset(("words", "tokens", "sentences", "sentence ids", "nested", "discontinuous")),
     source="https://github.com/ljynlp/W2NER",
 )

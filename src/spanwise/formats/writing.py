@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from bisect import bisect
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 from msgspec.structs import replace
 
-from spanwise.corpus import Annotation, Corpus, Mentions, Pieces
-from spanwise.errors import ChoiceError, InputError, many
-from spanwise.formats import FORMATS, PACKED, read_by, write_atomically
-from spanwise.formats._format import UNBOUNDED, Format, Options, in_tokens
-from spanwise.formats._opening import File
-from spanwise.formats._sentences import texts_of
+from spanwise.columns import codes
+from spanwise.corpus import Annotation, Mentions
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import FORMATS, PACKED, make_folder, read_by, write_atomically
+from spanwise.formats._format import UNBOUNDED, Format, Options
+from spanwise.formats._holding import (
+    ASPECTS,
+    Loss,
+    changes,
+    declared_losses,
+    has_gaps,
+    is_flat,
+    measured_losses,
+)
+from spanwise.formats._opening import File, unwritable
 
-__all__ = ["check_scores_fit", "to_bytes", "write"]
+__all__ = ["check_scores_fit", "lost_note", "to_bytes", "write", "write_results"]
 
 _Written = TypeVar("_Written")
-_Row = tuple[int, Pieces, str]
 # Characters that end a column, a line or a file in some format.
 _BREAKING = "\t\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff"
 
@@ -40,14 +46,48 @@ def write(
 ) -> tuple[str, ...]:
     """Write an annotation to a file atomically; the suffix decides the format unless it is given.
 
-    A format of several files, such as brat, is written to a folder. Content that the format cannot
-    represent raises InputError; with `lossy` it is left out. Scores of mentions are kept in jsonl; with
-    `scores`, also in a third column of a CoNLL file, where every token of a mention has its mention's
-    score and the others have `_`. Other formats are refused with `scores`.
+    A format of several files, such as brat, is written to a new or empty folder. What the annotation holds
+    and the format cannot hold (scores, names of documents, boundaries, further fields and so on) raises
+    InputError; with `lossy` it is left out. With `scores`, the scores of mentions are also kept in a
+    third column of a CoNLL file, where every token of a mention has its mention's score and the others
+    have `_`. Formats without a place for scores are refused with `scores`.
 
     Returns:
-        Descriptions of what was lost; empty unless `lossy`.
+        Descriptions of what was lost, with numbers; empty unless `lossy`.
     """
+    may_lose = EVERYTHING if lossy else NOTHING
+    return _write(annotation, path, format=format, scheme=scheme, may_lose=may_lose, scores=scores)
+
+
+def write_results(
+    annotation: Annotation,
+    path: str | os.PathLike[str],
+    *,
+    format: str | Format | None = None,
+    scores: bool = False,
+) -> tuple[str, ...]:
+    """Write mentions that were computed: like `write`, but only words and mentions must fit the format.
+
+    Returns:
+        Descriptions of what the format had no place for.
+    """
+    return _write(annotation, path, format=format, scheme=None, may_lose=BESIDE_MENTIONS, scores=scores)
+
+
+def lost_note(path: str | os.PathLike[str], lost: Sequence[str]) -> tuple[str, ...]:
+    """A note that names what a written file has no place for; none if that is nothing."""
+    return (f"lost in {os.fspath(path)}: {'; '.join(lost)}",) if lost else ()
+
+
+def _write(
+    annotation: Annotation,
+    path: str | os.PathLike[str],
+    *,
+    format: str | Format | None,
+    scheme: str | None,
+    may_lose: frozenset[str],
+    scores: bool,
+) -> tuple[str, ...]:
     if not isinstance(annotation, Annotation):
         raise ChoiceError(
             f"{annotation!r} is not an annotation that can be written.\n"
@@ -57,8 +97,8 @@ def write(
     if scores:
         check_scores_fit(path, format=chosen)
     if chosen.write_folder is not None:
-        return _write_folder(annotation, path, chosen, lossy=lossy)
-    data, lost = to_bytes(annotation, chosen, scheme=scheme, lossy=lossy, scores=scores, name=os.fspath(path))
+        return _write_folder(annotation, path, chosen, may_lose=may_lose)
+    data, lost = _to_bytes(annotation, chosen, scheme, may_lose, scores, os.fspath(path))
     write_atomically(path, data)
     return lost
 
@@ -66,7 +106,7 @@ def write(
 def check_scores_fit(path: str | os.PathLike[str], *, format: str | Format | None = None) -> None:
     """Raise ChoiceError if the format of a file cannot store the scores of mentions."""
     chosen = FORMATS.find(format) if format is not None else _format_for(Path(path))
-    if chosen.write_scored is None:
+    if chosen.write_scored is None and "scores" not in (chosen.holds or ()):
         names = " or ".join(form.name for form in FORMATS if form.write_scored is not None)
         raise ChoiceError(
             f"{os.fspath(path)}: the format {chosen.name!r} has no place for scores.\nWrite {names}."
@@ -83,7 +123,18 @@ def to_bytes(
     name: str = "-",
 ) -> tuple[bytes, tuple[str, ...]]:
     """The annotation as the bytes of a file called `name`, and what was lost; see `write`."""
-    chosen = FORMATS.find(format)
+    may_lose = EVERYTHING if lossy else NOTHING
+    return _to_bytes(annotation, FORMATS.find(format), scheme, may_lose, scores, name)
+
+
+def _to_bytes(
+    annotation: Annotation,
+    chosen: Format,
+    scheme: str | None,
+    may_lose: frozenset[str],
+    scores: bool,
+    name: str,
+) -> tuple[bytes, tuple[str, ...]]:
     if chosen.write is None:
         raise ChoiceError(f"the format {chosen.name!r} can be read, not written.\nWrite conll or jsonl.")
     write_bytes = (scores and chosen.write_scored) or chosen.write
@@ -95,32 +146,72 @@ def to_bytes(
 
     def read_back(data: bytes, named: str | None) -> Annotation:
         file = File.of_bytes(name, data)
-        return read_by(chosen, file, Options(scheme=named, columns=columns, limits=UNBOUNDED))
+        options = Options(scheme=named, columns=columns, limits=UNBOUNDED, further=True)
+        again = read_by(chosen, file, options)
+        if columns:  # each token has the score of its mention
+            again = replace(again, mentions=replace(again.mentions, score=annotation.mentions.score))
+        return again
 
-    return kept_in(annotation, chosen, scheme, write, read_back, lossy=lossy, name=name)
+    holds = chosen.holds | {"scores"} if chosen.holds is not None and columns else chosen.holds
+    return kept_in(annotation, chosen, scheme, write, read_back, may_lose=may_lose, name=name, holds=holds)
 
 
 def _write_folder(
-    annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, lossy: bool
+    annotation: Annotation, path: str | os.PathLike[str], chosen: Format, *, may_lose: frozenset[str]
 ) -> tuple[str, ...]:
-    """Write a folder, after writing a temporary copy and reading it back."""
+    """Write a folder beside its place, read it back, and rename it, so that it is never there in part."""
     assert chosen.write_folder is not None
     write_folder = chosen.write_folder
+    target = Path(path)
+    if target.is_symlink():
+        target = target.resolve()
+    _check_free(target, os.fspath(path))
+    make_folder(target.absolute().parent)
+    with _system_errors(target):
+        trial = tempfile.mkdtemp(dir=target.absolute().parent, prefix=f".{target.name}.")
 
-    def write(written: Annotation, folder: str) -> Annotation:
-        write_folder(written, folder)
-        return written
+    def write(given: Annotation) -> str:
+        for old in Path(trial).iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        write_folder(given, trial)
+        return trial
 
-    def read_back(written: Annotation, named: str | None) -> Annotation:
-        return read_by(chosen, File(trial), Options(limits=UNBOUNDED))
+    def read_back(written: str, named: str | None) -> Annotation:
+        return read_by(chosen, File(written), Options(limits=UNBOUNDED, further=True))
 
-    with tempfile.TemporaryDirectory() as trial, renamed(trial, os.fspath(path)):
-        written, lost = kept_in(
-            annotation, chosen, None, lambda written: write(written, trial), read_back,
-            lossy=lossy, name=os.fspath(path),
-        )  # fmt: skip
-    write_folder(written, path)
+    try:
+        with _system_errors(target), renamed(trial, os.fspath(path)):
+            _, lost = kept_in(
+                annotation, chosen, None, write, read_back,
+                may_lose=may_lose, name=os.fspath(path), holds=chosen.holds,
+            )  # fmt: skip
+        umask = os.umask(0)
+        os.umask(umask)
+        _check_free(target, os.fspath(path))
+        with _system_errors(target):
+            Path(trial).chmod(0o777 & ~umask)
+            if target.is_dir() and os.name == "nt":
+                target.rmdir()
+            Path(trial).replace(target)
+    except BaseException:
+        shutil.rmtree(trial, ignore_errors=True)
+        raise
     return lost
+
+
+@contextmanager
+def _system_errors(folder: Path) -> Iterator[None]:
+    """In this context, report an error of the system, such as a full disk, as one of the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(folder, error, "folder") from None
+
+
+def _check_free(target: Path, name: str) -> None:
+    """Refuse a folder with files, which would be read together with the new ones."""
+    if target.is_dir() and any(target.iterdir()):
+        raise InputError(f"{name}: the folder already holds other files.\nChoose an empty or a new folder.")
 
 
 def _format_for(path: Path) -> Format:
@@ -134,6 +225,11 @@ def _format_for(path: Path) -> Format:
 
 # ---- what a written file would lose ----
 
+NOTHING: frozenset[str] = frozenset()
+EVERYTHING = frozenset(ASPECTS)
+# What may be missing from a file of results, which is written for its words and mentions.
+BESIDE_MENTIONS = EVERYTHING - {"nested", "discontinuous"}
+
 
 def kept_in(
     annotation: Annotation,
@@ -142,36 +238,73 @@ def kept_in(
     write: Callable[[Annotation], _Written],
     read_back: Callable[[_Written, str | None], Annotation],
     *,
-    lossy: bool,
+    may_lose: frozenset[str],
     name: str,
+    holds: frozenset[str] | None,
 ) -> tuple[_Written, tuple[str, ...]]:
     """Write an annotation, read it back, and return the result and what was lost.
 
+    What the format declares that it cannot hold is counted; what it `holds` is compared.
+
     Raises:
-        InputError: Something was lost, and `lossy` is false.
+        InputError: Something was lost that is not in `may_lose`.
     """
+    lossy = may_lose == EVERYTHING
+    declared = declared_losses(annotation, holds)
+    given = _without(annotation, {loss.aspect for loss in declared})
     try:
-        written = write(annotation)
+        written = write(given)
     except InputError:
         if not lossy:
             raise
-        written = write(reduced(annotation))
-    lost: list[str] = []
+        written = _written_plainly(given, write)
+    found: list[Loss] = []
+    done = EVERYTHING - holds if holds is not None else NOTHING
     for named in dict.fromkeys((None, scheme or annotation.reading.scheme)):
         try:
-            lost = losses(annotation, read_back(written, named))
+            again = read_back(written, named)
         except InputError as error:
-            lost = [
-                "it could not be read: " + str(error).partition("\n")[0].removeprefix(f"{name}: ").rstrip(".")
-            ]
-        if not lost:
-            return written, ()
-    if not lossy:
-        raise InputError(
-            f"{name}: {chosen.name} cannot hold all of this: {'; '.join(lost)}.\n"
-            "Write jsonl, or leave out what does not fit with lossy=True."
-        )
-    return written, tuple(lost)
+            reason = str(error).partition("\n")[0].removeprefix(f"{name}: ").rstrip(".")
+            found = [Loss("words", f"it could not be read: {reason}")]
+            continue
+        wrong = changes(given, again)
+        found = [*wrong, *measured_losses(given, again, done - {"tokens"})]
+        if not wrong:
+            break
+    lost = [*declared, *found]
+    if found and found[0].aspect == "words" and not lossy:
+        raise _refusal(name, chosen, lost)
+    if not {loss.aspect for loss in lost} <= may_lose:
+        raise _refusal(name, chosen, lost)
+    return written, tuple(loss.text for loss in lost)
+
+
+def _refusal(name: str, chosen: Format, lost: Sequence[Loss]) -> InputError:
+    other = "Leave" if chosen.name == "jsonl" else "Write jsonl, or leave"
+    return InputError(
+        f"{name}: {chosen.name} cannot hold all of this: {'; '.join(loss.text for loss in lost)}.\n"
+        f"{other} out what does not fit with lossy=True."
+    )
+
+
+def _without(annotation: Annotation, aspects: set[str]) -> Annotation:
+    """The annotation without mentions that the format cannot hold."""
+    mentions = annotation.mentions
+    if "discontinuous" in aspects:
+        mentions = replace(mentions.take(~has_gaps(mentions)), parts=None)
+    if "nested" in aspects:
+        mentions = mentions.take(is_flat(mentions) | has_gaps(mentions))
+    return annotation if mentions is annotation.mentions else replace(annotation, mentions=mentions)
+
+
+def _written_plainly(annotation: Annotation, write: Callable[[Annotation], _Written]) -> _Written:
+    """The annotation without what could not be written: odd characters, then also the names."""
+    plain = reduced(annotation)
+    try:
+        return write(plain)
+    except InputError:
+        unnamed = replace(plain.corpus, ids=None, document_ids=None)
+        return write(replace(plain, corpus=unnamed))
 
 
 @contextmanager
@@ -183,77 +316,6 @@ def renamed(trial: str, path: str) -> Iterator[None]:
         raise InputError(str(error).replace(trial, path)) from None
 
 
-def losses(annotation: Annotation, again: Annotation) -> list[str]:
-    """Describe what an annotation lost when it was written to a file and read back as `again`.
-
-    Compares tokens (or texts, treating all white-space characters as equal), sentences, and mentions with
-    their pieces and labels. If the file holds texts, the tokens are compared as the texts they were
-    written as. Names of sentences are not compared.
-    """
-    try:
-        bodies, rows = _content(annotation, again.corpus)
-        kept_bodies, kept_rows = _content(again, again.corpus)
-    except InputError as error:
-        return [str(error).partition("\n")[0]]
-    changes = []
-    if len(bodies) != len(kept_bodies):
-        what = "text" if again.corpus.unit == "character" else "sentence"
-        changes.append(f"{many(len(bodies), what)} would become {len(kept_bodies):,}")
-    else:
-        changed = [
-            i
-            for i, (body, kept_body) in enumerate(zip(bodies, kept_bodies, strict=True))
-            if body != kept_body
-        ]
-        if changed:
-            changes.append(
-                f"the words of {many(len(changed), 'sentence')} would change, "
-                f"first {_short(bodies[changed[0]])} to {_short(kept_bodies[changed[0]])}"
-            )
-    missing, more = Counter(rows), Counter(kept_rows)
-    lost, gained = missing - more, more - missing
-    if lost:
-        first = next(row for row in rows if row in lost)
-        changes.append(
-            f"{lost.total():,} of {many(len(rows), 'mention')} cannot be kept, first {_named(first)}"
-        )
-    if gained and not changes:
-        changes.append(f"{many(gained.total(), 'mention')} would be added")
-    return changes
-
-
-def _content(annotation: Annotation, like: Corpus) -> tuple[Sequence[object], list[_Row]]:
-    """The words or texts, and the mentions, in the units of the corpus `like`."""
-    if like.unit == "character":
-        units = list(texts_of(annotation))
-        bodies: list[object] = [_spaced(str(unit.body)) for unit in units]
-        return bodies, [
-            (number, pieces, label) for number, unit in enumerate(units) for pieces, label in unit.mentions
-        ]
-    annotation = in_tokens(annotation)
-    corpus, mentions = annotation.corpus, annotation.mentions
-    rows = list(zip(mentions.sentence.tolist(), mentions.pieces(), mentions.names(), strict=True))
-    if like.without_text or corpus.without_text:
-        return [None] * len(corpus), rows
-    return [corpus.words(number) for number in range(len(corpus))], rows
-
-
-def _spaced(text: str) -> str:
-    """The text with each white-space character replaced by a blank, and trailing blanks removed."""
-    return "".join(" " if character.isspace() else character for character in text).rstrip(" ")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"
-
-
-def _named(row: _Row) -> str:
-    sentence, pieces, label = row
-    spans = " and ".join(f"[{start}, {end})" for start, end in pieces)
-    return f"{label!r} {spans} in sentence {sentence + 1}"
-
-
 def reduced(annotation: Annotation) -> Annotation:
     """The annotation reduced to what flat column formats can represent.
 
@@ -261,10 +323,7 @@ def reduced(annotation: Annotation) -> Annotation:
     left out, and characters that end a line or column become underscores.
     """
     mentions = annotation.mentions
-    if mentions.parts is not None:
-        whole = np.diff(mentions.parts.at) == 1
-        mentions = replace(mentions.take(whole), parts=None)
-    mentions = _cleaned(mentions.take(_flat(mentions)))
+    mentions = _cleaned(replace(mentions.take(is_flat(mentions)), parts=None))
     corpus = annotation.corpus
     corpus = replace(
         corpus,
@@ -276,29 +335,11 @@ def reduced(annotation: Annotation) -> Annotation:
     return replace(annotation, corpus=corpus, mentions=mentions)
 
 
-def _flat(mentions: Mentions) -> list[int]:
-    """The rows of a set of mentions without overlaps, chosen greedily from the longest down."""
-    taken: dict[int, list[tuple[int, int]]] = {}  # by sentence, sorted and without overlaps
-    chosen = []
-    order = np.lexsort((np.arange(len(mentions)), mentions.start, -mentions.length))
-    spans = list(zip(mentions.sentence.tolist(), mentions.start.tolist(), mentions.end.tolist(), strict=True))
-    for row in order.tolist():
-        sentence, start, end = spans[row]
-        own = taken.setdefault(sentence, [])
-        index = bisect(own, (start, end))
-        before = index == 0 or own[index - 1][1] <= start
-        if start >= 0 and before and (index == len(own) or end <= own[index][0]):
-            own.insert(index, (start, end))
-            chosen.append(row)
-    return sorted(chosen)
-
-
 def _cleaned(mentions: Mentions) -> Mentions:
     """The mentions with labels free of characters that end a line; labels that become equal are merged."""
-    rows = mentions.rows()
-    return Mentions.of(
-        [(sentence, start, end, _plain(label).strip() or "_") for sentence, start, end, label in rows]
-    )
+    names = [_plain(label).strip() or "_" for label in mentions.names()]
+    labels = tuple(sorted(set(names)))
+    return replace(mentions, label=codes([labels.index(name) for name in names]), labels=labels)
 
 
 def _plain(text: str) -> str:

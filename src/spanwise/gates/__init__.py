@@ -21,6 +21,7 @@ from spanwise.errors import ChoiceError, InputError, unknown
 from spanwise.evaluation.columns import mention_columns
 from spanwise.evaluation.comparisons import compare_runs
 from spanwise.evaluation.scoring import unpack_measures
+from spanwise.gates._drops import TestedDrop, UnitDrops, drop_checks, not_worse_checks
 from spanwise.gates._merging import (
     CountedGold,
     check_gold,
@@ -30,6 +31,7 @@ from spanwise.gates._merging import (
     differing,
     evaluation_of,
 )
+from spanwise.scores import Measure
 from spanwise.settings import CONFIDENCE, CORRECTION
 from spanwise.slices.index import Check as Check
 from spanwise.slices.index import GateFile, SliceIndex, least_check, read_gate, slice_checks
@@ -107,10 +109,11 @@ def gate(
         fail_under: the minimum score.
         against: an earlier result document (or its file) over the same gold file. Keep the same one
             over several releases: if each is compared with the one before, small losses add up unnoticed.
-        fail_drop: fail if the score drops by significantly more than this, that is, if the lower end of the
-            interval of the drop exceeds it; 0 forbids every significant drop.
-        not_worse_than: pass only if a drop of this size or more is excluded, that is, if the upper end of
-            the interval of the drop is below it (non-inferiority).
+        fail_drop: fail if the score drops by significantly more than this: the lower end of the interval of
+            the drop exceeds it, and one-sided sign flips of units agree at 2.5 %, by Holm's method over
+            systems; 0 forbids every significant drop.
+        not_worse_than: pass only if a drop of this size or more is excluded: the upper end of the interval
+            of the drop is below it, and one-sided sign flips agree at 2.5 % (non-inferiority).
         floors: the minimum score of a label or slice: "PER=90", "tough/UNSEEN-ANY=70",
             "entity_length/XL=60", "fair/overall/f1=80". An undefined score reaches no floor.
         floor_bound: compare `fail_under` and floors with the lower ends of the scores' intervals.
@@ -118,7 +121,8 @@ def gate(
         score: the score that `fail_under`, `fail_drop` and `not_worse_than` apply to: "f1", "precision",
             "recall", "macro" or "fair"; by default, the primary score of the result (F1 unless another was
             chosen).
-        strict: fail if the earlier result lacks a system; otherwise a note says that it is untested.
+        strict: fail if the earlier result lacks a system, or if there are too few units to test a drop;
+            otherwise the outcome only says so.
 
     Raises:
         ChoiceError: a threshold is not in points, does not name a score, or needs a test that was not made.
@@ -236,7 +240,12 @@ def _gated(document: Document) -> list[GatedSystem]:
 
 
 def _file_checks(document: Evaluation | Study, thresholds: GateFile, *, floor_bound: bool) -> list[Check]:
-    """Check the thresholds in a file."""
+    """Check the thresholds in a file; those of leaks are for another document."""
+    if thresholds.leak and thresholds == GateFile(leak=thresholds.leak):
+        raise ChoiceError(
+            "the file only limits leaks, which an evaluation does not count.\n"
+            "Check it with: spanwise leaks GOLD PRED --gate FILE"
+        )
     inner = gate(
         document,
         fail_under=thresholds.fail_under,
@@ -380,11 +389,12 @@ def _drops(
     notes: list[str] = []
     changes: list[Change] = []
     descriptions: list[str] = []
+    tested: list[TestedDrop] = []
     for now, then in _datasets(new, old, earlier):
         check_gold([now.counted, then.counted], ["the new result", earlier])
         pairs = _pairs(now, then)
-        tests = _compared(now, then, pairs, document.settings, score)
-        for (system, before), comparison in zip(pairs, tests, strict=True):
+        counted = _Compared.of(now, then, pairs, document.settings, score)
+        for (system, before), comparison in zip(pairs, counted.comparisons(), strict=True):
             name, row = now.title(system), comparison.primary
             change = Change(name, then.score(before, score), now.score(system, score), score=about)
             if row is not None:
@@ -394,7 +404,7 @@ def _drops(
                 message = f"{name}: {about} is n/a in one of the results, so they cannot be compared."
                 thresholds = (("drop", fail_drop), ("not worse", not_worse_than))
                 failed = [
-                    Check(f"{name} {what}", False, message)
+                    Check(f"{name} {what}", False, message, "failed")
                     for what, points in thresholds
                     if points is not None
                 ]
@@ -405,15 +415,18 @@ def _drops(
             spoken = f"{name}: {about} {values}"
             if fail_drop is None and not_worse_than is None:
                 descriptions.append(f"{spoken}.")
-            checks += _drop_checks(name, row, spoken, fail_drop, not_worse_than)
+            else:
+                tested.append(counted.tested(name, spoken, (system, before), comparison, row))
             least = comparison.detectable
             if least is not UNSET and least is not None:
                 notes.append(
-                    f"{name}: a true difference of {100 * least:.2f} {about} would be detected four times in "
-                    "five on this test set."
+                    f"{name}: a true difference of about {100 * least:.2f} {about} would be detected four "
+                    "times in five on this test set."
                 )
-        tested = {name for name, _ in pairs}
-        for system in (name for name in now.systems if name not in tested):
+            if comparison.unreachable is not UNSET:
+                notes.append(f"{name}: {comparison.unreachable}.")
+        compared = {name for name, _ in pairs}
+        for system in (name for name in now.systems if name not in compared):
             name = now.title(system)
             message = f"{name}: untested, because {earlier} has no system of this name."
             changes.append(Change(name, None, now.score(system, score), new=True, score=about))
@@ -421,6 +434,14 @@ def _drops(
                 checks.append(Check(f"{name} untested", False, message))
             else:
                 notes.append(message)
+    of_drop = [] if fail_drop is None else drop_checks(tested, fail_drop, strict=strict)
+    of_both = [] if not_worse_than is None else not_worse_checks(tested, not_worse_than, strict=strict)
+    order = {row.name: index for index, row in enumerate(tested)}
+    several = sorted(
+        [*zip(order, of_drop, strict=False), *zip(order, of_both, strict=False)],
+        key=lambda named: order[named[0]],
+    )
+    checks = [*(check for _, check in several), *checks]
     if isinstance(document, Evaluation) and isinstance(base, Evaluation):
         notes += differing([document, base])[1]
     return Outcome(tuple(checks), tuple(notes), tuple(changes), tuple(descriptions))
@@ -456,7 +477,7 @@ def _over_gold(document: Document, name: str) -> list[OverGold]:
     return [
         OverGold(
             result.dataset.name or "",
-            CountedGold(gold, result.dataset.mentions, units),
+            CountedGold(gold, result.dataset.mentions, units, result.settings.gold_rules),
             {system: (scores,) for system, scores in result.systems.items()},
             {} if units is None else {system: [counts] for system, counts in units.systems.items()},
         )
@@ -494,56 +515,76 @@ def _datasets(
     return pairs
 
 
-def _compared(
-    new: OverGold,
-    old: OverGold,
-    pairs: Sequence[tuple[str, str]],
-    settings: Settings | StudySettings,
-    score: str,
-) -> tuple[Comparison, ...]:
-    """Test only the given score, new system first; with several runs, resample both data and runs."""
-    path = PRIMARY[score]
-    sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
-    measures = {
-        f"{side} {system}": [
-            [measure for measure in unpack_measures(counts, location=system) if measure.name == path[0]]
-            for counts in results.runs[system]
-        ]
-        for side, (results, names) in sides.items()
-        for system in results.runs
-        if system in names
-    }
-    units = new.counted.units
-    assert units is not None  # `check_gold` refuses documents without them
-    resamples, seed = settings.resamples or 0, settings.seed or 0
-    return compare_runs(
-        measures,
-        [(f"new {name}", f"old {before}") for name, before in pairs],
-        Resampling(units.number, resamples, seed),
-        confidence=CONFIDENCE,
-        correction=CORRECTION,
-        primary=path,
-        only_primary=True,
-    )
+class _Compared(Struct, frozen=True, eq=False):
+    """The counts of the systems of two results over the same gold data, and how they are compared."""
 
+    runs: Mapping[str, Sequence[Sequence[Measure]]]
+    pairs: Sequence[tuple[str, str]]
+    resampling: Resampling
+    path: tuple[str, ...]
+    unit: str
 
-def _drop_checks(
-    name: str, row: ScoreTest, spoken: str, fail_drop: float | None, not_worse_than: float | None
-) -> list[Check]:
-    """Check the interval of the drop against `fail_drop` (lower end) and `not_worse_than` (upper end)."""
-    low, high = row.interval or (None, None)
-    drop = None if low is None or high is None else (-100 * high, -100 * low)
-    checks = []
-    if fail_drop is not None:
-        failed = drop is not None and drop[0] > fail_drop
-        verdict = f"{'a' if failed else 'no'} significant drop of more than {fail_drop:g}"
-        checks.append(Check(f"{name} drop", not failed, f"{spoken}: {verdict}."))
-    if not_worse_than is not None:
-        # If nothing varies and both scores are equal, there is no drop.
-        passed = drop is not None and (drop[1] < not_worse_than or drop == (0.0, 0.0))
-        verdict = f"a drop of {not_worse_than:g} or more is {'excluded' if passed else 'not excluded'}"
-        checks.append(Check(f"{name} not worse", passed, f"{spoken}: {verdict}."))
-    return checks
+    @classmethod
+    def of(
+        cls,
+        new: OverGold,
+        old: OverGold,
+        pairs: Sequence[tuple[str, str]],
+        settings: Settings | StudySettings,
+        score: str,
+    ) -> _Compared:
+        """Unpack the counts of the given score, new systems first."""
+        path = PRIMARY[score]
+        sides = {"new": (new, {name for name, _ in pairs}), "old": (old, {name for _, name in pairs})}
+        measures = {
+            f"{side} {system}": [
+                [measure for measure in unpack_measures(counts, location=system) if measure.name == path[0]]
+                for counts in results.runs[system]
+            ]
+            for side, (results, names) in sides.items()
+            for system in results.runs
+            if system in names
+        }
+        units = new.counted.units
+        assert units is not None  # `check_gold` refuses documents without them
+        resampling = Resampling(units.number, settings.resamples or 0, settings.seed or 0)
+        return cls(measures, pairs, resampling, path, units.kind)
+
+    def comparisons(self, confidence: float = CONFIDENCE) -> tuple[Comparison, ...]:
+        """Test only the given score, new system first; with several runs, both data and runs vary."""
+        return compare_runs(
+            self.runs,
+            [(f"new {name}", f"old {before}") for name, before in self.pairs],
+            self.resampling,
+            confidence=confidence,
+            correction=CORRECTION,
+            primary=self.path,
+            only_primary=True,
+            unit=self.unit,
+        )
+
+    def tested(
+        self, name: str, spoken: str, pair: tuple[str, str], comparison: Comparison, row: ScoreTest
+    ) -> TestedDrop:
+        """One system, ready to be held against thresholds of its drop."""
+        new, old = self.runs[f"new {pair[0]}"], self.runs[f"old {pair[1]}"]
+        several = min(len(new), len(old)) > 1
+
+        def interval_at(confidence: float) -> tuple[float | None, float | None] | None:
+            again = self.comparisons(confidence)[self.pairs.index(pair)].primary
+            return None if again is None else again.interval
+
+        return TestedDrop(
+            name,
+            spoken,
+            self.unit,
+            self.resampling.units,
+            comparison,
+            row,
+            None if several else UnitDrops.of(new, old, self.path),
+            self.resampling,
+            interval_at,
+        )
 
 
 def _points(value: float | None) -> str:

@@ -62,6 +62,7 @@ def compare_documents(
         confidence=confidence,
         correction=correction,
         primary=PRIMARY[primary],
+        unit=_units(results[0]).kind,
     )
     merged = _merged(results, stems, renamed)
     chosen = {"correction": correction, "primary": UNSET if primary == "f1" else primary}
@@ -109,6 +110,7 @@ def compare_two(
         confidence=CONFIDENCE,
         correction=CORRECTION,
         primary=PRIMARY[primary],
+        unit=_units(documents[0]).kind,
     )
     return comparisons[0], tuple(notes)
 
@@ -213,13 +215,19 @@ class CountedGold(Struct, frozen=True):
     gold: Input
     mentions: int
     units: UnitCounts | None
+    rules: str = ""  # by which labels of gold were mapped or left out
 
 
 def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> None:
     """Refuse documents over different gold files, or without counts per unit."""
     check_gold(
         [
-            CountedGold(_gold(document), document.dataset.mentions, given(document.units))
+            CountedGold(
+                _gold(document),
+                document.dataset.mentions,
+                given(document.units),
+                document.settings.gold_rules,
+            )
             for document in documents
         ],
         names,
@@ -241,6 +249,7 @@ def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:
                 counted_gold.units.kind,
                 counted_gold.units.number,
                 counted_gold.mentions,
+                (counted_gold.rules, counted_gold.gold.merged, counted_gold.gold.dropped),
             )
         )
     reference = facts[0]
@@ -249,6 +258,8 @@ def check_gold(several: Sequence[CountedGold], names: Sequence[str]) -> None:
             continue
         if own[0] != reference[0]:
             what = f"the gold data differ ({counted_gold.gold.path} here, {several[0].gold.path} there)"
+        elif own[4] != reference[4]:
+            what = "labels were mapped or left out by other rules"
         else:
             counted = f"{many(own[2], own[1])} here, {many(reference[2], reference[1])} there"
             what = f"the gold file was read differently ({counted})"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -29,8 +29,9 @@ from spanwise.document.analyses import (
 )
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
-from spanwise.formats import read
+from spanwise.formats import Reader, rules_of
 from spanwise.formats._format import ReadKeywords
+from spanwise.labels import LabelRules
 from spanwise.placement._answers import (
     NORMALISATIONS,
     ParsedAnswers,
@@ -38,6 +39,7 @@ from spanwise.placement._answers import (
     Units,
     gold_order,
     has_answers,
+    label_key,
     mapped_labels,
     read_answers,
     records_digest,
@@ -65,6 +67,7 @@ __all__ = [
     "place",
     "place_keywords",
     "place_systems",
+    "placed_on",
     "placement",
     "records_digest",
     "samples_of",
@@ -113,6 +116,25 @@ class PlacementChoices(Struct, frozen=True):
     sample: str | None
     aliases: Mapping[str, str]
     rule: str | None = None  # a preset that compares strings; answers are then placed by `policy`
+    rules: LabelRules = LabelRules()  # which labels are mapped or left out, in gold and in answers
+
+    def under(self, rules: LabelRules) -> PlacementChoices:
+        """These choices for gold that was read under rules on labels, which hold for answers too.
+
+        Raises:
+            ChoiceError: `aliases`, another name of `predicted_map`, maps a label to another label than it.
+        """
+        for label, target in self.aliases.items():
+            if rules.predicted_map.get(label, target or None) != (target or None):
+                raise ChoiceError(
+                    f"aliases and predicted_map map the label {label!r} to two labels.\nChoose one of them."
+                )
+        return replace(self, rules=rules)
+
+    @property
+    def all_rules(self) -> LabelRules:
+        """The rules for the labels of answers, of which aliases are a part."""
+        return replace(self.rules, predicted_map={**self.aliases, **self.rules.predicted_map})
 
     @property
     def keep(self) -> bool:
@@ -132,7 +154,7 @@ class PlacementChoices(Struct, frozen=True):
         )
 
 
-KEYWORDS = tuple(name for name in PlacementChoices.__struct_fields__ if name != "rule")
+KEYWORDS = tuple(name for name in PlacementChoices.__struct_fields__ if name not in ("rule", "rules"))
 
 
 def checked(
@@ -187,6 +209,8 @@ class LaidOut(Struct, frozen=True, eq=False):
     labels: Labels
     unknown: int
     dropped: int
+    left_out: int  # how many of the dropped answers have labels that are left out
+    as_given: tuple[str, ...]  # the labels of all answers
 
 
 def lay_out_answers(
@@ -195,11 +219,27 @@ def lay_out_answers(
     unit = [number for number, response in enumerate(parsed.units) for _ in response.answers]
     answers = [answer for response in parsed.units for answer in response.answers]
     gold_names = set(gold_labels(gold.mentions))
-    names = mapped_labels(answers, sorted(gold_names), choices.aliases)
-    kept = [
+    rules = choices.all_rules
+    known = gold_names | {
+        label for read in gold.labels_as_read if (label := rules.mapped(read, predicted=False)) is not None
+    }
+    unwanted = {
+        label_key(label)
+        for label in (*rules.map, *rules.predicted_map)
+        if not rules.mapped(label, predicted=True)
+    }
+    chosen = [
         row
         for row, answer in enumerate(answers)
-        if choices.unknown == "keep" or names.names[answer.label] in gold_names
+        if answer.label in known or label_key(answer.label) not in unwanted
+    ]
+    names = mapped_labels(
+        [answers[row] for row in chosen], sorted(known if choices.rules else gold_names), rules.targets()
+    )
+    chosen = [row for row in chosen if rules.keeps(names.names[answers[row].label])]
+    names = mapped_labels([answers[row] for row in chosen], sorted(gold_names), names.names)
+    kept = [
+        row for row in chosen if choices.unknown == "keep" or names.names[answers[row].label] in gold_names
     ]
     renamed = [_renamed(answers[row], names.names) for row in kept]
     searcher = Searcher(units)
@@ -211,7 +251,10 @@ def lay_out_answers(
         renamed={old: new for old, new in sorted(names.names.items()) if old != new},
         unknown=dict(sorted(names.unknown.items())),
     )
-    return LaidOut(searcher, sheet, labels, sum(names.unknown.values()), len(answers) - len(kept))
+    return LaidOut(
+        searcher, sheet, labels, sum(names.unknown.values()), len(answers) - len(kept),
+        len(answers) - len(chosen), tuple(sorted({answer.label for answer in answers})),
+    )  # fmt: skip
 
 
 def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
@@ -226,6 +269,13 @@ def predictions(
 ) -> Annotation:
     mentions = laid.sheet.mentions(choices.policy, keep=choices.keep)
     reading = Reading(path=answers.path, sha256=answers.sha256, format="answers", evidence=_evidence(choices))
+    if choices.rules:
+        reading = replace(
+            reading,
+            labels=laid.as_given,
+            dropped=laid.left_out,
+            relabeled_by=choices.rules.key(predicted=True),
+        )
     return Annotation(gold.corpus, mentions, reading)
 
 
@@ -255,7 +305,10 @@ def document(
         signature=_signature(choices),
         inputs=(
             _input("gold", gold),
-            Input(role="answers", path=answers.path, sha256=answers.sha256, format="jsonl"),
+            Input(
+                role="answers", path=answers.path, sha256=answers.sha256, format="jsonl",
+                dropped=laid.left_out if choices.rules else UNSET,
+            ),
         ),
         settings=PlacementSettings(
             policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
@@ -282,7 +335,8 @@ def _input(role: str, annotation: Annotation) -> Input:
     reading = annotation.reading
     return Input(
         role=role, path=reading.path, sha256=reading.sha256, format=reading.format, scheme=reading.scheme,
-        repairs=reading.repairs,
+        repairs=reading.repairs, merged=reading.counted(reading.merged),
+        dropped=reading.counted(reading.dropped),
     )  # fmt: skip
 
 
@@ -297,6 +351,8 @@ def _signature(choices: PlacementChoices) -> str:
         f"unknown:{choices.unknown}",
         f"prompt-unit:{choices.prompt_unit}",
     ]
+    if choices.rules:
+        parts.append(f"labels:{choices.rules.key(predicted=True)}")
     return " | ".join([*parts, f"spanwise:{__version__}"])
 
 
@@ -509,7 +565,16 @@ def place(
         policy=policy, level=level, threshold=threshold, aliases=aliases, repeats=repeats, unknown=unknown,
         prompt_unit=prompt_unit, response=response, sample=sample,
     )  # fmt: skip
-    return placement(read(gold, **reading), answers, choices).document
+    return placed_on(gold, answers, choices, reading).document
+
+
+def placed_on(gold: object, answers: object, choices: PlacementChoices, reading: ReadKeywords) -> Placement:
+    """Like `placement`, with gold that has not been read yet; rules on labels hold for both."""
+    rules = rules_of(reading)
+    annotation = Reader(**reading).read(gold)
+    placed = placement(annotation, answers, choices.under(rules))
+    rules.check(annotation.labels_as_read, placed.annotation.labels_as_read)
+    return placed
 
 
 def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> Placement:
@@ -558,14 +623,15 @@ def place_systems(
         )
     if not giving:
         return PlacedSystems(gold, dict(systems), {})
-    annotation = read(gold, **reading)
+    annotation = Reader(**reading).read(gold)
+    choices = choices.under(rules_of(reading))
     placed: dict[str, object] = {}
     documents: dict[str, PlacementDocument] = {}
     for name, source in systems.items():
         if name not in giving:
             placed[name] = source
             continue
-        samples = {} if options.get("sample") is not None else samples_of(source)
+        samples = {} if options.get("sample") is not None else samples_of(source, options.get("response"))
         if len(samples) > 1:
             raise ChoiceError(
                 f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"

@@ -19,6 +19,7 @@ from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
 from spanwise.formats import opened, read_text
+from spanwise.formats._sentences import RepeatedKey, parse_json
 from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, parse
 
 _ARTICLES = ("a", "an", "the")
@@ -260,7 +261,7 @@ def read_answers(
         digest = None if path == "-" else file.sha256
     else:
         records = [Record(value, None) for value in _listed(source)]
-    records = _of_sample(records, sample, path)
+    records = _of_sample(_one_response_each(records, response), sample, path)
     if not records:
         raise InputError(
             f"{path}: there are no records.\nGive one JSON object per unit, even if it is empty."
@@ -276,14 +277,18 @@ def read_answers(
     return ParsedAnswers(tuple(parsed), path, digest)
 
 
-def samples_of(source: object) -> dict[str, str]:
-    """The samples in a source, in order of first occurrence, each with a hash of its contents."""
+def samples_of(source: object, response: str | None = None) -> dict[str, str]:
+    """The samples in a source, in order of first occurrence, each with a hash of its contents.
+
+    Args:
+        response: the field with the raw response of the model.
+    """
     if isinstance(source, str | os.PathLike):
         records = _lines(os.fspath(source), read_text(source))
     else:
         records = [Record(value, None) for value in _listed(source)]
     digests: dict[str, hashlib._Hash] = {}
-    for record in records:
+    for record in _one_response_each(records, response):
         name = _sample(record)
         if name is None or not isinstance(record.value, Mapping):
             continue
@@ -338,7 +343,7 @@ def _is_answering(value: Json) -> bool | None:
     if any(key in value for key in ("tags", "ner_tags", "bio")):
         return False
     payload = next((value[key] for key in (*LISTS, *_RESPONSES) if key in value), None)
-    if "answers" in value or isinstance(payload, str | Mapping):
+    if "answers" in value or isinstance(payload, str | Mapping) or _responses(value):
         return True
     if payload is None:
         rest = [field for key, field in value.items() if key not in _ABOUT]
@@ -368,7 +373,9 @@ def _lines(path: str, text: str) -> list[Record]:
     """The records of a file: one JSON value per line, or one list of objects."""
     if text.lstrip()[:1] == "[":
         try:
-            whole = json.loads(text)
+            whole = parse_json(text)
+        except RepeatedKey as error:
+            raise error.at(path, None) from None
         except (ValueError, RecursionError):
             whole = None
         if isinstance(whole, list) and whole and all(map(_is_record, whole)):
@@ -378,7 +385,9 @@ def _lines(path: str, text: str) -> list[Record]:
         if not line.strip():
             continue
         try:
-            records.append(Record(json.loads(line), number))
+            records.append(Record(parse_json(line), number))
+        except RepeatedKey as error:
+            raise error.at(path, number) from None
         except json.JSONDecodeError as error:
             raise InputError(
                 at(path, number, f"this is not JSON: {error.msg} (column {error.colno}).\n"
@@ -402,6 +411,36 @@ def _sample(record: Record) -> str | None:
         return None
     name = record.value.get("sample", record.value.get("run"))
     return str(name) if isinstance(name, str | int) else None
+
+
+def _one_response_each(records: Sequence[Record], response: str | None) -> list[Record]:
+    """The records with one response each: a list of one string is that string, several are samples."""
+    single: list[Record] = []
+    for record in records:
+        found = _responses(record.value, response)
+        if found is None:
+            single.append(record)
+            continue
+        key, listed = found
+        before = _sample(record)
+        for number, text in enumerate(listed, start=1):
+            one = {**record.value, key: text}
+            if len(listed) > 1:
+                one["sample"] = str(number) if before is None else f"{before}.{number}"
+            single.append(Record(one, record.line))
+    return single
+
+
+def _responses(value: Json, response: str | None = None) -> tuple[str, list[str]] | None:
+    """The field with several responses of a model, as a list of strings, and these; None if there is none."""
+    if not isinstance(value, Mapping):
+        return None
+    keys = _RESPONSES if response is None else (response,)
+    key = next((key for key in keys if key in value and key not in LISTS), None)
+    listed = None if key is None else value[key]
+    if key is None or not isinstance(listed, list) or not listed:
+        return None
+    return (key, listed) if all(isinstance(text, str) for text in listed) else None
 
 
 def _of_sample(records: list[Record], sample: str | None, path: str) -> list[Record]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
-from msgspec import UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
-from spanwise.diagnosis import letter, lettering
+from spanwise.averages import letters_over
+from spanwise.diagnosis import beaten_letters, letter, lettering, significant_pairs
 from spanwise.document import Document, Interval, Settings, given, usual_settings
 from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as say
 from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.settings import SETTINGS, default_value
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
         ModelWise,
         PairDiagnosis,
         RankedSlice,
+        RankFlip,
         Study,
         StudySettings,
     )
@@ -37,14 +41,182 @@ Value = TypeVar("Value")
 
 
 def own_letters(document: Evaluation) -> dict[str, str]:
-    """The letter of every system, from the highest primary score to the lowest, undefined ones last."""
-    primary = document.settings.primary or "f1"
-    return lettering({name: system.primary(primary) for name, system in document.systems.items()})
+    """The letter of every system.
+
+    A document with letters lists the systems in the order of their letters: the systems of a study keep
+    theirs on all datasets. Otherwise they go from the highest primary score to the lowest.
+    """
+    if set(document.systems) <= set(document.letters):
+        listed = {name: letter(index) for index, name in enumerate(document.letters)}
+        return {name: sign for name, sign in listed.items() if name in document.systems}
+    return lettering(_primary_scores(document))
 
 
 def ranked(document: Evaluation) -> list[str]:
-    """The systems from the highest primary score to the lowest, in the order of their letters."""
-    return list(own_letters(document))
+    """The systems from the highest primary score to the lowest, undefined ones last."""
+    return list(lettering(_primary_scores(document)))
+
+
+def _primary_scores(document: Evaluation) -> dict[str, float | None]:
+    primary = document.settings.primary or "f1"
+    return {name: system.primary(primary) for name, system in document.systems.items()}
+
+
+# ---- what the tests of one dataset allow to be said ------------------------------------------------
+
+
+class Tested(Struct, frozen=True):
+    """The tests between the systems of one dataset, behind its letters, stars, bold numbers and brackets."""
+
+    own: Mapping[str, str]  # the letter of every system
+    comparisons: Sequence[Comparison]
+
+    @property
+    def better(self) -> frozenset[tuple[str, str]]:
+        """The pairs that differ significantly after correction, the better system first."""
+        return significant_pairs(self.comparisons)
+
+    @property
+    def beats(self) -> dict[str, str]:
+        """For every system, the letters of the systems that it is significantly better than."""
+        return beaten_letters(self.own, self.better)
+
+    @property
+    def decided(self) -> dict[frozenset[str], ScoreTest]:
+        """The tests that could have found a difference, by pair."""
+        return {
+            frozenset(row.systems): row.primary
+            for row in self.comparisons
+            if row.primary is not None and row.primary.p_corrected is not None and not row.unreachable
+        }
+
+    @property
+    def tested(self) -> bool:
+        """Whether any pair was tested."""
+        return any(
+            row.primary is not None and row.primary.p_corrected is not None for row in self.comparisons
+        )
+
+    @property
+    def unreachable(self) -> list[str]:
+        """Why tests cannot reach their level, each reason once."""
+        return list(dict.fromkeys(row.unreachable for row in self.comparisons if row.unreachable))
+
+    def untested(self, systems: Iterable[str]) -> list[tuple[str, str]]:
+        """The pairs of these systems for which there is no test."""
+        pairs = {frozenset(row.systems) for row in self.comparisons}
+        return [pair for pair in combinations(systems, 2) if frozenset(pair) not in pairs]
+
+    def bold(self, scores: Mapping[str, float | None]) -> set[str]:
+        """The systems that no system is significantly better than, given the scores that are shown.
+
+        Every system that scores higher must have been tested against it, by a test that could have found a
+        difference. If nothing was tested, the systems with the highest score.
+        """
+        scored = {name: score for name, score in scores.items() if score is not None and defined(score)}
+        if len(scored) < 2:
+            return set()
+        if not self.tested:
+            top = max(scored.values())
+            return {name for name, score in scored.items() if score == top}
+        decided, better = self.decided, self.better
+        losers = {loser for _, loser in better}
+        return {
+            name
+            for name in scored
+            if name not in losers
+            and any(name in pair for pair in decided)
+            and all(frozenset((name, other)) in decided for other in scored if scored[other] > scored[name])
+        }
+
+    def captions(self, systems: Iterable[str]) -> tuple[str, str]:
+        """What bold means, and what else must be said about the tests of these systems."""
+        if not self.tested:
+            return "highest score, not tested", ""
+        bold, notes = "no system is significantly better", sentences.of_runs(self.comparisons)
+        names = [name for name in systems if name in self.own]
+        untested = self.untested(names)
+        if untested:
+            bold += ", and every system that scores higher was tested against it"
+            pairs = sorted("–".join(sorted(self.own[name] for name in pair)) for pair in untested)
+            shown = ", ".join(pairs[:MOST_UNTESTED])
+            more = f" and {len(pairs) - MOST_UNTESTED} more" if len(pairs) > MOST_UNTESTED else ""
+            notes.append(f"not tested: {shown}{more}")
+        return bold, "; ".join([*notes, *self.unreachable])
+
+
+MOST_UNTESTED = 6  # pairs that are listed as untested
+
+
+def tested(document: Evaluation) -> Tested:
+    """The tests between the systems of an evaluation."""
+    return Tested(own_letters(document), document.comparisons)
+
+
+def tested_on(study: Study, dataset: str) -> Tested:
+    """The tests between the systems of a study on one dataset; letters are the same on all datasets."""
+    part = study.datasets.get(dataset)
+    return Tested(study_letters(study), () if part is None else part.comparisons)
+
+
+def tested_in(study: Study) -> Tested:
+    """The tests between the systems of a study on all datasets, for captions."""
+    return Tested(study_letters(study), [row for part in study.datasets.values() for row in part.comparisons])
+
+
+def study_letters(study: Study) -> dict[str, str]:
+    """The letter of every system of a study, the same on all datasets."""
+    return letters_over(study.analyses.holistic)
+
+
+def family_of(study: Study) -> str:
+    """What is corrected together if there are several datasets: "study" or "dataset"."""
+    if len(study.datasets) < 2:
+        return ""
+    return study.analyses.family.by if study.analyses.family else "dataset"
+
+
+def named_test(document: Document) -> str:
+    """The tests and the correction behind the letters of a document; empty if there are none."""
+    if isinstance(document, Evaluation):
+        return sentences.named_test(document.comparisons, document.settings) if document.comparisons else ""
+    from spanwise.document.study import Study
+
+    if not isinstance(document, Study):
+        return ""
+    return sentences.named_test(tested_in(document).comparisons, document.settings, family_of(document))
+
+
+def reversals(study: Study) -> list[RankFlip]:
+    """The slices in which the order of two systems reverses, if both directions are significant.
+
+    A slice's p-value is corrected over all other scores of its dataset, and by the number of datasets.
+    """
+    datasets = len(study.datasets) if family_of(study) == "study" else 1
+    flips = []
+    for flip in study.analyses.bucket_wise.rank_flips:
+        tests = tested_on(study, flip.dataset)
+        if (flip.overall, flip.here) not in tests.better:
+            continue
+        path = _slice_path(flip)
+        for row in tests.comparisons:
+            test = row.score(path) if set(row.systems) == {flip.overall, flip.here} else None
+            if test is None or test.p_corrected is None or not test.difference or not test.significant:
+                continue
+            winner = row.systems[0 if test.difference > 0 else 1]
+            if winner == flip.here and test.p_corrected * datasets < LEVEL:
+                flips.append(flip)
+    return flips
+
+
+def _slice_path(row: RankedSlice) -> tuple[str, ...]:
+    """The path, in comparisons, of the score of a slice."""
+    score = row.score.removeprefix("fair_")
+    if row.kind == "label":
+        return ("fair" if score != row.score else "exact", "labels", row.name, score)
+    if row.kind == "tough":
+        return ("tough", row.name, "overall", "recall")
+    return ("attributes", row.attribute or "", row.name, score)
 
 
 def union(parts: Iterable[Mapping[Key, Value]]) -> dict[Key, Value]:
@@ -112,14 +284,9 @@ def _turned_interval(interval: Interval | None) -> Interval | None:
     return None if high is None else -high, None if low is None else -low
 
 
-def single_runs(holistic: Mapping[str, Mapping[str, MainResult]]) -> bool:
-    """Whether some system has a single run, so that letters say nothing about the variance of training."""
-    return any(cell.runs == 1 for row in holistic.values() for cell in row.values())
-
-
 def differing(cell: ModelWise | AttributeWise) -> float | None:
-    """The p-value of the test that buckets differ; without that test, Friedman's over datasets × runs."""
-    return cell.buckets_differ.p if cell.buckets_differ else cell.friedman.p
+    """The p-value of the test that buckets differ, over units; None if they could not be tested."""
+    return cell.buckets_differ.p if cell.buckets_differ else None
 
 
 def greyed(cell: ModelWise | AttributeWise) -> bool:
@@ -152,38 +319,6 @@ def slice_words(row: RankedSlice) -> str:
     if not contents or contents == name:
         return f"{attribute(row.attribute)} {name}"
     return f"{attribute(row.attribute)} {name} {contents if contents[0] in '([' else f'({contents})'}"
-
-
-def unbeaten(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> set[str]:
-    """The systems that no other system significantly beats; without tests, those with the best score."""
-    cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
-    scored = {system: cell.mean for system, cell in cells.items() if cell.mean is not None}
-    if len(scored) < 2:
-        return set(scored)
-    if not any(cell.letters for cell in cells.values()):
-        top = max(scored.values())
-        return {system for system, mean in scored.items() if mean == top}
-    beaten = {sign for cell in cells.values() for sign in cell.letters or ""}
-    return {system for system in scored if cells[system].letter not in beaten}
-
-
-def common_letters(
-    holistic: Mapping[str, Mapping[str, MainResult]],
-) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
-    """One letter per system for a whole table of datasets, and which letters each system beats on each.
-
-    A study assigns letters anew in every dataset, by score; a table of all datasets needs
-    one letter per row.
-    """
-    own = {system: letter(rank) for rank, system in enumerate(holistic)}
-    beats: dict[tuple[str, str], str] = {}
-    for dataset in inner_keys(holistic):
-        cells = {system: row[dataset] for system, row in holistic.items() if dataset in row}
-        common = {cell.letter: own[system] for system, cell in cells.items() if cell.letter}
-        for system in holistic:
-            letters = cells[system].letters if system in cells else ""
-            beats[system, dataset] = "".join(sorted(common[sign] for sign in letters or "" if sign in common))
-    return own, beats
 
 
 # ---- links from a number to the mentions it counts, which the script of the page parses ------------
@@ -298,6 +433,13 @@ _SCORES = {
 }
 
 
+def compared_statement(comparison: Comparison, settings: Settings | StudySettings, family: str = "") -> str:
+    """Which of two systems is better in the primary score, and how that was tested; empty if it was not."""
+    test = comparison.primary
+    score = "F1" if test is None else _SCORES.get(test.path, "F1")
+    return sentences.compared_sentence(comparison, settings, score, family)
+
+
 def statements(document: Document, *, every: bool = False) -> list[str]:
     """The primary difference of every pair of systems, per dataset and over datasets, in words.
 
@@ -305,38 +447,41 @@ def statements(document: Document, *, every: bool = False) -> list[str]:
     all other scores that differ significantly.
     """
     if isinstance(document, Evaluation):
-        sentences = _of_evaluation(document, every=every)
+        worded = _of_evaluation(document, every=every)
     else:
         from spanwise.document.study import Study
 
-        sentences = _of_study(document, every=every) if isinstance(document, Study) else []
-    return [text for text in sentences if text]
+        worded = _of_study(document, every=every) if isinstance(document, Study) else []
+    return [text for text in worded if text]
 
 
 def _of_evaluation(document: Evaluation, *, every: bool) -> list[str]:
     settings, comparisons = document.settings, document.comparisons
-    sentences = [compared_statement(row, settings) for row in comparisons]
+    worded = [compared_statement(row, settings) for row in comparisons]
     if every or not comparisons:
-        sentences += [_scored(name, system, settings) for name, system in document.systems.items()]
+        worded += [_scored(name, system, settings) for name, system in document.systems.items()]
     if every:
-        sentences += [text for row in comparisons for text in _others(row, settings)]
-    return sentences
+        worded += [text for row in comparisons for text in _others(row, settings)]
+    return worded
 
 
 def _of_study(document: Study, *, every: bool) -> list[str]:
-    settings, analyses = document.settings, document.analyses
-    sentences = []
+    settings, analyses, family = document.settings, document.analyses, family_of(document)
+    result = []
     score = say.study_score(analyses)
     for dataset, part in document.datasets.items():
-        worded = [compared_statement(row, settings) for row in part.comparisons]
+        worded = [compared_statement(row, settings, family) for row in part.comparisons]
         if every:
             results = analyses.holistic.items()
             worded += [_over_runs(name, row[dataset], score) for name, row in results if dataset in row]
             worded += [text for row in part.comparisons for text in _others(row, settings)]
-        sentences += [f"{say.visible(dataset)}: {text}" for text in worded if text]
-    pairs = analyses.bucket_wise.comparative
-    sentences += [_over_datasets(pair, len(pairs), settings) for pair in pairs]
-    return [*sentences, _all_systems(analyses)]
+        result += [f"{say.visible(dataset)}: {text}" for text in worded if text]
+    result += over_datasets(document).values()
+    untested = analyses.family.untested if analyses.family else ()
+    if untested:
+        names = ", ".join(f"{say.visible(first)} and {say.visible(second)}" for first, second in untested)
+        result.append(f"Not tested: {names}.")
+    return [*result, _all_systems(analyses)]
 
 
 def _scored(name: str, system: SystemScores, settings: Settings) -> str:
@@ -350,7 +495,7 @@ def _scored(name: str, system: SystemScores, settings: Settings) -> str:
     within = f"[{_points(bounds[0])}, {_points(bounds[1])}]"
     return (
         f"{say.visible(name)} scores {_points(value)} {say.SCORED[primary]} {within}, "
-        f"{level} logit-t interval over {units}{_blocks(settings)}."
+        f"{level} logit-t interval over {units}{sentences.blocks(settings)}."
     )
 
 
@@ -374,7 +519,9 @@ def _all_systems(analyses: Analyses) -> str:
     if not decides(test):
         return f"{say.capital(datasets)} are too few to tell {systems} apart by Friedman's test."
     verb = "differ" if test.significant else "cannot be told apart"
-    return f"{say.capital(systems)} {verb}, Friedman's test over {datasets}, p {_p(test.p)}."
+    return (
+        f"{say.capital(systems)} {verb}, Friedman's test over {datasets}, p {sentences.sentence_p(test.p)}."
+    )
 
 
 def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[str]:
@@ -382,7 +529,7 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
     corrected = "Holm" if (comparison.test or "").startswith("t-test") else "Westfall-Young"
     if (comparison.correction or settings.correction) == "bh":
         corrected = "Benjamini-Hochberg"
-    sentences = []
+    result = []
     for test in comparison.scores:
         if test.role == "primary" or not test.significant or test.difference is None:
             continue
@@ -390,116 +537,71 @@ def _others(comparison: Comparison, settings: Settings | StudySettings) -> list[
             continue
         score = f"points ({say.path_title(test.path)})"
         parts = [
-            _difference(comparison.systems, test.difference, test.interval, score, significant=True),
-            _test(replace(comparison, shuffles=settings.resamples), test, settings),
+            sentences.better_by(comparison.systems, test.difference, test.interval, score, significant=True),
+            sentences.worded_test(replace(comparison, shuffles=settings.resamples), test, settings),
             f"{corrected} over {say.count(comparison.tests or 1)} scores",
-            f"p {_p(test.p_corrected or 0.0)}",
+            f"p {sentences.sentence_p(test.p_corrected)}",
         ]
-        sentences.append(", ".join(parts) + ".")
-    return sentences
-
-
-def compared_statement(comparison: Comparison, settings: Settings | StudySettings) -> str:
-    """The difference in the primary score between two systems and how it was tested; empty if it was not.
-
-    Examples:
-        >>> test = ScoreTest(path=PRIMARY["f1"], difference=0.027, interval=(0.011, 0.043), p=0.0007,
-        ...     p_corrected=0.002, significant=True, units=107)
-        >>> comparison = Comparison(systems=("a", "b"), scores=(test,), test="t-test over runs", runs=(5, 5),
-        ...     pairs=3, correction="holm")
-        >>> compared_statement(comparison, usual_settings(unit="document"))
-        ... # doctest: +NORMALIZE_WHITESPACE
-        'a and b differ by 2.7 F1 [1.1, 4.3], t-test over 5 runs and 107 documents,
-        Holm over 3 pairs, p = .002.'
-    """
-    test = comparison.primary
-    if test is None or test.difference is None or test.p_corrected is None:
-        return ""
-    if comparison.identical:
-        return f"{_names(comparison.systems)} give the same predictions."
-    parts = [
-        _difference(
-            comparison.systems,
-            test.difference,
-            test.interval,
-            _SCORES.get(test.path, "F1"),
-            significant=test.significant,
-        ),
-        _test(comparison, test, settings),
-        _corrected(comparison.correction or settings.correction, comparison.pairs or 1),
-        f"p {_p(test.p_corrected)}",
-    ]
-    undecided = "; more shuffles would be needed to decide" if comparison.undecided else ""
-    return ", ".join(part for part in parts if part) + undecided + "."
-
-
-def _difference(
-    systems: Sequence[str], difference: float, interval: Interval | None, score: str, *, significant: bool
-) -> str:
-    """The difference in words, the better system first."""
-    bounds = None if interval is None or None in interval else interval
-    if difference < 0:
-        systems, difference = list(reversed(systems)), -difference
-        bounds = None if bounds is None else (-_number(bounds[1]), -_number(bounds[0]))
-    within = f" [{_points(bounds[0])}, {_points(bounds[1])}]" if bounds else ""
-    verb = "differ by" if significant else "cannot be told apart: they differ by"
-    return f"{_names(systems)} {verb} {100 * difference:.1f} {score}{within}"
-
-
-def _number(value: float | None) -> float:
-    return 0.0 if value is None else value
+        result.append(", ".join(parts) + "; the interval is not corrected.")
+    return result
 
 
 def _points(value: float | None) -> str:
-    return f"{100 * _number(value):.1f}".replace("-", "−")
+    return say.points(value or 0.0)
 
 
-def _names(systems: Sequence[str]) -> str:
-    return " and ".join(say.visible(name) for name in systems)
+def alone(study: Study, pair: PairDiagnosis) -> dict[str, int]:
+    """For each system of a pair, the number of datasets on which it is significantly better by itself."""
+    significant = [tested_on(study, dataset).better for dataset in pair.datasets]
+    first, second = pair.systems
+    return {
+        name: sum((name, other) in better for better in significant)
+        for name, other in ((first, second), (second, first))
+    }
 
 
-def _test(comparison: Comparison, test: ScoreTest, settings: Settings | StudySettings) -> str:
-    unit = settings.unit or "unit"
-    over = f"{say.plural(test.units, unit)}{_blocks(settings)}" if test.units else f"{unit}s"
-    name, runs = comparison.test or "", comparison.runs
-    if name.startswith("t-test"):
-        number = str(runs[0]) if len(set(runs)) == 1 else " and ".join(map(str, runs))
-        return f"t-test over {number} runs and {over}"
-    if name.startswith("exact"):
-        return f"exact randomisation over {over}"
-    return f"paired randomisation over {over} ({say.count(given(comparison.shuffles))} shuffles)"
+def alone_words(study: Study, pair: PairDiagnosis, datasets: int) -> str:
+    """On how many datasets each system of a pair is significantly better, in words."""
+    counts = alone(study, pair)
+    if not any(counts.values()):
+        return f"neither is significantly better on any of {datasets} datasets"
+    (first, most), (second, least) = sorted(counts.items(), key=lambda row: -row[1])
+    words = f"{say.visible(first)} is better on {most} of {datasets} datasets"
+    return f"{words}, {say.visible(second)} on {least or 'none'}"
 
 
-def _blocks(settings: Settings | StudySettings) -> str:
-    return f" of {settings.block} sentences" if settings.block else ""
+def out_of_reach(test: DatasetTest) -> str:
+    """That a test over datasets cannot decide, with the number of datasets; empty if it can."""
+    return "" if decides(test) else f"n/a ({say.plural(test.datasets, 'dataset')})"
 
 
-def _corrected(correction: str | UnsetType, tests: int) -> str:
-    named = say.CORRECTIONS.get(correction or "", "")
-    return f"{named} over {tests} pairs" if named and tests > 1 else ""
+def over_datasets(study: Study) -> dict[tuple[str, str], str]:
+    """For every pair, the sentence about its difference over datasets; empty if there is none."""
+    pairs = study.analyses.bucket_wise.comparative
+    return {pair.systems: _over_datasets(study, pair, len(pairs)) for pair in pairs}
 
 
-def _p(p: float) -> str:
-    digits = 4 if 0.0495 <= p < 0.05 else 3  # a p-value below the level must not round up to it
-    return "< .001" if p < 0.001 else f"= {p:.{digits}f}".replace("0.", ".", 1)
-
-
-def _over_datasets(pair: PairDiagnosis, tests: int, settings: StudySettings) -> str:
-    """The difference tested over datasets, and on how many of them it holds by itself."""
-    test = pair.over_datasets
+def _over_datasets(study: Study, pair: PairDiagnosis, tests: int) -> str:
+    """The difference tested over datasets, and on how many of them each system is better by itself."""
+    test, settings = pair.over_datasets, study.settings
     difference = given(test.difference) if test else None
     if not test or difference is None or test.datasets < 2:
         return ""
     score = _SCORES[PRIMARY[settings.primary or "f1"]]
-    alone = f"it holds by itself on {test.holds or 0} of {test.datasets} datasets"
+    by_itself = alone_words(study, pair, test.datasets)
     p = given(test.p_corrected)
+    names = " and ".join(map(say.visible, pair.systems))
     if p is None or not decides(test):
-        return f"{_difference(pair.systems, difference, None, score, significant=True)} on average; {alone}."
-    worded = _difference(pair.systems, difference, None, score, significant=bool(test.significant))
+        ahead = say.visible(pair.systems[0 if difference > 0 else 1])
+        return (
+            f"Over datasets, {names}: {ahead} is ahead by {say.points(abs(difference))} {score} on average;"
+            f" {test.datasets} datasets are too few for Wilcoxon's test; {by_itself}."
+        )
+    worded = sentences.better_by(pair.systems, difference, None, score, significant=bool(test.significant))
     parts = [
-        f"{worded} on average",
+        f"Over datasets, {worded} on average",
         f"Wilcoxon over {test.datasets} datasets",
-        _corrected(settings.correction, tests),
-        f"p {_p(p)}",
+        sentences.corrected(settings.correction, tests),
+        f"p {sentences.sentence_p(p)}",
     ]
-    return ", ".join(part for part in parts if part) + f"; {alone}."
+    return ", ".join(part for part in parts if part) + f"; {by_itself}."

@@ -28,6 +28,7 @@ from spanwise.document.scores import (
     SystemScores,
 )
 from spanwise.document.study import MainResult, Study
+from spanwise.reports._document import family_of, own_letters, tested_on
 
 Path = tuple[str, ...]
 Runs = Mapping[str, Mapping[str, SystemScores]]
@@ -47,11 +48,13 @@ class ShownDataset(Struct, frozen=True):
     sentences: Sequence[Sentence]
     examples: ExampleCounts
     about: str = "f1"  # the score of the means
+    family: str = ""  # what is corrected together in a study of several datasets: "study" or "dataset"
 
     @property
     def order(self) -> dict[str, str]:
         """The systems from the highest primary score to the lowest, each with its letter."""
-        return lettering({name: self.score(name) for name in self.document.systems})
+        letters = own_letters(self.document)
+        return {name: letters[name] for name in lettering({name: self.score(name) for name in letters})}
 
     @property
     def primary(self) -> str:
@@ -173,11 +176,11 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
     document = Evaluation(
         spanwise=study.spanwise,
         inputs=inputs,
-        settings=_settings(study),
+        settings=study_settings(study),
         dataset=replace(dataset.dataset, name=name),
         systems=systems,
         comparisons=dataset.comparisons,
-        letters=study.analyses.letters.get(name, {}),
+        letters=tested_on(study, name).beats,
         findings=dataset.findings,
         mentions=_study_mentions(name, dataset),
     )
@@ -201,10 +204,11 @@ def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDatase
             of=len(sentences) if complete else max((count.of for count in counts), default=0),
         ),
         about=PRIMARY_OF.get(score, score),
+        family=family_of(study),
     )
 
 
-def _settings(study: Study) -> Settings:
+def study_settings(study: Study) -> Settings:
     """The settings of one dataset; those that a study does not record get neutral values."""
     unknown = {"resamples": 0, "examples": "none", "examples_cap": 0}
     return usual_settings(**{**unknown, **to_builtins(study.settings)})

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from spanwise.document import given
 from spanwise.document.dataset import Drift
 from spanwise.document.scores import PRIMARY, BucketEdges, Finding, Subset, SystemScores, WeakSlice
+from spanwise.rates import ByScore
+from spanwise.statistics import LEVEL
 from spanwise.statistics import format_p as format_p
 from spanwise.statistics import p_value as p_value
 from spanwise.streams import visible as visible
@@ -54,17 +57,17 @@ STUDY_SCORES = {
 }  # fmt: skip
 
 # The scores that can be primary.
-PRIMARY_SCORES = {
-    "f1": "F1", "precision": "precision", "recall": "recall", "macro": "macro F1", "fair": "fair F1",
-}  # fmt: skip
+PRIMARY_SCORES = ByScore(
+    {"f1": "F1", "precision": "precision", "recall": "recall", "macro": "macro F1", "fair": "fair F1"},
+    lambda score: score.words,
+)
 
 # The wording of a score after its number.
-SCORED = {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}
+SCORED = ByScore(
+    {**PRIMARY_SCORES, "precision": "in precision", "recall": "in recall"}, lambda score: score.words
+)
 
 ERRORS = ("LE", "BE", "LBE", "FN", "FP")
-
-ONE_RUN = "letters of systems with one run hold for these models; training seeds not considered"
-
 
 LENGTHS = {
     "sentence_length": "tokens per sentence",
@@ -189,6 +192,18 @@ def signed_interval(ends: Sequence[float | None] | None) -> str:
 
 
 LATER = "later: found on the mentions that remain after removing the slices above, without its own p-value"
+SELECTED = "A slice is listed because it scored low, so its score is somewhat too low (by about 3 points)."
+
+
+def none_found(tested: int, what: str, level: float) -> str:
+    """What a search that lists nothing says: nothing was found, which does not mean that nothing is there.
+
+    Examples:
+        >>> none_found(45, "weak slice", 0.05)
+        'No weak slice was found among 45 slices tested at a family-wise error rate of 5 %.'
+    """
+    tests = plural(tested, "slice")
+    return f"No {what} was found among {tests} tested at a family-wise error rate of {100 * level:g} %."
 
 
 def listed_p(p: float | None) -> str:
@@ -399,7 +414,8 @@ def slice_score(row: WeakSlice, system: SystemScores) -> str:
 def finding(item: Finding) -> str:
     """A finding as a sentence with its number and its count."""
     headline, rest = finding_parts(item)
-    return f"{headline}: {rest}{agreement(item)}."
+    end = "" if item.kind == "alias" else "."  # a full stop would be copied along with the option
+    return f"{headline}: {rest}{agreement(item)}{end}"
 
 
 def agreement(item: Finding) -> str:
@@ -429,8 +445,8 @@ def finding_parts(finding: Finding) -> tuple[str, str]:
         case "gain":
             kind = _COSTLY.get(finding.path[1], "errors")
             errors = plural(int(finding.count or 0), "error")
-            if finding.tied:
-                kind += f" or {costly(finding.tied)}"
+            if finding.ties:
+                kind = either([kind, *map(costly, finding.ties)])
             return f"{kind} cost {system} the most", f"{points(finding.value)} F1 in {errors}"
         case "tough":
             name = finding.path[1]
@@ -445,6 +461,28 @@ def finding_parts(finding: Finding) -> tuple[str, str]:
             return _lead(finding)
         case "data":
             return "check the data", _odd(finding)
+        case "alias":
+            return alias_parts(finding)
+
+
+def alias_parts(finding: Finding) -> tuple[str, str]:
+    """A predicted label that gold does not have, and the option that maps it to the gold label it stands for.
+
+    Examples:
+        >>> alias_parts(Finding(kind="alias", system=None, score=None, value=52, count=57, filter={},
+        ...     path=("confusion", "pairs", "LE", "location", "LOC")))[1]
+        '--map LOC=location'
+    """
+    gold, label = map(visible, finding.path[-2:])
+    whose = f" of {visible(finding.system)}" if finding.system else ""
+    number = plural(int(finding.count or 0), "prediction")
+    told = f"{number}{whose} are labeled {label}, which gold does not have"
+    return f"{told}; {count(finding.value)} of them are exactly a gold {gold}", f"--map {_map(finding.path)}"
+
+
+def _map(path: Sequence[str]) -> str:
+    """The argument of --map for a predicted and a gold label, quoted for a shell where needed."""
+    return visible(shlex.quote(f"{path[-1]}={path[-2]}"))
 
 
 _HARD = {"UNSEEN-ANY": "mentions unseen with their label", "UNSEEN-TOKENS": "mentions never seen in training"}
@@ -463,6 +501,16 @@ def costly(kind: object) -> str:
     return _COSTLY.get(str(kind), "other errors")
 
 
+def either(names: Sequence[str]) -> str:
+    """Several names as alternatives.
+
+    Examples:
+        >>> either(["missed mentions", "wrong labels", "wrong boundaries"])
+        'missed mentions, wrong labels or wrong boundaries'
+    """
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def _against(finding: Finding, what: str) -> str:
     words = f"{SCORES.get(str(finding.score), visible(finding.score))} {points(finding.value)}"
     if defined(finding.against):
@@ -477,23 +525,34 @@ def _lead(finding: Finding) -> tuple[str, str]:
     margin, p = points(finding.value if overall is None else overall), p_value(given(finding.p))
     chance = f"p {p}" if p.startswith("<") else f"p = {p}"
     if not finding.significant:
-        return f"{leader}'s lead over {other} may be chance", f"{margin} {score}, {chance}"
+        return (
+            f"{leader} and {other} cannot be told apart",
+            f"{leader} is ahead by {margin} {score}, {chance}",
+        )
     words = f"{margin} {score}, {chance}"
     path = finding.path
     if finding.even:
         gain = f"{signed(finding.value)} {SCORES.get(path[-1], path[-1])} on {_mentions(path)}"
         loss = f"{signed(given(finding.loss))} {SCORES.get(finding.loses[-1], finding.loses[-1])}"
-        return (
-            f"{leader} and {other} are even overall but differ on parts of the data",
-            f"{leader} has {gain}, {loss} on {_mentions(finding.loses)}",
-        )
+        return parts_differ(finding), f"{leader} has {gain}, {loss} on {_mentions(finding.loses)}"
     if path and path not in PRIMARY.values():
         words += (
             f"; most of it on {_mentions(path)}, {signed(finding.value)} {SCORES.get(path[-1], path[-1])}"
         )
     if finding.loses:
-        words += f"; {other} is ahead on {_mentions(finding.loses)}"
-    return f"{leader} leads {other}", words
+        words += f"; {other} is better on {_mentions(finding.loses)}"
+    return f"{leader} is better than {other}", words
+
+
+def parts_differ(finding: Finding) -> str:
+    """That two systems differ in both directions on parts of the data, and what the test says overall."""
+    leader, other = visible(finding.system), visible(finding.other or "the next")
+    overall, p = given(finding.overall), given(finding.p)
+    if overall and p is not None and p < LEVEL:
+        better, worse = (leader, other) if overall > 0 else (other, leader)
+        by = f"{points(abs(overall))} {SCORED[finding.primary or 'f1']}"
+        return f"{better} is better than {worse} by {by} overall, but not on all parts of the data"
+    return f"{leader} and {other} cannot be told apart overall, but differ on parts of the data"
 
 
 def _mentions(path: Sequence[str]) -> str:
@@ -544,11 +603,15 @@ def _weak_part(finding: Finding) -> str:
     return "it is measured"
 
 
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "benjamini-hochberg": "Benjamini-Hochberg"}
-
-
-def named_test(correction: str | UnsetType | None) -> str:
-    """The test and the correction behind letters and p-values, for captions."""
-    named = CORRECTIONS.get(correction or "", visible(correction or ""))
-    test = "paired randomisation, or t-test over runs"
-    return test + (f", {named}-corrected" if named and named != "none" else "")
+def carried(systems: Mapping[str, SystemScores], unit: str) -> list[str]:
+    """A sentence each on whose overall score, and whose errors, few units carry."""
+    overall = {name: system.exact.overall for name, system in systems.items()}
+    carrying = {
+        "score": [name for name, cell in overall.items() if given(cell.carried_by) is not None],
+        "errors": [name for name, cell in overall.items() if given(cell.errors_carried_by) is not None],
+    }
+    return [
+        f"few {unit}s carry the {what} of {', '.join(map(visible, names))}: the interval is unreliable"
+        for what, names in carrying.items()
+        if names
+    ]

@@ -19,16 +19,19 @@ from spanwise.averages import spread
 from spanwise.document import Document, DocumentLike, Interval
 from spanwise.document.dataset import Description
 from spanwise.document.evaluation import Evaluation, ScoreGrid
+from spanwise.document.leaks import LeakCell, Leaks, SystemLeaks
 from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
+from spanwise.rates import LEAK_RATES
 from spanwise.reports import _wording as say
 from spanwise.reports._document import short_signature, worded_findings
 from spanwise.reports._shown import shown_datasets
 from spanwise.reports._wording import ERRORS, defined, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
+from spanwise.statistics import LEVEL
 
 if TYPE_CHECKING:
     import pandas
@@ -69,6 +72,8 @@ def flat(document: DocumentLike) -> dict[str, float]:
     typed = as_document(document)
     if isinstance(typed, Study):
         return dict(_study(typed))
+    if isinstance(typed, Leaks):
+        return dict(_leak_scalars(typed))
     if not isinstance(typed, Evaluation):
         return {}
     if len(typed.systems) == 1:
@@ -78,6 +83,23 @@ def flat(document: DocumentLike) -> dict[str, float]:
         for name, system in typed.systems.items()
         for key, value in _system_scalars(system)
     }
+
+
+def _leak_cells(system: SystemLeaks) -> Iterator[tuple[str, str | None, str | None, LeakCell]]:
+    """Kind, name and part of every cell of leaks."""
+    yield "overall", None, None, system.overall
+    yield from (("label", label, None, cell) for label, cell in system.labels.items())
+    yield from (("tough", subset, None, cell) for subset, cell in system.tough.items())
+    for attribute, buckets in system.buckets.items():
+        yield from (("attribute", attribute, bucket, cell) for bucket, cell in buckets.items())
+
+
+def _leak_scalars(document: Leaks) -> Iterator[tuple[str, float]]:
+    for system, own in document.systems.items():
+        for kind, name, part, cell in _leak_cells(own):
+            where = [system] if len(document.systems) > 1 else []
+            where += [] if kind == "overall" else [word for word in (kind, name, part) if word is not None]
+            yield from (("/".join([*where, rate]), _number(getattr(cell, rate))) for rate in LEAK_RATES)
 
 
 def flat_json(document: DocumentLike) -> str:
@@ -94,6 +116,7 @@ def _rates(rates: Rates) -> Iterator[tuple[str, float]]:
     yield "precision", _number(rates.precision)
     yield "recall", _number(rates.recall)
     yield "f1", _number(rates.f1)
+    yield from ((name, _number(value)) for name, value in rates.more.items())
 
 
 def _system_scalars(system: SystemScores) -> Iterator[tuple[str, float]]:
@@ -148,6 +171,8 @@ def rows(document: DocumentLike) -> list[ScoreRow]:
     `high` are the ends of the interval, `gold` is the number of gold mentions or units.
     """
     typed = as_document(document)
+    if isinstance(typed, Leaks):
+        return [row for system, own in typed.systems.items() for row in _leak_rows(system, own)]
     if not isinstance(typed, ScoreGrid):
         return []
     return [
@@ -211,13 +236,24 @@ def _system_rows(
             }  # fmt: skip
 
 
+def _leak_rows(system: str, own: SystemLeaks) -> Iterator[ScoreRow]:
+    for kind, name, part, cell in _leak_cells(own):
+        for score in LEAK_RATES:
+            low, high = cell.ends(score) or (None, None)
+            yield {
+                "dataset": None, "system": system, "run": None, "kind": kind, "name": name, "part": part,
+                "score": score, "value": getattr(cell, score), "low": low, "high": high,
+                "gold": cell.mentions,
+            }  # fmt: skip
+
+
 _Scores: TypeAlias = dict[str, float | None]
 _Ends: TypeAlias = Mapping[str, Interval | None]
 _Cells: TypeAlias = Iterator[tuple[str, str | None, str | None, int | None, _Ends, _Scores]]
 
 
 def _three(rates: Rates | BucketScores) -> _Scores:
-    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1}
+    return {"precision": rates.precision, "recall": rates.recall, "f1": rates.f1, **rates.more}
 
 
 def _cells(scored: SystemScores) -> _Cells:
@@ -257,6 +293,8 @@ class Checked(Protocol):
     def passed(self) -> bool: ...
     @property
     def message(self) -> str: ...
+    @property
+    def state(self) -> str: ...
 
 
 def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str = "") -> str:
@@ -265,13 +303,16 @@ def to_junit(checks: Sequence[Checked], *, suite: str = "spanwise", details: str
     It contains no times or host names, so that equal results give identical files.
     """
     missed = sum(not check.passed for check in checks)
-    sizes = {"tests": str(len(checks)), "failures": str(missed), "errors": "0", "skipped": "0"}
+    skipped = sum(check.passed and check.state == "too few units" for check in checks)
+    sizes = {"tests": str(len(checks)), "failures": str(missed), "errors": "0", "skipped": str(skipped)}
     root = ElementTree.Element("testsuites", sizes)
     cases = ElementTree.SubElement(root, "testsuite", {"name": say.visible(suite), **sizes})
     for check in checks:
         names = {"classname": say.visible(suite), "name": say.visible(check.name)}
         case = ElementTree.SubElement(cases, "testcase", names)
-        if check.passed:
+        if check.passed and check.state == "too few units":
+            ElementTree.SubElement(case, "skipped", {"message": say.visible(check.message)})
+        elif check.passed:
             ElementTree.SubElement(case, "system-out").text = say.visible(check.message)
         else:
             attributes = {"message": say.visible(check.message), "type": "threshold"}
@@ -319,6 +360,12 @@ class ChangedScore(Protocol):
     def score(self) -> str: ...
 
 
+def _sign(check: Checked) -> str:
+    if check.passed and check.state == "too few units":
+        return "⚠️"
+    return "✅" if check.passed else "❌"
+
+
 def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
     """One row per system: the score before and now, the difference with its interval, and p."""
     score = changes[0].score
@@ -335,6 +382,7 @@ def _changes(changes: Sequence[ChangedScore], confidence: float) -> str:
             bounds = "" if low is None or high is None else f"{100 * low:+.2f} to {100 * high:+.2f}"
             difference = "n/a" if change.difference is None else f"{100 * change.difference:+.2f}"
             is_real = low is not None and high is not None and (low > 0 or high < 0)
+            is_real &= change.p is not None and change.p < LEVEL
             cells += [
                 f"**{difference}**" if is_real else difference,
                 bounds,
@@ -359,15 +407,14 @@ def step_summary(
     """Markdown for `$GITHUB_STEP_SUMMARY`: thresholds, scores, findings and errors; the rest is collapsed.
 
     With `changes` since an earlier result, a table shows how every system changed; a difference
-    whose interval excludes 0 is bold.
+    whose interval excludes 0 is bold if p is below .05 as well.
     """
     document = as_document(document)
     by_name = tables(document)
     dataset = document.dataset.name if isinstance(document, Evaluation | Description) else ""
     parts = ["## spanwise" + (f": {markdown(dataset)}" if dataset else "")]
     if checks:
-        signs = {True: "✅", False: "❌"}
-        parts.append("\n".join(f"- {signs[check.passed]} {markdown(check.message)}" for check in checks))
+        parts.append("\n".join(f"- {_sign(check)} {markdown(check.message)}" for check in checks))
     if changes:
         confidence = document.settings.confidence if isinstance(document, Evaluation) else CONFIDENCE
         parts.append(_changes(changes, confidence))

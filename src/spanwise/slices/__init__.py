@@ -463,6 +463,7 @@ def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOpt
                     where=where,
                     units=listed.units,
                     loss=plain(listed.mean),
+                    interval=listed.interval,
                     t=listed.t,
                     p=listed.p,
                     after=0 if listed.p is not None else index,

@@ -10,7 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.columns import Bools, Floats, Ints, floats, ints, ratio
+from spanwise.counts import Counts
 from spanwise.hashing import multipliers
+from spanwise.intervals import jackknife
+from spanwise.scores import RECALL, Measure, MeasureKey
+from spanwise.settings import CONFIDENCE
 from spanwise.uncertainty import Flips, halves, joined_units
 
 GROUPS = 1000  # units are joined into this many if there are more and the work would be large
@@ -133,6 +137,7 @@ class ListedSlice(Struct, frozen=True, eq=False):
     p: float | None
     rest_units: int  # items not covered by the slices listed before it
     rest_mean: float
+    interval: tuple[float, float] | None = None  # of 1 - mean; holds for all tested slices simultaneously
 
 
 class Search(Struct, frozen=True, eq=False):
@@ -156,6 +161,7 @@ def search(
     most: int = MOST,
 ) -> Search:
     """Test all conjunctions of up to `depth` conditions together, and list the significant ones greedily."""
+    everything = items
     items, groups = _joined(items, depth, flips, seed)
     tester = Flips(items.units, flips, seed, two_sided=items.paired)
     whole = _whole(items)
@@ -177,7 +183,7 @@ def search(
     chosen = np.flatnonzero((p <= level) & (t != 0))
     critical = tester.critical(maxima, level)
     listed = _listed(items, [keys[i] for i in chosen], t[chosen], p[chosen], critical, least, most)
-    return Search(len(keys), len(chosen), critical, groups, listed)
+    return Search(len(keys), len(chosen), critical, groups, _with_intervals(everything, listed, len(keys)))
 
 
 def confirm(
@@ -220,7 +226,57 @@ def confirm(
     ):
         mean = float(ratio(weight, size))
         slices.append(ListedSlice(key, size, mean, statistic, chance, size, mean))
-    return number, rest, slices
+    return number, rest, _with_intervals(other, slices, len(slices))
+
+
+def _with_intervals(items: Items, listed: Sequence[ListedSlice], tested: int) -> list[ListedSlice]:
+    """Give the listed slices of one system the intervals of their scores; differences have none."""
+    if items.paired or not listed:
+        return list(listed)
+    sliced = _counted_keys(items, [entry.key for entry in listed])
+    return [
+        replace(entry, interval=simultaneous(number, number - weight, tested))
+        for entry, number, weight in zip(listed, sliced.number, sliced.weight, strict=True)
+    ]
+
+
+def simultaneous(number: Floats, right: Floats, tested: int) -> tuple[float, float]:
+    """The interval of the share of right items in one of `tested` slices that holds for all of them at once.
+
+    It is the jackknife's logit-t interval over the units that hold the slice, with Šidák's confidence
+    .95^(1/tested) in place of .95; [0, 1] where fewer than two units hold the slice.
+
+    Args:
+        number: the items of the slice in each unit.
+        right: those of them without a loss.
+
+    Examples:
+        >>> right = np.array([4.0, 3.0, 5.0, 4.0, 5.0, 3.0, 5.0, 3.0])
+        >>> [[round(end, 2) for end in simultaneous(np.full(8, 5.0), right, tested)] for tested in (1, 10)]
+        [[0.6, 0.91], [0.44, 0.95]]
+    """
+    matrix = np.stack([ints(np.rint(number)), ints(np.rint(right))], axis=1)
+    counts = Counts.of_matrix(["slice"], RECALL, matrix)
+    measure = Measure(MeasureKey("slice"), counts, "recall", (("slice",),), "exact", ("recall",))
+    low, high = jackknife(measure)["recall"].interval(CONFIDENCE ** (1 / max(tested, 1)))[0].tolist()
+    return (0.0, 1.0) if np.isnan(low) else (low, high)
+
+
+def p_among_all(
+    items: Items, inside: Bools, *, depth: int = 2, least: int = 50, flips: int = 2000, seed: int = 0
+) -> float:
+    """The p-value of one slice among all conjunctions and itself: it may have been chosen by its score."""
+    items, _ = _joined(items, depth, flips, seed)
+    tester, whole = Flips(items.units, flips, seed, two_sided=items.paired), _whole(items)
+    chosen = _whole(items.take(inside))
+    own = Sliced([()], chosen.number, chosen.weight).rows(whole, paired=items.paired)
+
+    def blocks() -> Iterator[Floats]:
+        yield own
+        for block in _slices(items, depth, least):
+            yield block.rows(whole, paired=items.paired)
+
+    return float(tester.p_values(tester.statistics(own), tester.maxima(blocks()))[0])
 
 
 def _best(items: Items, depth: int, least: int, best: int) -> list[Key]:

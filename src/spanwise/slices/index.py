@@ -34,7 +34,7 @@ from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import read_toml
 from spanwise.matching import OUTCOMES
 from spanwise.scores import EXACT, RECALL, Measure, MeasureKey, exact
-from spanwise.slices._search import Facet, Items, search
+from spanwise.slices._search import Facet, Items, p_among_all, search
 
 LABEL = "label"
 OVERALL = ("exact", "overall")
@@ -461,6 +461,8 @@ class FoundSlice(Struct, frozen=True, kw_only=True):
     mentions: int
     loss: float | None  # the share missed; for two systems, the difference of their shares
     p: float | None  # corrected for all slices tested
+    # Of the recall, simultaneous for all slices tested; None for two systems.
+    interval: tuple[float, float] | None = None
 
 
 class FoundSlices(Struct, frozen=True, kw_only=True):
@@ -488,6 +490,42 @@ def weak_slices(
     seed: int = 0,
 ) -> FoundSlices:
     """Find conjunctions on which a system misses more mentions than elsewhere, or two systems differ."""
+    items = _items(index, system, other)
+    search_result = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
+    rows = []
+    for listed in search_result.listed:
+        values = {
+            items.facets[facet].attribute: items.facets[facet].values[value] for facet, value in listed.key
+        }
+        rows.append(
+            FoundSlice(
+                where=str(Condition.equal(values)),
+                mentions=listed.units,
+                loss=plain(listed.mean),
+                p=listed.p,
+                interval=listed.interval,
+            )
+        )
+    return FoundSlices(
+        system=system,
+        other=other,
+        depth=depth,
+        least=least,
+        tested=search_result.tested,
+        flips=flips,
+        loss=plain(ratio(items.weight.sum(), len(items))),
+        slices=tuple(rows),
+    )
+
+
+def slice_p(index: SliceIndex, system: str, condition: Condition, *, flips: int = 2000) -> float:
+    """The p-value that a slice is weak, as one of all conjunctions, since a search may have found it."""
+    inside = unpacked_bits(index.gold.mask(condition), index.gold.number)
+    return p_among_all(_items(index, system), inside, flips=flips)
+
+
+def _items(index: SliceIndex, system: str, other: str | None = None) -> Items:
+    """The gold mentions, with what a system misses, or misses more than another."""
     gold = index.gold
 
     def missed(name: str) -> Floats:
@@ -502,39 +540,22 @@ def weak_slices(
         member = (gold.tough[:, None] >> np.arange(len(gold.subsets)) & 1).astype(bool)
         facets.append(Facet.of_members(TOUGHNESS, gold.subsets, member))
     unit = ints(index.columns.unit_of_sentence[index.columns.column("gold", "sentence")])
-    items = Items(unit, index.columns.head.units, weight, tuple(facets), other is not None)
-    search_result = search(items, depth=depth, least=least, level=level, flips=flips, seed=seed)
-    rows = []
-    for listed in search_result.listed:
-        values = {
-            items.facets[facet].attribute: items.facets[facet].values[value] for facet, value in listed.key
-        }
-        rows.append(
-            FoundSlice(
-                where=str(Condition.equal(values)), mentions=listed.units, loss=plain(listed.mean), p=listed.p
-            )
-        )
-    return FoundSlices(
-        system=system,
-        other=other,
-        depth=depth,
-        least=least,
-        tested=search_result.tested,
-        flips=flips,
-        loss=plain(ratio(weight.sum(), len(weight))),
-        slices=tuple(rows),
-    )
+    return Items(unit, index.columns.head.units, weight, tuple(facets), other is not None)
 
 
 SCORES = ("precision", "recall", "f1")
 
 
 class Check(Struct, frozen=True):
-    """The result of checking one threshold: its name, whether it was met, and a one-line message."""
+    """The result of checking one threshold: its name, whether it was met, and a one-line message.
+
+    The state of a drop is "passed", "failed", "cannot decide" or "too few units".
+    """
 
     name: str
     passed: bool
     message: str
+    state: str = ""
 
 
 class NamedSlice(Struct, frozen=True, forbid_unknown_fields=True):
@@ -556,6 +577,7 @@ class GateFile(Struct, frozen=True, forbid_unknown_fields=True):
     )
     floors: Mapping[str, float] = field(default_factory=dict)
     named: Mapping[str, NamedSlice] = field(default_factory=dict, name="slices")
+    leak: Mapping[str, float] = field(default_factory=dict)  # the most that may leak, by label, in points
 
     @property
     def slices(self) -> tuple[SliceFloor, ...]:

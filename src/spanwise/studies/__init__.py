@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
+from spanwise.averages import letters_over
 from spanwise.corpus import Annotation
+from spanwise.diagnosis import beaten_letters, significant_pairs
 from spanwise.document import Input
 from spanwise.document.evaluation import DatasetRuns, UnitCounts
 from spanwise.document.scores import PRIMARY, Comparison
-from spanwise.document.study import MainResult, PlanNotes, Study, StudySettings
+from spanwise.document.study import MainResult, PairFamily, PlanNotes, Study, StudySettings
 from spanwise.engines import Engine, cores, engine_of, local_engine
 from spanwise.errors import ChoiceError, InputError, at
 from spanwise.evaluation import ignore_progress, parse_memory
@@ -67,6 +70,7 @@ def study(
     progress: Callable[[str], None] | None = None,
     allow_commands: bool = False,
     engine: Engine | SparkSession | None = None,
+    family: str | None = None,
 ) -> Study:
     """Run a study: score every run of every system on every dataset, and analyse all of them together.
 
@@ -81,6 +85,8 @@ def study(
         allow_commands: whether to run the training commands in the manifest; only allow those you trust.
         engine: where cells are computed, instead of in processes on this machine: a Spark session (each cell,
             or part of its files, is a task; files must have the same path everywhere), or any `Engine`.
+        family: the tests between systems that are corrected together: "study" for those of all pairs on all
+            datasets, "dataset" for the pairs of each dataset; by default, as the manifest says, else "study".
 
     Raises:
         InputError: the manifest or a file cannot be used; raised before anything is computed.
@@ -89,9 +95,11 @@ def study(
 
     bound = None if memory is None else parse_memory(memory)
     checked = _read(manifest, root)
+    if family is not None:
+        checked = replace(checked, settings={**checked.settings, "family": family})
     report = progress or (lambda text: None)
     check_settings(checked)
-    folder = default_folder() if cache is True else Path(cache) if cache else None
+    folder = default_folder() if cache is True else Path(cache).absolute() if cache else None
     if not can_be_kept(checked):
         folder = None
     checked = train_systems(checked, progress=report, allow_commands=allow_commands)
@@ -252,6 +260,11 @@ def _studied(
         primary=read.settings.get("primary", "f1"),
         differ=differ,
     )
+    own = letters_over(analysed.holistic)
+    letters = {
+        dataset: beaten_letters(own, significant_pairs(tests.comparisons))
+        for dataset, tests in tested.items()
+    }
     return Study(
         spanwise=__version__,
         signature=_signature(read, cells, tasks, tested),
@@ -267,9 +280,10 @@ def _studied(
         datasets=datasets,
         analyses=replace(
             analysed,
-            holistic=_with_tests(analysed.holistic, tested, plan),
-            letters={dataset: tests.letters for dataset, tests in tested.items()},
+            holistic=_with_tests(analysed.holistic, tested, own, letters, plan),
+            letters=letters,
             letters_about=about or UNSET,
+            family=_corrected_together(read),
         ),
         notes=_notes(read, tasks, cells),
     )
@@ -278,19 +292,20 @@ def _studied(
 def _notes(
     manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
 ) -> tuple[str, ...] | UnsetType:
-    """A note if sentences are treated as independent only because no documents are marked."""
+    """The hints about systems, and a note if sentences count as independent for want of documents."""
     from spanwise.evaluation.result import UNMARKED
 
-    if manifest.settings.get("unit") is not None:
-        return UNSET
+    hints = [f"{task.dataset}, {task.system}: {hint}" for task in tasks for hint in cells[task.key].hints]
     settings = {task.dataset: cells[task.key].settings for task in tasks}
     unmarked = [
         name for name, setting in settings.items() if setting.unit == "sentence" and setting.resamples
     ]
+    if manifest.settings.get("unit") is not None or not unmarked:
+        return tuple(hints) or UNSET
     advice = UNMARKED.format(
         documents="documents in a manifest, else --documents", unit='unit = "block:20", else --unit block:20'
     )
-    return (f"{', '.join(unmarked)}: {advice}",) if unmarked else UNSET
+    return (*hints, f"{', '.join(unmarked)}: {advice}")
 
 
 def _dataset(cells: Mapping[str, CellResult], comparisons: tuple[Comparison, ...], path: str) -> DatasetRuns:
@@ -341,14 +356,33 @@ def _read(manifest: str | Path | Mapping[str, object] | Manifest, root: str | Pa
     return read_manifest(manifest, root=root)
 
 
+def _corrected_together(manifest: Manifest) -> PairFamily:
+    """Which tests between systems are corrected together, and which pairs are not tested at all."""
+    asked = {frozenset((pair.first, pair.second)) for pair in manifest.pairs}
+    names = [system.name for system in manifest.systems]
+    return PairFamily(
+        by=manifest.settings.get("family", "study"),
+        pairs=tuple((pair.first, pair.second) for pair in manifest.pairs),
+        untested=tuple(pair for pair in combinations(names, 2) if frozenset(pair) not in asked),
+    )
+
+
 def _with_tests(
-    holistic: Mapping[str, Mapping[str, MainResult]], tested: Mapping[str, PairedTests], plan: Plan
+    holistic: Mapping[str, Mapping[str, MainResult]],
+    tested: Mapping[str, PairedTests],
+    own: Mapping[str, str],
+    letters: Mapping[str, Mapping[str, str]],
+    plan: Plan,
 ) -> dict[str, dict[str, MainResult]]:
     """Add intervals, letters, and missing or identical runs to the main results."""
     planned = {(cell.system, cell.dataset): cell for cell in plan.cells}
     return {
         system: {
-            dataset: _with_test(result, system, tested.get(dataset), planned[system, dataset])
+            dataset: replace(
+                _with_test(result, system, tested.get(dataset), planned[system, dataset]),
+                letter=own[system],
+                letters=letters.get(dataset, {}).get(system, ""),
+            )
             for dataset, result in row.items()
         }
         for system, row in holistic.items()
@@ -360,8 +394,6 @@ def _with_test(result: MainResult, system: str, tests: PairedTests | None, cell:
     return replace(
         result,
         interval={} if bounds is None else {"mean": bounds},
-        letter=None if tests is None else tests.letter.get(system),
-        letters="" if tests is None else tests.letters.get(system, ""),
         missing=tuple(cell.missing),
         identical=dict(cell.identical),
     )
@@ -431,4 +463,6 @@ def _signature(
     primary = manifest.settings.get("primary", "f1")
     score = manifest.settings.get("score", "f1")
     about = [f"{key}:{value}" for key, value in (("primary", primary), ("score", score)) if value != "f1"]
+    if manifest.settings.get("family") == "dataset":
+        about.append("family:dataset")
     return signature_of([*parts, *about, *tests, size])

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations, product
+from os import PathLike
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeAlias, get_args, get_origin
@@ -16,8 +17,9 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats import read_text, read_toml
+from spanwise.formats import read_text, read_toml, with_rules
 from spanwise.formats._format import ReadKeywords
+from spanwise.labels import RULES
 from spanwise.placement import checked, place_keywords
 from spanwise.settings import SETTINGS as DECLARED
 
@@ -36,7 +38,7 @@ SETTINGS: dict[str, object] = {
     name: setting.toml
     for name, setting in DECLARED.items()
     if setting.toml is not None and not setting.per_dataset
-} | {"shared_seeds": bool, "score": str}
+} | {"shared_seeds": bool, "score": str, "family": str}
 TOP: dict[str, object] = {
     "name": str,
     "predictions": str,
@@ -165,7 +167,7 @@ def manifest_of(tree: Mapping[str, object], *, root: str | Path | None = None) -
 
 
 def _manifest(tree: Table, *, path: str, root: Path, text: str) -> Manifest:
-    check = _Check(path, text)
+    check = _Check(path, text, root)
     check.keys(tree, TOP, ())
     tree = {**tree, "systems": check.expanded(tree)}
     for table in ("datasets", "systems"):
@@ -249,6 +251,7 @@ class _Check(Struct, frozen=True):
 
     path: str
     text: str
+    root: Path
 
     def error(self, keys: tuple[str, ...], message: str) -> InputError:
         return InputError(at(self.path, _line(self.text, keys), message))
@@ -292,7 +295,14 @@ class _Check(Struct, frozen=True):
                 reading[f"{name}_column"] = columns.pop(name)
         if columns:
             reading["columns"] = columns
-        return reading
+        for name in ("map", "predicted_map"):
+            if isinstance(given := reading.get(name), str) and "=" not in given:
+                reading[name] = self.root / given
+        try:
+            return with_rules(reading)
+        except ChoiceError as error:
+            key = next((name for name in RULES if str(error).startswith(f"{name} ")), "map")
+            raise self.error((*where, key), str(error)) from None
 
     def dataset(self, name: str, given: object, shared: ReadKeywords) -> StudyDataset:
         where = ("datasets", name)
@@ -304,6 +314,8 @@ class _Check(Struct, frozen=True):
         if "test" not in table:
             raise self.error(where, f'the dataset {name!r} has no gold file.\nAdd: test = "PATH"')
         train = table.get("train", [])
+        if not isinstance(train, str) and not all(isinstance(path, str | PathLike) for path in train):
+            raise self.error((*where, "train"), f"'train' must be a path or a list of paths, not {train!r}.")
         return StudyDataset(
             name=name,
             test=table["test"],
@@ -450,7 +462,7 @@ class _Check(Struct, frozen=True):
     def among(self, what: str, names: Iterable[object], defined: Mapping[str, object]) -> None:
         """Check that the systems or datasets of a comparison are defined."""
         for name in names:
-            if name not in defined:
+            if not isinstance(name, str) or name not in defined:
                 near = difflib.get_close_matches(str(name), defined, n=1)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 message = f"no {what} is called {name!r}.{hint}\nThere are: {', '.join(sorted(defined))}."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import combinations
 
 import numpy as np
 from msgspec import Struct, field
 
 from spanwise.columns import Bools, Floats, plain, ratio
 from spanwise.counts import grouped
-from spanwise.diagnosis import lettering, letters, with_leads
+from spanwise.diagnosis import with_leads
 from spanwise.document.evaluation import UnitCounts
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, SystemScores
 from spanwise.evaluation.comparisons import T_TEST, compare_runs, same_cells
@@ -30,8 +28,6 @@ class PairedTests(Struct, frozen=True):
     """The paired tests between the systems of one dataset."""
 
     comparisons: tuple[Comparison, ...]
-    letters: Mapping[str, str]  # for each system, the letters of those it is significantly better than
-    letter: Mapping[str, str]  # the letter of each system
     letters_about: str
     interval: Mapping[str, tuple[float, float] | None]  # of each system's mean score over runs
     tests: tuple[str, ...] = ()  # the tests between systems, as written in a signature
@@ -52,6 +48,7 @@ def paired(
     score: str = "f1",
     scores: Mapping[str, Sequence[SystemScores]] | None = None,
     memory: int | None = None,
+    others: int = 0,
 ) -> PairedTests:
     """Test the systems of one dataset against each other, over data and runs.
 
@@ -61,52 +58,41 @@ def paired(
 
     Args:
         units: the counts per unit of every system's runs.
-        pairs: the pairs to test in full; letters are based on tests of the primary score for all pairs.
+        pairs: the pairs to test.
         primary: the primary score.
         shared_seeds: whether runs at the same position share their seed, so that their differences are
             tested.
         score: the score of the means and intervals.
         scores: the scores of every system's runs, to split leads into parts.
         memory: a bound on the memory for shuffles, in bytes; it does not change any number.
+        others: the number of tests on other datasets that are corrected together with these.
 
     Returns:
-        The comparisons; the letters of each system, and what they do not take into account; and the
-        interval of each system's mean score over its runs.
+        The comparisons, corrected over the pairs of this dataset alone; what letters do not take into
+        account; and the interval of each system's mean score over its runs.
     """
-    runs = {
-        system: [unpack_measures(entries, location=system) for entries in part.systems.values()]
-        for system, part in units.items()
-    }
+    runs = _unpacked(units)
     number = next(iter(units.values())).number if units else 0
-    resampling = Resampling(number, resamples, seed, memory)
-    chosen_score = PRIMARY[primary]
-    compare = partial(
-        compare_runs,
-        resampling=resampling,
+    resampling = Resampling(number, resamples, seed, memory, (1.0,) * others)
+    chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
+    comparisons = compare_runs(
+        runs,
+        chosen,
+        resampling,
         confidence=confidence,
         correction=correction,
-        primary=chosen_score,
+        primary=PRIMARY[primary],
         shared_seeds=shared_seeds,
     )
-    chosen = [pair for pair in pairs if pair[0] in runs and pair[1] in runs]
-    comparisons = compare(runs, chosen)
     if scores is not None:
         comparisons = with_lead_intervals(
             with_leads(comparisons, scores), runs, number if resamples else 0, confidence,
             shared_seeds=shared_seeds,
         )  # fmt: skip
-    first = {
-        system: [[measure for measure in run if measure.name == chosen_score[0]] for run in own]
-        for system, own in runs.items()
-    }
-    all_pairs = compare(first, list(combinations(first, 2)), only_primary=True)
-    means = {system: _mean(own, score) for system, own in runs.items()}
     return PairedTests(
         comparisons=comparisons,
-        letters=letters(means, all_pairs, path=chosen_score),
-        letter=lettering(means),
         letters_about=ONE_RUN if any(len(own) < 2 for own in runs.values()) else "",
-        tests=tuple(sorted({_test_name(row, resamples) for row in all_pairs if row.test})),
+        tests=tuple(sorted({_test_name(row, resamples) for row in comparisons if row.test})),
         interval={
             system: _interval(own, score, confidence) if resamples and number else None
             for system, own in runs.items()
@@ -118,6 +104,49 @@ def paired(
     )
 
 
+def shuffled_again(
+    units: Mapping[str, UnitCounts],
+    pairs: Sequence[tuple[str, str]],
+    others: Sequence[float],
+    *,
+    resamples: int,
+    seed: int,
+    confidence: float,
+    correction: str,
+    primary: str = "f1",
+    memory: int | None = None,
+) -> tuple[Comparison, ...]:
+    """The randomisation tests of the primary score for some pairs, with more shuffles than before.
+
+    Args:
+        others: the p-values of all other tests that are corrected together with these.
+        resamples: the least number of shuffles; the first ones are those of a test with fewer.
+    """
+    path = PRIMARY[primary]
+    runs = {
+        system: [[measure for measure in run if measure.name == path[0]] for run in own]
+        for system, own in _unpacked(units).items()
+    }
+    number = next(iter(units.values())).number
+    return compare_runs(
+        runs,
+        pairs,
+        Resampling(number, resamples, seed, memory, tuple(others)),
+        confidence=confidence,
+        correction=correction,
+        primary=path,
+        only_primary=True,
+    )
+
+
+def _unpacked(units: Mapping[str, UnitCounts]) -> dict[str, list[list[Measure]]]:
+    """The measures of every run of every system."""
+    return {
+        system: [unpack_measures(entries, location=system) for entries in part.systems.values()]
+        for system, part in units.items()
+    }
+
+
 def _test_name(comparison: Comparison, resamples: int) -> str:
     return "t-runs" if comparison.test == T_TEST else f"randomisation.{resamples}"
 
@@ -127,13 +156,6 @@ def _measures(runs: Runs, score: str) -> tuple[list[Measure], str]:
     counting, _, name = SCORE_PATHS[score]
     measures = same_cells([next(m for m in run if m.name == counting) for run in runs])
     return [measure.cell_by_cell for measure in measures], name
-
-
-def _mean(runs: Runs, score: str) -> float | None:
-    measures, name = _measures(runs, score)
-    values = [measure.values()[name][0] for measure in measures]
-    defined = [float(value) for value in values if not np.isnan(value)]
-    return float(np.mean(defined)) if defined else None
 
 
 def _interval(runs: Runs, score: str, confidence: float) -> tuple[float, float] | None:

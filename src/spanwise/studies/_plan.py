@@ -312,7 +312,9 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
         path = manifest.root / shown
         samples = {}
         if system.answers is not None and system.answers.get("sample") is None:
-            samples = samples_of(path if system.records is None else system.records)
+            source = path if system.records is None else system.records
+            field = system.answers.get("response")
+            samples = samples_of(source, None if field is None else str(field))
         if len(samples) < 2:
             digest = None if system.records is None else records_digest(system.records)
             files[run] = FoundFile(shown, path, digest, records=system.records)

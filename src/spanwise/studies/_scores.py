@@ -364,25 +364,43 @@ def zeta_of(part: DatasetRuns, attribute: str) -> float | None:
     return None if part.dataset is None else part.dataset.zeta.get(attribute)
 
 
-# The mean scores of two systems by dataset, and the number of datasets on which they differ significantly.
-Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], int]
+# The mean scores of two systems by dataset, and on how many datasets each is significantly better by itself.
+Blocks: TypeAlias = tuple[Sequence[float | None], Sequence[float | None], Mapping[str, int]]
 
 
 def dataset_tests(pairs: Sequence[Blocks], correction: str) -> list[DatasetTest | UnsetType]:
     """Wilcoxon's test over datasets for every pair of systems, corrected over pairs.
 
-    It is unset for fewer than two datasets. With fewer than six, p cannot fall below .05, as the note says;
-    the number of datasets on which the difference is significant on its own is then more informative.
+    It is unset for fewer than two datasets. With fewer than six, or more if there are many pairs, p cannot
+    fall below .05, as the note says; the numbers of datasets on which each system is significantly better by
+    itself are then more informative.
 
     References:
         Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
     """
     tests = [_test(*pair) for pair in pairs]
     corrected = correct([or_nan(test.p) for test in tests], correction).tolist()
+    # If all tests reach their smallest p-value, Holm multiplies it by their number; BH does not change it.
+    steps = sum(test.p is not None for test in tests) if correction == "holm" else 1
     return [
-        UNSET if test.datasets < 2 else replace(test, p_corrected=plain(p), significant=bool(p < LEVEL))
+        UNSET
+        if test.datasets < 2
+        else replace(
+            test,
+            p_corrected=plain(p),
+            significant=bool(p < LEVEL),
+            note=test.note or _out_of_reach(test, steps),
+        )
         for test, p in zip(tests, corrected, strict=True)
     ]
+
+
+def _out_of_reach(test: DatasetTest, steps: int) -> str:
+    """A note if no p over so many datasets could be significant after correction."""
+    least = steps * (test.least or 0.0)
+    if test.p is None or least < LEVEL:
+        return ""
+    return f"cannot reach p < {LEVEL:g}: over {steps} pairs of systems p is at least {min(least, 1):.2g}"
 
 
 def friedman_over_datasets(means: Mapping[str, Sequence[float | None]]) -> DatasetTest | UnsetType:
@@ -434,9 +452,11 @@ def ranking_over_datasets(means: Mapping[str, Sequence[float | None]]) -> Rankin
     return Ranking(datasets=len(rows), ranks=mean_ranks, critical=critical, groups=tuple(groups))
 
 
-def _test(first: Sequence[float | None], second: Sequence[float | None], holds: int) -> DatasetTest:
+def _test(
+    first: Sequence[float | None], second: Sequence[float | None], better: Mapping[str, int]
+) -> DatasetTest:
     both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
     test = wilcoxon([a for a, _ in both], [b for _, b in both]).to_dict("datasets")
     return DatasetTest(
-        **{**test, "datasets": len(both)}, difference=mean_of(a - b for a, b in both).mean, holds=holds
+        **{**test, "datasets": len(both)}, difference=mean_of(a - b for a, b in both).mean, better=better
     )

@@ -7,7 +7,7 @@ from math import nan
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import asdict, replace
 
 from spanwise.columns import plain, ratio
@@ -16,6 +16,7 @@ from spanwise.diagnosis import (
     mean_of,
     or_nan,
     self_diagnosis,
+    significant_pairs,
 )
 from spanwise.document.evaluation import DatasetRuns
 from spanwise.document.scores import (
@@ -250,10 +251,10 @@ def _model_wise(scores: StudyScores, system: str, attribute: str, differ: Differ
     )
 
 
-def _differing(p_values: Mapping[str, float | None], scores: StudyScores) -> BucketsDiffer | UnsetType:
-    """The p-values of all datasets, combined by Fisher's method; unset for fair scores."""
+def _differing(p_values: Mapping[str, float | None], scores: StudyScores) -> BucketsDiffer:
+    """The p-values of all datasets, combined by Fisher's method; None for fair scores, as for no test."""
     if scores.is_fair:
-        return UNSET
+        return BucketsDiffer(p=None, datasets=dict.fromkeys(p_values))
     return BucketsDiffer(p=plain(fisher(map(or_nan, p_values.values()))), datasets=p_values)
 
 
@@ -319,9 +320,9 @@ def _attribute_wise(scores: StudyScores, dataset: str, attribute: str, differ: D
         sigma=sigma.mean,
         models={"rho": mean_of(rho).used, "sigma": sigma.used},
         friedman=_friedman(blocks),
-        buckets_differ=UNSET
-        if scores.is_fair
-        else BucketsDiffer(p=differ.get(dataset, {}).get("", {}).get(attribute)),
+        buckets_differ=BucketsDiffer(
+            p=None if scores.is_fair else differ.get(dataset, {}).get("", {}).get(attribute)
+        ),
     )
 
 
@@ -378,15 +379,14 @@ def _means(scores: StudyScores, system: str, primary: str) -> list[float | None]
 
 
 def _by_dataset(scores: StudyScores, pair: Pair, primary: str) -> Blocks:
-    """The mean scores of both systems on each dataset, and on how many they differ significantly."""
+    """The mean scores of both systems on each dataset, and on how many each is significantly better."""
     first, second = (_means(scores, system, primary) for system in (pair.first, pair.second))
-    rows = [
-        comparison.primary
-        for part in scores.datasets.values()
-        for comparison in part.comparisons
-        if set(comparison.systems) == {pair.first, pair.second}
-    ]
-    return first, second, sum(row is not None and row.significant for row in rows)
+    significant = [significant_pairs(part.comparisons) for part in scores.datasets.values()]
+    wins = {
+        name: sum((name, other) in better for better in significant)
+        for name, other in ((pair.first, pair.second), (pair.second, pair.first))
+    }
+    return first, second, wins
 
 
 P = TypeVar("P", bound=PairedTest)

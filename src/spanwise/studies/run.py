@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import groupby
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -17,17 +18,20 @@ from spanwise.corpus import Annotation
 from spanwise.document import Input, Settings
 from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import ExampleCounts, MentionCodes, Result, Sentence, UnitCounts
-from spanwise.document.scores import SystemScores
+from spanwise.document.scores import Comparison, SystemScores
 from spanwise.engines import Engine, release_freed_memory
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, at, many, unknown
 from spanwise.evaluation import ignore_progress, parts_of
+from spanwise.evaluation._blocks import ReadLabels
 from spanwise.evaluation.prepared import PartedDataset, PreparedDataset, ReadGold, ReadSystems
-from spanwise.formats import File, Reader, read_words, refuse_merged
+from spanwise.formats import File, Reader, read_words, refuse_merged, rules_of
 from spanwise.formats._format import ReadKeywords
+from spanwise.labels import MissingLabel
 from spanwise.settings import CORRECTION, SETTINGS, default_value
+from spanwise.studies._family import FAMILIES, corrected
 from spanwise.studies._kept import Cache, key_of
 from spanwise.studies._manifest import Manifest, Options, StudyDataset
-from spanwise.studies._paired import PairedTests, paired
+from spanwise.studies._paired import PairedTests, paired, shuffled_again
 from spanwise.studies._plan import (
     FoundCell,
     FoundDataset,
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 Steps = Callable[[str, int, int], None]  # called with the step, how much of it is done, and the total
 # Settings of the tests between systems, on which no cell depends.
-OF_PAIRS = ("correction", "primary", "shared_seeds", "score")
+OF_PAIRS = ("correction", "primary", "shared_seeds", "score", "family")
 
 
 class CellTask(Struct, frozen=True, eq=False):
@@ -99,6 +103,10 @@ def check_settings(manifest: Manifest) -> None:
     if score not in CHOOSABLE:
         wrong = unknown("score of a study", score, CHOOSABLE)
         raise InputError(at(manifest.location("score"), None, str(wrong)))
+    family = manifest.settings.get("family", FAMILIES[0])
+    if family not in FAMILIES:
+        wrong = unknown("family of tests", family, FAMILIES)
+        raise InputError(at(manifest.location("family"), None, str(wrong)))
     for name, how in manifest.settings.get("buckets", {}).items():
         try:
             choose([name]) if ":" in name else ATTRIBUTES.find(name)
@@ -207,7 +215,7 @@ def runs_of(task: CellTask, reading: ReadKeywords, gold: Annotation | None) -> d
     placed: dict[str, object] = {}
     for run, opened in task.runs.items():
         sample = opened.file.sample if opened.file.sample is not None else task.answers.get("sample")
-        choices = checked(**{**task.answers, "sample": sample})
+        choices = checked(**{**task.answers, "sample": sample}).under(rules_of(reading))
         source = sources[run] if opened.file.records is None else opened.file.records
         placed[run] = placement(gold, source, choices).annotation
     return placed
@@ -241,16 +249,19 @@ class CellResult(Struct, frozen=True):
     units: UnitCounts
     mentions: MentionCodes
     examples: ExampleCounts | UnsetType = UNSET
+    hints: tuple[str, ...] = ()
     sentences: tuple[Sentence, ...] = ()  # runs take the place of systems; sources are lines of the gold file
+    labels: ReadLabels = ReadLabels()
 
 
 def compute_cell(read: ReadTask, datasets: Mapping[str, PreparedDataset]) -> CellResult:
     """Evaluate all runs of a cell, and store the result in the cache if there is one."""
     dataset = datasets[read.task.dataset]
-    return _cell_of(read.task, dataset.result(read.systems), dataset.path)
+    labels = read.systems.labels | dataset.training_labels
+    return _cell_of(read.task, dataset.result(read.systems), dataset.path, labels)
 
 
-def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
+def _cell_of(task: CellTask, result: Result, gold: str, labels: ReadLabels) -> CellResult:
     """Convert the result of a cell, and store it in the cache if there is one.
 
     The path `gold` is removed from the sources of sentences, so that the result does not depend on it.
@@ -262,6 +273,7 @@ def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
         settings=result.settings,
         dataset=result.dataset,
         runs=result.systems,
+        hints=result.hints or (),
         # Lazy values cannot be passed between processes, so they are computed now.
         units=replace(
             result.units, systems={name: tuple(system) for name, system in result.units.systems.items()}
@@ -272,6 +284,7 @@ def _cell_of(task: CellTask, result: Result, gold: str) -> CellResult:
             replace(sentence, source=sentence.source and sentence.source.removeprefix(gold))
             for sentence in result.sentences
         ),
+        labels=labels,
     )
     if task.cache is not None:
         Cache(task.cache).put(task.key, cell)
@@ -402,7 +415,7 @@ class PartedCells:
             dataset = self._opened.pop(name).fixed()
             for number, task in enumerate(tasks):
                 runs = {run: _column(number, index) for index, run in enumerate(task.runs)}
-                yield _cell_of(task, dataset.result(runs), dataset.path)
+                yield _cell_of(task, dataset.result(runs), dataset.path, dataset.read_labels)
                 release_freed_memory()
 
     def _by_dataset(self) -> list[tuple[str, list[CellTask]]]:
@@ -491,7 +504,45 @@ def run_cells(
         results[task.key] = result
         progress(f"{number}/{len(fresh)} {task.name}: {_scores_in_words(result, score)}")
         steps("count", number, len(fresh))
-    return RunStudy(plan, tasks, {task.key: results[task.key] for task in tasks}, bound)
+    checked = _with_notes_on_labels(manifest, tasks, results)
+    return RunStudy(plan, tasks, {task.key: checked[task.key] for task in tasks}, bound)
+
+
+def _with_notes_on_labels(
+    manifest: Manifest, tasks: Sequence[CellTask], cells: Mapping[str, CellResult]
+) -> Mapping[str, CellResult]:
+    """Add notes to datasets without a label that a rule names.
+
+    Raises:
+        ChoiceError: no dataset with the rule has the label.
+    """
+    missing: dict[str, list[MissingLabel]] = {}
+    asked: dict[tuple[str, str], int] = {}  # in how many datasets a rule names a label
+    for dataset in manifest.datasets:
+        rules = rules_of(dataset.reading)
+        own = [cells[task.key].labels for task in tasks if task.dataset == dataset.name]
+        if not rules or not own:
+            continue
+        labels = reduce(or_, own)
+        missing[dataset.name] = rules.missing(labels.others, labels.predicted)
+        for row in rules.missing((), ()):
+            asked[row.option, row.name] = asked.get((row.option, row.name), 0) + 1
+    for (option, name), number in asked.items():
+        rows = [row for own in missing.values() for row in own if (row.option, row.name) == (option, name)]
+        if len(rows) == number:
+            there = tuple(sorted({label for row in rows for label in row.there}))
+            unknown_label = replace(rows[0], there=there).error("which no file of the study has")
+            raise unknown_label
+    noted = dict(cells)
+    for task in tasks:
+        notes = tuple(row.note() for row in missing.get(task.dataset, ()))
+        cell = cells[task.key]
+        if notes:
+            inputs = (
+                replace(row, notes=(*row.notes, *notes)) if row.role == "gold" else row for row in cell.inputs
+            )
+            noted[task.key] = replace(cell, inputs=tuple(inputs))
+    return noted
 
 
 def _bound(manifest: Manifest, cells: Sequence[FoundCell], memory: int | None) -> int | None:
@@ -556,6 +607,7 @@ class PairOptions(TypedDict):
     primary: str
     shared_seeds: bool
     score: str
+    others: int
 
 
 class PairTask(Struct, frozen=True):
@@ -588,20 +640,20 @@ def run_pairs(
     cache: Path | None,
     memory: int | None = None,
 ) -> dict[str, PairedTests]:
-    """The paired tests between systems, by dataset."""
+    """The paired tests between systems, by dataset, corrected over the family they are in."""
     results: dict[str, PairedTests] = {}
     fresh = []
+    family = manifest.settings.get("family", FAMILIES[0])
+    asked = _asked_pairs(manifest, tasks)
+    all_options: dict[str, PairOptions] = {}
     for dataset in manifest.datasets:
         dataset_tasks = [task for task in tasks if task.dataset == dataset.name]
         if not dataset_tasks:
             continue
-        pairs = tuple(
-            (pair.first, pair.second)
-            for pair in manifest.pairs
-            if pair.datasets is None or dataset.name in pair.datasets
-        )
+        pairs = asked[dataset.name]
         settings = cells[dataset_tasks[0].key].settings
-        options = PairOptions(
+        together = pairs if family == "dataset" else [pair for row in asked.values() for pair in row]
+        options = all_options[dataset.name] = PairOptions(
             resamples=settings.resamples,
             seed=settings.seed,
             confidence=settings.confidence,
@@ -609,6 +661,7 @@ def run_pairs(
             primary=manifest.settings.get("primary", "f1"),
             shared_seeds=manifest.settings.get("shared_seeds", False),
             score=manifest.settings.get("score", "f1"),
+            others=len(together) - len(pairs),
         )
         key, cached = dataset.name, None
         if cache is not None:
@@ -625,4 +678,53 @@ def run_pairs(
     for number, task in enumerate(fresh, start=1):
         results[task.name] = compute_pairs(task)
         progress(f"{number}/{len(fresh)} {task.name}: systems compared")
-    return {dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results}
+
+    def again(
+        name: str, pairs: Sequence[tuple[str, str]], shuffles: int, others: Sequence[float]
+    ) -> Sequence[Comparison]:
+        """Test some pairs of a dataset again with more shuffles, unless the cache has the result."""
+        progress(f"{name}: {many(len(pairs), 'pair')} tested again with {shuffles:,} shuffles")
+        own = [task for task in tasks if task.dataset == name]
+        given = all_options[name]
+        key = key_of(
+            "again", program(), {task.system: task.key for task in own}, pairs, shuffles, others, given
+        )
+        kept = Cache(cache).get(key, TestedAgain) if cache is not None else None
+        if kept is None:
+            rows = shuffled_again(
+                {task.system: cells[task.key].units for task in own}, pairs, others, resamples=shuffles,
+                seed=given["seed"], confidence=given["confidence"], correction=given["correction"],
+                primary=given["primary"], memory=memory,
+            )  # fmt: skip
+            kept = TestedAgain(rows)
+            if cache is not None:
+                Cache(cache).put(key, kept)
+        return kept.comparisons
+
+    ordered = {
+        dataset.name: results[dataset.name] for dataset in manifest.datasets if dataset.name in results
+    }
+    return corrected(
+        ordered, correction=manifest.settings.get("correction", CORRECTION), family=family, again=again
+    )
+
+
+class TestedAgain(Struct, frozen=True):
+    """Pairs of one dataset that were tested again, with more shuffles."""
+
+    comparisons: tuple[Comparison, ...]
+
+
+def _asked_pairs(manifest: Manifest, tasks: Sequence[CellTask]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """By dataset, the pairs to test of which both systems have runs there."""
+    present: dict[str, set[str]] = {}
+    for task in tasks:
+        present.setdefault(task.dataset, set()).add(task.system)
+    return {
+        dataset: tuple(
+            (pair.first, pair.second)
+            for pair in manifest.pairs
+            if (pair.datasets is None or dataset in pair.datasets) and {pair.first, pair.second} <= systems
+        )
+        for dataset, systems in present.items()
+    }

@@ -28,7 +28,14 @@ from spanwise.document.dataset import (
 )
 from spanwise.engines import Engine, engine_of, joined, local_engine
 from spanwise.errors import ChoiceError, InputError
-from spanwise.evaluation._blocks import BlockSource, OneBlock, TrainingData, TrainingFiles, many_blocks
+from spanwise.evaluation._blocks import (
+    BlockSource,
+    OneBlock,
+    ReadLabels,
+    TrainingData,
+    TrainingFiles,
+    many_blocks,
+)
 from spanwise.evaluation._choices import (
     Choices,
     Inputs,
@@ -203,6 +210,8 @@ def _opened(unopened: UnopenedSources, *, memory: int | str | None, workers: int
         files = TrainingFiles.of(
             unopened.train, reading, keep=keep, hold_up_to=bound if keep else 0, documents=True
         )
+    more = [file.labels["only"] for file in files.files]
+    (source.read_labels | ReadLabels.of(more)).check(reading)
     return _OpenedVotes(source, runner, TrainingData(files, runner) if files.files else None)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document.dataset import Suspect, SuspectMention, Suspects
-from spanwise.errors import InputError
-from spanwise.formats import read, read_sheet, write_atomically
+from spanwise.errors import ChoiceError, InputError
+from spanwise.formats import read, read_sheet, rules_of, write_atomically
 from spanwise.formats.editing import edited
-from spanwise.spreadsheet import original, to_csv
+from spanwise.spreadsheet import original, same_cell, to_csv
 
 COLUMNS = (
     "rank", "tied", "score", "kind", "source", "sentence", "gold_start", "gold_end", "gold_label",
@@ -70,12 +70,10 @@ def drawn(suspect: Suspect) -> str:
         'in {[Rome]PER}LOC'
     """
     units, join = positions(suspect)
-    words = list(units)
-    for mention, left, right in ((suspect.gold, "[", "]"), (suspect.proposal, "{", "}")):
-        if mention is not None and mention.end <= len(words):
-            words[mention.start] = left + words[mention.start]
-            words[mention.end - 1] += right + mention.label
-    return join.join(words)
+    for mention, marks in ((suspect.gold, "[]"), (suspect.proposal, "{}")):
+        if mention is not None:
+            units = _with_marks(units, (0, mention.start, mention.end, mention.label), marks)
+    return join.join(units)
 
 
 class Applied(Struct, frozen=True):
@@ -95,9 +93,16 @@ def apply_decisions(
 ) -> Applied:  # fmt: skip
     """Write the gold file with exactly the accepted changes, leaving every other byte unchanged.
 
+    The words and the sentence of every row are compared with the file before anything is changed.
+
     Raises:
         InputError: the worksheet does not belong to the file, or a change would overlap another mention.
     """
+    if rules_of(reading):
+        raise ChoiceError(
+            "decisions are applied to labels as they are written in the file.\n"
+            "Leave out map, predicted_map, only and without."
+        )
     annotation = read(gold, **reading)
     mentions, done = _decided(decisions, annotation)
     data = edited(annotation, mentions, **reading)
@@ -120,10 +125,11 @@ def _decided(path: str | os.PathLike[str], gold: Annotation) -> tuple[Mentions, 
             )
         decision = DECISIONS[answer] if answer else None
         numbers[decision] += 1
-        if not decision:
-            continue
         sentence = _number(line, "sentence", where) - 1
         old, new = _mention(line, "gold_", sentence, where), _mention(line, "", sentence, where)
+        _check_words(gold, line, where, old, new)
+        if not decision:
+            continue
         if old is None and new is None:
             raise InputError(
                 f"{where}: neither a gold mention nor a proposal is given.\n"
@@ -165,6 +171,90 @@ def _mention(line: Mapping[str, str], prefix: str, sentence: int, where: str) ->
     if not label:
         raise InputError(f"{where}: the mention has no label.\nWrite it beside its positions.")
     return sentence, _number(line, f"{prefix}start", where), _number(line, f"{prefix}end", where), label
+
+
+def _check_words(
+    gold: Annotation, line: Mapping[str, str], where: str, old: Row | None, new: Row | None
+) -> None:
+    """Refuse a row whose words, gold words or sentence are not those of the file at the row's positions.
+
+    Empty cells are not compared, and neither is a proposal that was moved by hand in a sentence that fits.
+    """
+    corpus, sentence = gold.corpus, int(line["sentence"]) - 1
+    cells = {name: original(line.get(name, "")) for name in ("gold_text", "text", "context")}
+    if corpus.without_text or not any(cells.values()):
+        return
+    if not 0 <= sentence < len(corpus):
+        raise InputError(
+            f"{where}: there is no sentence {sentence + 1}; {gold.reading.path} has {len(corpus):,}.\n"
+            "Apply the worksheet to the file that it was made from."
+        )
+    units: Sequence[str] = corpus.words(sentence) if corpus.texts is None else corpus.texts[sentence]
+    join = " " if corpus.texts is None else ""
+    marked = None
+    if cells["context"]:
+        marked = _marked(cells["context"], units, join, old, new)
+        if marked is None:
+            raise _other_words(gold, where, "sentence", cells["context"], join.join(units), sentence)
+    for mention, name in ((old, "gold_text"), (new, "text")):
+        if mention is not None and cells[name]:
+            found = join.join(units[mention[1] : mention[2]])
+            moved = name == "text" and marked and same_cell(cells[name], marked)
+            if not same_cell(cells[name], found) and not moved:
+                raise _other_words(gold, where, f"{mention[3]} mention", cells[name], found, sentence)
+
+
+def _other_words(gold: Annotation, where: str, what: str, said: str, found: str, sentence: int) -> InputError:
+    said, found = (text if len(text) <= 60 else f"{text[:60]}…" for text in (said, found))
+    return InputError(
+        f"{where}: the worksheet says {said!r} for the {what}, but sentence {sentence + 1} of "
+        f"{gold.reading.path} has {found!r} there.\nApply the worksheet to the file that it was made from."
+    )
+
+
+def _marked(context: str, units: Sequence[str], join: str, old: Row | None, new: Row | None) -> str | None:
+    """The words that a drawn sentence marks as its proposal, empty without one; None for another sentence."""
+    for drawing, words in _drawings(units, join, old, new):
+        if same_cell(context, drawing):
+            return words
+    # The proposal may have been edited: its marks can be anywhere in the sentence.
+    plain = [join.join(units), join.join(_with_marks(units, old, "[]"))]
+    for sentence in plain:
+        for left, right in ("{}", "[]"):
+            moved = _inserted(" ".join(context.split()), " ".join(sentence.split()), left, right)
+            if moved is not None:
+                return moved
+    return None
+
+
+def _drawings(units: Sequence[str], join: str, old: Row | None, new: Row | None) -> Iterator[tuple[str, str]]:
+    proposed = "" if new is None else join.join(units[new[1] : new[2]])
+    golden = _with_marks(units, old, "[]")
+    yield join.join(_with_marks(golden, new, "{}")), proposed
+    yield join.join(_with_marks(units, new, "[]")), proposed
+    yield join.join(golden), ""
+    yield join.join(units), ""
+
+
+def _with_marks(units: Sequence[str], mention: Row | None, marks: str) -> list[str]:
+    words = list(units)
+    if mention is not None and 0 <= mention[1] < mention[2] <= len(words):
+        words[mention[1]] = marks[0] + words[mention[1]]
+        words[mention[2] - 1] += marks[1] + mention[3]
+    return words
+
+
+def _inserted(context: str, sentence: str, left: str, right: str) -> str | None:
+    """The words between two marks, if the context is the sentence with marks and a label put into it."""
+    begin = context.find(left)
+    while begin >= 0 and context[:begin] == sentence[:begin]:
+        end = context.find(right, begin + 1)
+        while end > begin and context[begin + 1 : end] == sentence[begin : end - 1]:
+            if context[end + 1 :].endswith(sentence[end - 1 :]):
+                return sentence[begin : end - 1]
+            end = context.find(right, end + 1)
+        begin = context.find(left, begin + 1)
+    return None
 
 
 def _check_inside(gold: Annotation, row: Row, where: str) -> None:

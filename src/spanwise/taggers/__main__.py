@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from spanwise.formats import write_atomically
-from spanwise.formats.writing import write
+from spanwise.formats.writing import lost_note, write_results
 from spanwise.taggers import Job, train_all
 from spanwise.taggers.api import TimeLeft, Trained
 
@@ -27,9 +27,12 @@ def main(file: str) -> None:
                 f"{job['name']}: failed, {str(ended).splitlines()[0] if str(ended) else type(ended)}{more}\n"
             )
         else:
-            write(ended.predictions[job["test"]], output, format="conll")
-            note = {"key": job["key"], "report": ended.report}
-            write_atomically(output.with_suffix(".json"), json.dumps(note) + "\n")
+            for note in lost_note(
+                output, write_results(ended.predictions[job["test"]], output, format="conll")
+            ):
+                sys.stdout.write(f"{job['name']}: {note}\n")
+            kept = {"key": job["key"], "report": ended.report}
+            write_atomically(output.with_suffix(".json"), json.dumps(kept) + "\n")
             f1 = ended.report["f1"][job["test"]]
             shown = "n/a" if f1 is None else f"{100 * f1:.2f}"
             sys.stdout.write(f"{job['name']}: trained, F1 {shown}, {ended.report['seconds']:.1f} s{more}\n")

@@ -81,11 +81,15 @@ class Trained(Struct, frozen=True, eq=False):
     crf: bytes | None = None  # a linear-chain model in CRFsuite's format
     codes: Mapping[str, Ints] = field(default_factory=dict)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the folder that `load` and `spanwise tag` read; it is written completely or not at all."""
+    def save(self, folder: str | Path) -> tuple[str, ...]:
+        """Write the folder that `load` and `spanwise tag` read; it is written completely or not at all.
+
+        Returns:
+            Notes on what the files of its predictions have no place for.
+        """
         from spanwise.taggers.saving import save
 
-        save(self, Path(folder))
+        return save(self, Path(folder))
 
     def predict(
         self, source: object, *, scores: bool = False, device: str = "auto", **reading: object

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from spanwise.errors import InputError
-from spanwise.formats.writing import write
+from spanwise.formats.writing import lost_note, write_results
 from spanwise.taggers.encoding import Vocabulary
 from spanwise.taggers.naming import Model
 from spanwise.taggers.settings import TaggerSettings
@@ -47,8 +47,12 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def save(trained: Trained, folder: Path) -> None:
-    """Write the folder of a tagger, completely or not at all; it replaces an existing one."""
+def save(trained: Trained, folder: Path) -> tuple[str, ...]:
+    """Write the folder of a tagger, completely or not at all; it replaces an existing one.
+
+    Returns:
+        Notes on what the files of its predictions have no place for.
+    """
     check_folder(folder)
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
@@ -58,15 +62,16 @@ def save(trained: Trained, folder: Path) -> None:
             f"{folder}: the folder cannot be written: {error.strerror}.\nChoose another place."
         ) from None
     try:
-        _fill(trained, part)
+        lost = _fill(trained, part)
         if folder.exists():
             shutil.rmtree(folder)
         part.replace(folder)
+        return lost
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _fill(trained: Trained, folder: Path) -> None:
+def _fill(trained: Trained, folder: Path) -> tuple[str, ...]:
     known = trained.definition
     if trained.network is not None and known is not None:
         from safetensors.torch import save_file
@@ -100,8 +105,11 @@ def _fill(trained: Trained, folder: Path) -> None:
             stem = Path(path).name.split(".")[0]
             taken = sum(name == stem or name.startswith(f"{stem}-") for name in names.values())
             names[path] = f"{stem}-{taken + 1}" if taken else stem
+    lost: list[str] = []
     for path, annotation in trained.predictions.items():
-        write(annotation, folder / "predictions" / f"{names[path]}.conll", format="conll")
+        file = Path("predictions", f"{names[path]}.conll")
+        lost += lost_note(file, write_results(annotation, folder / file, format="conll"))
+    return tuple(lost)
 
 
 def load(folder: str | Path) -> Trained:

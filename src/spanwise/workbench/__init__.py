@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 from collections.abc import Sequence
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING
 from spanwise.errors import ChoiceError, InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from types import FrameType
-
+    from spanwise.workbench.bench import Bench
     from spanwise.workbench.guard import Door, Guard
 
 __all__ = ["application", "bundle", "serve"]
@@ -72,16 +72,16 @@ def serve(
 
     Raises:
         ChoiceError: the address would be reachable from other machines.
-        InputError: the folder does not exist, or another workbench already serves it.
+        InputError: the folder does not exist, another workbench serves it, or its `.spanwise` cannot be used.
     """
     try:
-        import uvicorn
+        from spanwise.workbench.connections import Server
     except ImportError as error:
         raise MissingExtra.of("uvicorn", "workbench", "the workbench") from error
     from spanwise.evaluation import parse_memory
     from spanwise.streams import say
     from spanwise.workbench.guard import Door
-    from spanwise.workbench.watch import PRIVATE
+    from spanwise.workbench.private import PRIVATE, SERVER, TOKEN, check_private, write_new
 
     root = Path(folder)
     if not root.is_dir():
@@ -91,52 +91,50 @@ def serve(
             f"--host {host} would open the workbench to other machines.\n"
             "Run it behind a proxy that authenticates users, and give its address: --behind-proxy https://NAME."
         )
-    private = root / PRIVATE
+    most = None if memory is None else parse_memory(memory)
     read_only = not os.access(root, os.W_OK)
     token = secrets.token_urlsafe(32)
+    check_private(root)
     if not read_only:
-        private.mkdir(exist_ok=True)
-        _check_alone(private / "server")
-    _check_free(host, port)
-    if not read_only:
-        own = f"{os.getpid()} http://{host}:{port} {_started(os.getpid())}".strip()
-        (private / "server").write_text(f"{own}\n", encoding="utf-8")
-        _write_secret(private / "token", token)
-    door = Door.at(port, token, host=host, proxy=behind_proxy)
-    most = None if memory is None else parse_memory(memory)
-    guard = application(root, door, read_only=read_only, memory=most)
-    say(f"spanwise: the workbench for {root} is at\n\n  {guard.link()}\n\nPress Ctrl-C to stop it.")
-    config = uvicorn.Config(
-        guard, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=2,
-    )  # fmt: skip
-    events = guard.app.state.bench.events  # type: ignore[attr-defined]
+        (root / PRIVATE).mkdir(exist_ok=True)
+        _check_alone(root / SERVER)
+    with _bound(host, port) as listener:
+        door = Door.at(port, token, host=host, proxy=behind_proxy)
+        guard = application(root, door, read_only=read_only, memory=most)
+        bench: Bench = guard.app.state.bench  # type: ignore[attr-defined]
 
-    class Server(uvicorn.Server):
-        """A server that closes event streams when it shuts down."""
+        def show_link() -> None:
+            say(f"spanwise: the workbench for {root} is at\n\n  {guard.link()}\n\nPress Ctrl-C to stop it.")
 
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            events.closed = True
-            super().handle_exit(sig, frame)
-
-    try:
-        Server(config).run()
-    finally:
-        if not read_only:
-            (private / "server").unlink(missing_ok=True)
-
-
-def _check_free(host: str, port: int) -> None:
-    """Refuse a port that is already in use, before printing a link to it."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise InputError(
-                f"the workbench cannot listen at {host}:{port} ({(error.strerror or str(error)).lower()}).\n"
-                f"Give another port, such as --port {port + 1}."
-            ) from None
+            if not read_only:
+                own = f"{os.getpid()} http://{host}:{port} {_started(os.getpid())}".strip()
+                write_new(root / SERVER, f"{own}\n")
+                write_new(root / TOKEN, f"{token}\n")
+            Server(guard, bench.events.close, show_link).run([listener])
+        finally:
+            if not read_only:
+                (root / SERVER).unlink(missing_ok=True)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket at the address, which it keeps from now on.
+
+    Raises:
+        InputError: the address is in use, or is not one of this machine.
+    """
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except (OSError, OverflowError) as error:
+        bound.close()
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        other = f"such as --port {port + 1}" if 0 < port < 65535 else "from 1024 to 65535"
+        raise InputError(
+            f"the workbench cannot listen at {host}:{port} ({why}).\nGive another port, {other}."
+        ) from None
+    return bound
 
 
 def _check_alone(path: Path) -> None:
@@ -145,12 +143,14 @@ def _check_alone(path: Path) -> None:
     A killed server leaves its file behind. The file holds the process id, the address and, where the system
     provides it, the start time of the process, since the id may have been reused.
     """
-    if path.is_file():
-        pid, address, started, *_ = [*path.read_text(encoding="utf-8").split(), "", "", ""]
-        if pid.isdecimal() and int(pid) != os.getpid() and _alive(int(pid), started):
-            raise InputError(
-                f"another workbench already serves this folder at {address}.\nOpen that one, or stop it."
-            )
+    from spanwise.workbench.private import read_start
+
+    text = read_start(path, 200).decode("ascii", "replace").strip()
+    found = re.fullmatch(r"([1-9][0-9]{0,8}) (http://[\w.:-]{1,100})(?: ([0-9]{1,30}))?", text)
+    if found is not None and int(found[1]) != os.getpid() and _alive(int(found[1]), found[3] or ""):
+        raise InputError(
+            f"another workbench already serves this folder at {found[2]}.\nOpen that one, or stop it."
+        )
 
 
 def _started(pid: int) -> str:
@@ -172,11 +172,3 @@ def _alive(pid: int, started: str) -> bool:
     except OSError:
         return True
     return True
-
-
-def _write_secret(path: Path, token: str) -> None:
-    """Write the token to a file that only this user can read, for their scripts."""
-    path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        stream.write(token + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import hashlib
 import re
@@ -19,12 +20,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spanwise import __version__
-from spanwise.conditions import SENTENCE, TEXT, parse
+from spanwise.conditions import SENTENCE, TEXT, Condition, parse
 from spanwise.document import to_encodable
 from spanwise.document.evaluation import UnitCounts
 from spanwise.errors import ChoiceError, SpanwiseError, unknown
+from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import read
-from spanwise.slices.index import FoundSlices
 from spanwise.spreadsheet import to_csv, to_xlsx
 from spanwise.workbench.bench import (
     JSON,
@@ -37,6 +38,7 @@ from spanwise.workbench.bench import (
     sentence_sha,
     upload,
 )
+from spanwise.workbench.board import Leaderboard, board_query, leaderboard_of
 from spanwise.workbench.drawing import (
     WHERE,
     Drawn,
@@ -44,6 +46,7 @@ from spanwise.workbench.drawing import (
     Health,
     NoteChange,
     NoteRequest,
+    ReferenceRequest,
     ResultComparison,
     ResultSummary,
     Sentences,
@@ -57,12 +60,25 @@ from spanwise.workbench.drawing import (
     shown_job,
     view_of,
 )
-from spanwise.workbench.guard import MOST_NOTE, MOST_ROWS, PROBLEM, ProblemDetails, Refused
-from spanwise.workbench.index import SlicePoint, SliceTest
+from spanwise.workbench.guard import (
+    IDLE,
+    MOST_END,
+    MOST_LABEL,
+    MOST_NOTE,
+    MOST_ROWS,
+    PROBLEM,
+    ProblemDetails,
+    Refused,
+)
+from spanwise.workbench.index import Indexed, Searched, SliceTest
 from spanwise.workbench.jobs import inside
 from spanwise.workbench.openapi import OPERATIONS, PREFIX, Operation, description
+from spanwise.workbench.private import damaged_database
+from spanwise.workbench.standings import verdict_of, with_verdict
 from spanwise.workbench.store import Changed, EvaluationJob, Exists, Gold, Note, Result
+from spanwise.workbench.thresholds import GateAnswer, gate_answer
 from spanwise.workbench.watch import slug_of
+from spanwise.workbench.weakness import SlicePoint, slice_points
 
 T = TypeVar("T")
 
@@ -108,7 +124,8 @@ def answering(bench: Bench, operation: Operation) -> Callable[[Request], Awaitab
                     raise Refused(503, READ_ONLY)
                 if request.headers.get("content-type", "").partition(";")[0] != JSON:
                     raise Refused(415, f"the body must be sent as {JSON}.")
-                body = msgspec.json.decode(await request.body(), type=operation.body)
+                sent = await asyncio.wait_for(request.body(), IDLE)
+                body = msgspec.json.decode(sent, type=operation.body)
             elif operation.method == "DELETE" and bench.read_only:
                 raise Refused(503, READ_ONLY)
             value = await in_lane(bench, request, operation.name, lambda: work(bench, request, body))
@@ -135,7 +152,7 @@ def tagged(request: Request, answer: Response) -> Response:
 
 
 COSTLY = {  # answered one at a time: tests, searches, and what reads documents or many files
-    "comparison", "gate", "slice_history", "test", "units", "weak", "worksheet",
+    "comparison", "gate", "leaderboard", "slice_history", "test", "units", "weak", "worksheet",
 }  # fmt: skip
 
 
@@ -178,10 +195,12 @@ def status_of(error: Exception) -> int:
         return 422
     if isinstance(error, Exists):
         return 409
+    if isinstance(error, TimeoutError):  # the body was not sent completely
+        return 408
     if isinstance(error, OSError):
         return 507 if error.errno == errno.ENOSPC else 503
-    if isinstance(error, sqlite3.OperationalError):  # full, locked by another program, or not writable
-        return 507 if error.sqlite_errorcode == sqlite3.SQLITE_FULL else 503
+    if isinstance(error, sqlite3.DatabaseError):  # full, locked by another program, not writable or damaged
+        return 507 if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL else 503
     raise error
 
 
@@ -195,6 +214,8 @@ def words_of(bench: Bench, error: Exception) -> str:
         )
     if isinstance(error, sqlite3.OperationalError):
         return f"{bench.store.path}: the file cannot be written ({error}).\nTry again in a moment."
+    if isinstance(error, sqlite3.DatabaseError):
+        return str(damaged_database(bench.store.path, str(error)))
     return str(error)
 
 
@@ -268,6 +289,20 @@ def results(bench: Bench, request: Request, _: object) -> list[ResultSummary]:
     return [summary_of(result) for result in bench.store.results(gold.slug)]
 
 
+def leaderboard(bench: Bench, request: Request, _: object) -> Leaderboard:
+    gold = bench.gold(request.path_params["gold"])
+    return leaderboard_of(bench, gold, board_query(bench, gold, request.query_params))
+
+
+def set_reference(bench: Bench, request: Request, body: ReferenceRequest) -> ResultSummary:
+    """Compare the history of a system with another of its results, which is moved on purpose only."""
+    gold = bench.gold(request.path_params["gold"])
+    chosen = bench.result(str(body.result), gold)
+    bench.store.put_reference(gold.slug, chosen.system, chosen.id)
+    bench.events.add("result", gold.slug, f"the history of {chosen.system} has another reference")
+    return summary_of(chosen)
+
+
 def result(bench: Bench, request: Request, _: object) -> Response:
     stored = bench.result(request.path_params["result"])
     path = inside(bench.folder, stored.path)
@@ -286,10 +321,13 @@ def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     gold = bench.gold(request.path_params["gold"])
     parameters = {**request.query_params, **request.path_params}
     a, b = (bench.result(parameters.get(name, ""), gold) for name in ("a", "b"))
-    compared, notes = bench.shelf.comparison(a, b, bench.score(gold, parameters.get("score", "")))
-    limited = sliced_pair(bench, request, gold, compared_view(bench, request, gold), a, b)
+    pools, score = bench.pools(gold, a, b), bench.score(gold, parameters.get("score", ""))
+    compared, notes = bench.shelf.comparison(*pools, score)
+    verdict = verdict_of(bench, gold, *pools, score)
+    limited = sliced_pair(bench, gold, compared_view(bench, request, gold), a, b)
     return ResultComparison(
-        a=a.id, b=b.id, scores=compared.scores, notes=notes, slice=limited,
+        a=a.id, b=b.id, scores=with_verdict(compared.scores, verdict), notes=notes, verdict=verdict,
+        slice=limited,
     )  # fmt: skip
 
 
@@ -300,9 +338,7 @@ def compared_view(bench: Bench, request: Request, gold: Gold) -> View:
     return View(parse(bench.slice(gold, slug).conditions), view.shown) if slug else view
 
 
-def sliced_pair(
-    bench: Bench, request: Request, gold: Gold, view: View, a: Result, b: Result
-) -> SliceTest | None:
+def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> SliceTest | None:
     """The test of two results on the mentions of a view; None if the view has no condition."""
     if view.condition is None:
         return None
@@ -310,8 +346,16 @@ def sliced_pair(
     for result in (a, b):
         if result.system not in indexed.index.systems:
             raise unknown("system with mention columns", result.system, indexed.index.systems)
-    looked = bench.record_look(gold, str(view.condition), asker_of(request))
-    return bench.shelf.slice_test(indexed, view.condition, a.system, b.system, looked)
+    return tested_slice(bench, gold, indexed, view.condition, a.system, b.system)
+
+
+def tested_slice(
+    bench: Bench, gold: Gold, indexed: Indexed, condition: Condition | None, a: str, b: str
+) -> SliceTest:
+    """The test of two systems in a slice, as a question to the gold set."""
+    predictions = sorted(bench.shelf.predictions(gold, indexed, name) for name in (a, b))
+    look = bench.look(gold, "slice", str(condition or ""), *predictions)
+    return bench.shelf.slice_test(gold, indexed, condition, a, b, look)
 
 
 # ---- slices and sentences
@@ -320,7 +364,6 @@ def sliced_pair(
 def slice(bench: Bench, request: Request, _: object) -> object:
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
-    bench.record_look(gold, str(view.condition or ""), asker_of(request))
     page = request.url.path.endswith(".json")  # pages show intervals
     intervals = page or "intervals" in request.query_params
     return bench.shelf.slice(bench.indexed(gold), view.condition, intervals=intervals)
@@ -334,11 +377,10 @@ def test(bench: Bench, request: Request, _: object) -> SliceTest:
     for name in names:
         if name not in indexed.index.systems:
             raise unknown("system", name, indexed.index.systems)
-    looked = bench.record_look(gold, str(view.condition or ""), asker_of(request))
-    return bench.shelf.slice_test(indexed, view.condition, names[0], names[1], looked)
+    return tested_slice(bench, gold, indexed, view.condition, names[0], names[1])
 
 
-def weak(bench: Bench, request: Request, _: object) -> FoundSlices:
+def weak(bench: Bench, request: Request, _: object) -> Searched:
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
     names = [request.query_params.get(name, "") for name in ("a", "b")]
@@ -346,13 +388,15 @@ def weak(bench: Bench, request: Request, _: object) -> FoundSlices:
     for name in filter(None, names):
         if name not in indexed.index.systems:
             raise unknown("system", name, indexed.index.systems)
-    return bench.shelf.weak(indexed, names[0], names[1] or None)
+    predictions = sorted(bench.shelf.predictions_in(indexed, name) for name in names if name)
+    look = bench.look(gold, "search", *predictions)
+    return bench.shelf.weak(indexed, names[0], names[1] or None, look)
 
 
 def slice_history(bench: Bench, request: Request, _: object) -> list[SlicePoint]:
     gold = bench.gold(request.path_params["gold"])
     saved = bench.slice(gold, request.path_params["slug"])
-    return bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
+    return slice_points(bench, gold, saved)
 
 
 def sentence(bench: Bench, request: Request, _: object) -> Drawn:
@@ -455,6 +499,7 @@ def add_note(bench: Bench, request: Request, body: NoteRequest) -> Note:
     if body.system is not None and body.system not in systems:
         raise unknown("system", body.system, sorted(systems))
     _check_note(body.tag, body.text, body.by)
+    _check_position(columns, body)
     sha = sentence_sha(columns, body.sentence)
     note = Note(
         0, gold.slug, body.sentence, sha, body.start, body.end, body.label, body.tag.strip(),
@@ -495,6 +540,27 @@ def _check_note(tag: str, text: str, by: str) -> None:
         )
 
 
+def _check_position(columns: MentionColumns, body: NoteRequest) -> None:
+    """Refuse a note on a mention that is not in its sentence."""
+    if columns.head.positions == "token":  # also if the text was left out
+        first, last = columns.arrays["sentences"][body.sentence : body.sentence + 2].tolist()
+        length = last - first
+    else:
+        length = len(columns.words(body.sentence)) or MOST_END
+    start, end = body.start, body.end
+    if (start is None) != (end is None):
+        raise ChoiceError("a note on a mention has both a start and an end.\nGive both, or neither.")
+    if start is not None and end is not None and not 0 <= start < end <= length:
+        raise ChoiceError(
+            f"the sentence has {length:,} positions, so a mention from {start} to {end} is not in it.\n"
+            "Positions are counted from 0, and the end is not included."
+        )
+    if body.label is not None and (start is None or len(body.label) > MOST_LABEL):
+        raise ChoiceError(
+            f"the label of a note is that of a mention, with up to {MOST_LABEL} characters.\nShorten it."
+        )
+
+
 def worksheet(bench: Bench, request: Request, _: object) -> Response:
     """Notes on gold mentions as a `spanwise suspects` worksheet; accepting a row deletes the mention."""
     gold = bench.gold(request.path_params["gold"])
@@ -530,10 +596,10 @@ def worksheet(bench: Bench, request: Request, _: object) -> Response:
     return Response(content, media_type=WORKSHEETS[form], headers=headers)
 
 
-def gate(bench: Bench, request: Request, _: object) -> object:
+def gate(bench: Bench, request: Request, _: object) -> GateAnswer:
     gold = bench.gold(request.path_params["gold"])
     number = request.query_params.get("result")
-    return bench.gate(gold, [bench.result(number, gold)] if number else None)
+    return gate_answer(bench, gold, [bench.result(number, gold)] if number else None)
 
 
 # ---- jobs
@@ -576,8 +642,8 @@ LONG: dict[str, Callable[[Bench, Request], Awaitable[Response]]] = {"upload": se
 SHORT: dict[str, Callable[..., object]] = {
     one.__name__: one
     for one in (
-        health, openapi, golds, add_gold, results, result, units, comparison, slice, test, weak,
-        slice_history, sentence, mentions, slices,
+        health, openapi, golds, add_gold, results, leaderboard, set_reference, result, units, comparison,
+        slice, test, weak, slice_history, sentence, mentions, slices,
         add_slice, change_slice, remove_slice, notes, add_note, change_note, remove_note, worksheet, gate,
         jobs, job, again, cancel,
     )

@@ -6,10 +6,9 @@ import asyncio
 import hashlib
 import os
 import re
-import secrets
 import sys
 import threading
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,25 +24,29 @@ from spanwise.document.scores import PRIMARY
 from spanwise.errors import ChoiceError, InputError, SpanwiseError, unknown
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.formats import sha256_of, write_atomically
-from spanwise.gates import Outcome, gate
-from spanwise.slices.index import (
-    SCORES,
-    Check,
-    GateFile,
-    NamedSlice,
-    SliceIndex,
-    read_gate,
-    slice_checks,
-    written_slices,
-)
+from spanwise.labels import label_map, label_names
+from spanwise.slices.index import SCORES, NamedSlice, read_gate, written_slices
 from spanwise.workbench.guard import COOKIE, IDLE, MOST_UPLOAD, Refused
 from spanwise.workbench.index import Indexed, Shelf
 from spanwise.workbench.jobs import OPTIONS, Child, Jobs, inside
 from spanwise.workbench.lanes import Lanes
-from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Note, Result, Slice, Store
-from spanwise.workbench.watch import PRIVATE, BenchEvents, Watcher
+from spanwise.workbench.looks import AskedQuestion
+from spanwise.workbench.private import DATABASE, PRIVATE, check_private, is_regular, upload_name
+from spanwise.workbench.store import (
+    EvaluationJob,
+    Gold,
+    JobOptions,
+    Note,
+    PooledRuns,
+    Result,
+    Slice,
+    Store,
+    pooled,
+)
+from spanwise.workbench.watch import BenchEvents, Watcher
 
-SLICES, GATE = "slices.toml", "gate.toml"
+SLICES = "slices.toml"
+LINKED = "this is a link or not a file, so the workbench neither reads nor writes it."
 UPLOAD_TAGS = ("commit", "run", "seed", "epoch")
 
 
@@ -59,10 +62,10 @@ class Bench:
     ) -> None:
         self.bundled = bundled  # pages are saved as static files, without a server
         self.folder = folder.resolve()
-        private = self.folder / PRIVATE
+        check_private(self.folder)
         if not read_only:
-            private.mkdir(exist_ok=True)
-        self.store = Store.opened(private / "workbench.sqlite", read_only=read_only)
+            (self.folder / PRIVATE).mkdir(exist_ok=True)
+        self.store = Store.opened(self.folder / DATABASE, read_only=read_only)
         self.read_only = self.store.read_only
         self.events = BenchEvents()
         self.watcher = Watcher(self.folder, self.store, self.events, also=self.take_slices)
@@ -71,7 +74,6 @@ class Bench:
         self.shelf = Shelf(self.folder, self.store, child=None if bundled else self.child)
         self.lanes = Lanes()
         self.door_token = ""
-        self._looked: dict[tuple[str, str], set[str]] = {}
         self._uploading: set[str] = set()
         self._slices_read: dict[str, tuple[int, int]] = {}  # size and modification time of each slices file
         self.faults: dict[str, str] = {}  # slices files that cannot be read, and why
@@ -133,13 +135,23 @@ class Bench:
             results.values(), key=lambda result: (-(result.board.scores.get(score) or 0), result.system)
         )
 
+    def pools(self, gold: Gold, a: Result, b: Result) -> tuple[PooledRuns, PooledRuns]:
+        """Return two results with all their runs; two runs of one system are taken by themselves."""
+        every = pooled([result for result in self.store.results(gold.slug) if not result.gone])
+        pools = [
+            next((pool for pool in every if any(run.id == result.id for run in pool.runs)), None)
+            or PooledRuns((result,))
+            for result in (a, b)
+        ]
+        return (pools[0], pools[1]) if pools[0] != pools[1] else (PooledRuns((a,)), PooledRuns((b,)))
+
     def score(self, gold: Gold, requested: str = "") -> str:
         """Return the score that ranks and tests systems: the requested one, or the results' primary score.
 
         F1 if the results for this gold have different primary scores.
         """
         if requested:
-            if requested not in PRIMARY:
+            if requested not in list(PRIMARY):  # results keep no other F-betas
                 raise unknown("primary score", requested, PRIMARY)
             return requested
         primaries = {result.board.primary for result in self.store.results(gold.slug) if not result.gone}
@@ -183,12 +195,13 @@ class Bench:
 
     # ---- clients
 
-    def record_look(self, gold: Gold, where: str, asker: str) -> int:
-        """Record that a client looked at a slice; return how many slices of this gold it has looked at."""
-        with self._lock:
-            seen = self._looked.setdefault((gold.slug, asker), set())
-            seen.add(where)
-            return len(seen)
+    def look(self, gold: Gold, kind: str, *parts: str) -> AskedQuestion:
+        """Number a question to a gold set, for example a slice and the predictions of two systems.
+
+        Questions are counted for everyone together, and the count survives a restart.
+        """
+        question = hashlib.sha256("\x1f".join((kind, *parts)).encode("utf-8", "surrogatepass"))
+        return self.store.look(gold.sha256 or gold.slug, question.hexdigest()[:32])
 
     @contextmanager
     def uploading(self, asker: str) -> Iterator[None]:
@@ -215,7 +228,12 @@ class Bench:
             raise unknown("score", score, ["precision", "recall", "f1"])
         if least is not None and not 1 < least <= 100:
             raise ChoiceError(f"the floor is {least:g}, but must be above 1 and at most 100, in points.")
-        canonical = str(parse(where))
+        condition = parse(where)
+        canonical = str(condition)
+        indexed = self.shelf.indexed(gold)
+        if indexed is not None:
+            indexed.index.counted(condition)  # refuse names and values that these mentions do not have
+        self._check_mirror(gold)
         self.take_slices()  # pick up edits to the file before it is overwritten
         new = Slice(gold.slug, _slug(name), name.strip(), canonical, score, least, version)
         saved = self.store.put_slice(new)
@@ -232,6 +250,7 @@ class Bench:
 
     def remove_slice(self, gold: Gold, slug: str, version: int) -> None:
         """Delete a slice, unless it has changed since `version`."""
+        self._check_mirror(gold)
         self.store.remove_slice(gold.slug, slug, version)
         self._mirror(gold)
 
@@ -240,7 +259,9 @@ class Bench:
         for gold in self.store.golds():
             path = self._slices_file(gold)
             with self._lock:
-                if not path.is_file():
+                if not is_regular(path):
+                    if _occupied(path):
+                        self.faults[path.name] = LINKED
                     continue
                 stat = path.stat()
                 now = (stat.st_size, stat.st_mtime_ns)
@@ -266,6 +287,12 @@ class Bench:
         several = len(self.store.golds()) > 1
         return self.folder / (f"{gold.slug}.{SLICES}" if several else SLICES)
 
+    def _check_mirror(self, gold: Gold) -> None:
+        """Refuse to save slices through a link, which would change a file elsewhere, or into a pipe."""
+        path = self._slices_file(gold)
+        if _occupied(path) and not is_regular(path):
+            raise InputError(f"{path.name}: {LINKED}\nMove it away, then save the slice again.")
+
     def _mirror(self, gold: Gold) -> None:
         path = self._slices_file(gold)
         with self._lock:
@@ -274,22 +301,10 @@ class Bench:
             stat = path.stat()
             self._slices_read[path.name] = (stat.st_size, stat.st_mtime_ns)
 
-    def gate(self, gold: Gold, results: Sequence[Result] | None = None) -> Outcome:
-        """Check the latest results against gate.toml and the floors of saved slices."""
-        path = self.folder / GATE
-        file = read_gate(path) if path.is_file() else GateFile()
-        checks: list[Check] = []
-        for result in results if results is not None else self.latest(gold):
-            document = self.shelf.document(result)
-            only = replace(document, systems={result.system: document.systems[result.system]})
-            checks += gate(only, fail_under=file.fail_under, floors=file.floors, score=file.score).checks
-        saved = GateFile(named={entry.name: named_slice(entry) for entry in self.store.slices(gold.slug)})
-        floors = [*file.slices, *saved.slices]
-        indexed = self.shelf.indexed(gold)
-        if floors and indexed is not None:
-            index: SliceIndex = indexed.index
-            checks += slice_checks(index, floors)
-        return Outcome(tuple(checks))
+
+def _occupied(path: Path) -> bool:
+    """Whether there is anything of this name, also a link that leads nowhere."""
+    return os.path.lexists(path)
 
 
 def sentence_sha(columns: MentionColumns, sentence: int) -> str:
@@ -353,8 +368,12 @@ def checked_options(options: Mapping[str, str]) -> dict[str, str]:
     for name, value in options.items():
         if name not in OPTIONS:
             raise unknown("option", name, OPTIONS)
-        if value not in OPTIONS[name]:
+        if OPTIONS[name] and value not in OPTIONS[name]:
             raise unknown(f"value of {name}", value, OPTIONS[name])
+        if name in ("map", "predicted_map"):
+            label_map(value, option=name)  # never a file: the workbench reads none that it is told to
+        elif name in ("only", "without"):
+            label_names(value, option=name)
     return dict(options)
 
 
@@ -372,7 +391,7 @@ async def upload(bench: Bench, request: Request) -> EvaluationJob:
     inside(bench.folder, gold.path)  # fail before the file is sent
     # The name of an upload is never used as a path; only its extensions are kept, to detect the format.
     endings = re.search(r"((?:\.[A-Za-z0-9]{1,8}){1,2})$", name)
-    filename = f"{secrets.token_hex(12)}{endings[1].lower() if endings else '.conll'}"
+    filename = upload_name(endings[1].lower() if endings else ".conll")
     with bench.uploading(asker_of(request)):
         await _receive(bench, request, name, filename)
     tags = {key: query[key] for key in UPLOAD_TAGS if query.get(key)}

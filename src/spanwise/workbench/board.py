@@ -9,13 +9,14 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 
-from spanwise.diagnosis import PREDICTED, parts_of_lead
-from spanwise.document.scores import PRIMARY, LeadPart, ScoreTest
+from spanwise.diagnosis import PREDICTED, lead_over_runs, lettering, letters
+from spanwise.document.scores import PRIMARY, Comparison, LeadPart, ScoreTest
 from spanwise.reports import _wording as words
-from spanwise.statistics import LEVEL
+from spanwise.settings import CORRECTION
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.index import TESTED
-from spanwise.workbench.store import Gold, PooledRuns, Result, pooled
+from spanwise.workbench.standings import Step, family, is_tie, newest_pools, reference_of, step_of
+from spanwise.workbench.store import Bounds, Gold, PooledRuns, Result, pooled
 
 SHAPES = 6
 BOARD_ROWS = 40  # per page, which keeps a page below 120 KB
@@ -77,11 +78,13 @@ class BoardRow(Struct, frozen=True):
     values: Mapping[str, float | None]
     low: float | None
     high: float | None
-    tied: tuple[str, ...]
+    tied: tuple[str, ...]  # the systems that it cannot be told apart from
+    letter: str  # of the system; empty if it was not tested
+    letters: str  # of the systems that it is significantly better than
     brackets: tuple[str, ...]  # "", "start", "mid" or "end" for each bracket
     line: str  # the points of the history, for a sparkline
-    change: float | None
-    significant: bool
+    change: float | None  # from the previous result of the system
+    fall: Step | None  # the latest step of its history, if the score fell significantly
     results: int
 
 
@@ -127,8 +130,8 @@ def board(
 ) -> tuple[list[BoardRow], Axis, int]:
     """Return up to `most` sorted and filtered rows of the leaderboard, their axis and the total row count.
 
-    Systems are ranked by a score, or by the F1 of a label. The twenty best are tested against each other and,
-    with `changes`, each row against the previous result of its system.
+    Systems are ranked by a score, or by the F1 of a label. The twenty best are tested against each other, as
+    one family, and with `changes` each row is the latest step of the history of its system.
     """
     label, each, score, after = query.label, query.each, query.score, query.after
     current = [result for result in bench.store.results(gold.slug) if not result.gone]
@@ -140,9 +143,9 @@ def board(
     rows = _sorted(rows, ranked, query)
     number, best = len(rows), sorted(rows, key=lambda row: -(ranked[row.id] or 0))[:TESTED]
     rows = rows[after : after + most]
-    tests = (
-        bench.shelf.ties(gold, sorted(best, key=lambda row: row.id), score) if not label and not each else {}
-    )
+    tests = family(bench, gold, best, score) if not label and not each else {}
+    means = {str(number): ranked[number] for number in dict.fromkeys(one for pair in tests for one in pair)}
+    letter, better = lettering(means), letters(means, tests.values(), path=PRIMARY[score])
     brackets = _brackets([row.id for row in rows], tests)
     shapes = shapes_of(bench, gold)
     bounds = [
@@ -151,12 +154,13 @@ def board(
     axis = Axis.of([*(bound for pair in bounds for bound in pair), *(ranked[row.id] for row in rows)])
     names = {pool.id: pool.result.system for pool in (*rows, *best)}
     history_of: dict[str, list[PooledRuns]] = {}
-    for pool in pools:
+    for pool in pooled(bench.store.results(gold.slug)):
         history_of.setdefault(pool.result.system, []).append(pool)
     board_rows = []
     for index, pool in enumerate(rows):
         own = history_of[pool.result.system]
-        test = _test_of_change(bench, gold, pool, own, score) if changes and not label else None
+        at = [other.id for other in own].index(pool.id) if not each else 0
+        step = step_of(bench, gold, own, at, score) if changes and not label else None
         tied = tuple(
             names[b if a == pool.id else a]
             for (a, b), test in tests.items()
@@ -172,10 +176,12 @@ def board(
                 low=bounds[index][0],
                 high=bounds[index][1],
                 tied=tied,
+                letter=letter.get(str(pool.id), ""),
+                letters=better.get(str(pool.id), ""),
                 brackets=tuple(column[index] for column in brackets),
                 line=_sparkline([other.score(score) for other in own]),
-                change=None if test is None else test.difference,
-                significant=test is not None and test.p is not None and test.p < LEVEL,
+                change=None if step is None else step.change,
+                fall=step if step is not None and (step.fell or step.fell_since) else None,
                 results=sum(len(other.runs) for other in own),
             )
         )
@@ -205,15 +211,102 @@ def _sorted(
     )
 
 
-def _test_of_change(
-    bench: Bench, gold: Gold, pool: PooledRuns, own: Sequence[PooledRuns], score: str
-) -> ScoreTest | None:
-    """The test of a row against the previous result of the same system; None if it is the first."""
-    before = next((other for other in reversed(own) if other.id < pool.id), None)
-    if before is None:
-        return None
-    pair = (pool.id, before.id)
-    return bench.shelf.tests(gold, [pool, before], [pair], score).get(pair)
+class LeaderboardRow(Struct, frozen=True, kw_only=True):
+    """A system on the leaderboard, with the mean scores of its runs.
+
+    `letters` are the letters of the systems that it is significantly better than.
+    """
+
+    id: int
+    system: str
+    runs: int
+    scores: Mapping[str, float | None]
+    interval: Bounds | None
+    deviation: float | None
+    letter: str
+    letters: str
+    cannot_be_told_apart_from: tuple[str, ...]
+
+
+class TestedPair(Struct, frozen=True, kw_only=True):
+    """The test of two systems: the difference of their means, `a` minus `b`, p corrected over all pairs."""
+
+    a: str
+    b: str
+    difference: float | None
+    interval: tuple[float | None, float | None] | None
+    p: float | None
+    p_corrected: float | None
+    significant: bool
+    test: str | None
+    runs: tuple[int, ...]
+
+
+class Leaderboard(Struct, frozen=True, kw_only=True):
+    """The systems of one gold set, best first, and the tests of all pairs of the best twenty.
+
+    `tested` is the number of systems in these pairs; systems beyond them have no letter. Scores are means
+    over runs, and intervals are of the score that ranks the systems.
+    """
+
+    gold: str
+    score: str
+    unit: str
+    units: int
+    correction: str
+    tested: int  # systems that were tested against each other
+    rows: tuple[LeaderboardRow, ...]
+    pairs: tuple[TestedPair, ...]
+
+
+def leaderboard_of(bench: Bench, gold: Gold, query: BoardQuery) -> Leaderboard:
+    """The leaderboard as the page shows it, with the tests behind its letters."""
+    rows, _, _ = board(bench, gold, query, changes=False)
+    shown = {row.result.id: row.result.system for row in rows}
+    tests: Mapping[tuple[int, int], Comparison] = {}
+    if not query.label and not query.each:
+        newest = [row for row in newest_pools(bench, gold) if _matches(row, query)]
+        best = sorted(newest, key=lambda row: -(row.score(query.score) or 0))[:TESTED]
+        shown |= {pool.id: pool.result.system for pool in best}
+        tests = family(bench, gold, best, query.score)
+    return Leaderboard(
+        gold=gold.slug,
+        score=query.score,
+        unit=gold.unit,
+        units=gold.units,
+        correction=CORRECTION,
+        tested=len({number for pair in tests for number in pair}),
+        rows=tuple(
+            LeaderboardRow(
+                id=row.result.id,
+                system=row.result.system,
+                runs=row.runs,
+                scores=row.values,
+                interval=None if row.low is None else (row.low, row.high),
+                deviation=row.deviation,
+                letter=row.letter,
+                letters=row.letters,
+                cannot_be_told_apart_from=row.tied,
+            )
+            for row in rows
+        ),
+        pairs=tuple(
+            TestedPair(
+                a=shown[a],
+                b=shown[b],
+                difference=row.difference,
+                interval=row.interval,
+                p=row.p,
+                p_corrected=row.p_corrected,
+                significant=row.significant,
+                test=comparison.test or None,
+                runs=comparison.runs,
+            )
+            for (a, b), comparison in tests.items()
+            for row in [comparison.primary]
+            if row is not None
+        ),
+    )
 
 
 def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
@@ -222,11 +315,6 @@ def shapes_of(bench: Bench, gold: Gold) -> dict[str, int]:
     indexed = bench.shelf.indexed(gold)
     names |= dict.fromkeys(indexed.index.systems if indexed is not None else ())
     return {name: index % SHAPES for index, name in enumerate(names)}
-
-
-def is_tie(test: ScoreTest) -> bool:
-    """Whether a paired test finds no significant difference between two systems."""
-    return not test.significant
 
 
 def _value(pool: PooledRuns, label: str, score: str) -> float | None:
@@ -246,7 +334,7 @@ def _words(pool: PooledRuns) -> str:
     return " ".join([pool.result.system, *(value for run in pool.runs for value in run.board.tags.values())])
 
 
-def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], ScoreTest]) -> list[list[str]]:
+def _brackets(order: Sequence[int], tests: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
     """The maximal runs of adjacent rows that are all tied with each other, packed into columns."""
     tied = {pair for (a, b), test in tests.items() if is_tie(test) for pair in ((a, b), (b, a))}
     runs: list[tuple[int, int]] = []
@@ -292,9 +380,8 @@ class Point(Struct, frozen=True):
     value: float | None
     interval: tuple[float | None, float | None] | None
     name: str  # the label on the axis
-    change: float | None
-    p: float | None
-    fell: bool
+    step: Step
+    reference: bool  # whether it is the result that the others are compared with
 
 
 class Track(Struct, frozen=True):
@@ -321,7 +408,7 @@ class Track(Struct, frozen=True):
 def history(
     bench: Bench, gold: Gold, systems: Sequence[str], by: str, score: str
 ) -> tuple[list[Track], Axis, list[str]]:
-    """The history of a score for several systems; only drops that are significant are marked.
+    """The history of a score for several systems; only falls that are significant are marked.
 
     Each system is limited to its latest points, about `POINTS` in total.
     """
@@ -330,28 +417,26 @@ def history(
     for pool in pooled([result for result in results if result.system in pools_of]):
         pools_of[pool.result.system].append(pool)
     most = max(POINTS // max(len(pools_of), 1), 2)
-    chosen = sorted((pool for own in pools_of.values() for pool in own[-most:]), key=lambda pool: pool.id)
-    names = list(dict.fromkeys(_step(pool.result, by) for pool in chosen))
+    every = sorted((pool for own in pools_of.values() for pool in own), key=lambda pool: pool.id)
+    order = list(dict.fromkeys(_step(pool.result, by) for pool in every))
     if by == "epoch":
-        names.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+        order.sort(key=lambda text: (not text.isdecimal(), int(text) if text.isdecimal() else 0, text))
+    for own in pools_of.values():
+        own.sort(key=lambda pool: order.index(_step(pool.result, by)))
+    chosen = [pool for own in pools_of.values() for pool in own[-most:]]
+    drawn = {_step(pool.result, by) for pool in chosen}
+    names = [name for name in order if name in drawn]
     bounds = [bound for pool in chosen for bound in (bench.shelf.interval(pool, score) or ())]
     axis = Axis.of([*bounds, *(pool.score(score) for pool in chosen)])
     shapes = shapes_of(bench, gold)
     tracks = []
     for system in systems:
-        own = sorted(
-            (pool for pool in chosen if pool.result.system == system),
-            key=lambda pool: names.index(_step(pool.result, by)),
-        )
+        own = pools_of[system]
+        base = reference_of(bench, gold, own) if own else 0
         points: list[Point] = []
-        for index, pool in enumerate(own):
+        for index, pool in list(enumerate(own))[-most:]:
             value, interval = pool.score(score), bench.shelf.interval(pool, score)
             low, high = interval or (value, value)
-            test = None
-            if index:
-                pair = (pool.id, own[index - 1].id)
-                test = bench.shelf.tests(gold, [pool, own[index - 1]], [pair], score).get(pair)
-            fell = test is not None and (test.difference or 0) < 0 and test.p is not None and test.p < LEVEL
             x = 40 + 880 * (names.index(_step(pool.result, by)) + 0.5) / max(len(names), 1)
             value_at, low_at, high_at = (
                 round(250 - 2.3 * axis.at(number), 1) for number in (value, low, high)
@@ -367,9 +452,8 @@ def history(
                     value=value,
                     interval=interval,
                     name=_step(pool.result, by),
-                    change=None if test is None else test.difference,
-                    p=None if test is None else test.p,
-                    fell=fell,
+                    step=step_of(bench, gold, own, index, score),
+                    reference=index == base and len(own) > 1,
                 )
             )
         if points:
@@ -432,10 +516,10 @@ class LeadStep(Struct, frozen=True):
     end: float
 
 
-def lead_divisions(bench: Bench, a: Result, b: Result) -> dict[str, tuple[LeadPart, ...]]:
+def lead_divisions(bench: Bench, a: PooledRuns, b: PooledRuns) -> dict[str, tuple[LeadPart, ...]]:
     """The parts whose contributions sum to the difference in F1: by label, tough subset and attribute."""
-    first, second = (bench.shelf.document(result).systems[result.system] for result in (a, b))
-    return parts_of_lead(first, second)
+    first, second = ([bench.shelf.document(run).systems[run.system] for run in pool.runs] for pool in (a, b))
+    return lead_over_runs(first, second)
 
 
 def lead_steps(

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from spanwise.alignment import TokenDifference, TokensDiffer
+from spanwise.statistics import LEVEL
 
 
 class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
@@ -24,8 +25,8 @@ class Task(Struct, frozen=True, kw_only=True, tag="evaluate"):
     train: tuple[str, ...]
     system: str
     upload: str
-    json: str
-    columns: str
+    folder: str
+    stem: str  # of the names of the document and its columns, if they are free
     options: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     memory: int = 0  # bytes that the evaluation may use; 0 means no limit
@@ -45,6 +46,8 @@ class SearchTask(Struct, frozen=True, kw_only=True, tag="search"):
     files: tuple[tuple[str, int, int], ...]
     system: str
     other: str | None
+    level: float = LEVEL
+    flips: int = 2000
     memory: int = 0
 
 
@@ -92,7 +95,8 @@ def _searched(task: SearchTask) -> bytes:
     from spanwise.workbench.index import combine_columns
 
     index = combine_columns(Path(task.folder), task.files, {}).index
-    return msgspec.json.encode(weak_slices(index, task.system, task.other))
+    found = weak_slices(index, task.system, task.other, level=task.level, flips=task.flips)
+    return msgspec.json.encode(found)
 
 
 def _evaluate(task: Task) -> int:
@@ -100,6 +104,7 @@ def _evaluate(task: Task) -> int:
     from spanwise.evaluation import evaluate
     from spanwise.evaluation.columns import mention_columns
     from spanwise.settings import in_options
+    from spanwise.workbench.private import COLUMNS, PART, UPLOADS, publish, upload_name
 
     def say(line: ChildMessage) -> None:
         sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
@@ -113,8 +118,13 @@ def _evaluate(task: Task) -> int:
             **options,
         )  # fmt: skip
         say(ChildMessage(step="write", done=0, total=2))
-        mention_columns(result).save(task.columns)
-        result.to_json(task.json)
+        folder = Path(task.folder)
+        columns, document = (
+            folder / UPLOADS / upload_name(f"{ending}{PART}") for ending in (".npz", ".json")
+        )
+        mention_columns(result).save(columns)
+        result.to_json(document)
+        publish({columns: folder / COLUMNS / ".npz", document: folder / ".json"}, task.stem)
         say(ChildMessage(step="write", done=2, total=2))
     except SpanwiseError as error:
         difference = error.difference if isinstance(error, TokensDiffer) else None

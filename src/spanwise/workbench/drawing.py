@@ -25,6 +25,7 @@ from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Remedy
 from spanwise.workbench.index import SliceTest
+from spanwise.workbench.standings import PairVerdict
 from spanwise.workbench.store import Bounds, EvaluationJob, Gold, Note
 
 WHERE = "where"  # the parameter for clauses that compare several attributes
@@ -441,13 +442,23 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
 
 
 class ResultComparison(Struct, frozen=True, kw_only=True):
-    """Two results: all tested scores and, if conditions were given, the test on those mentions."""
+    """Two results with all their runs: every tested score, and the test on the given mentions, if any.
+
+    `verdict` is the answer to the primary question; the primary score among `scores` repeats it.
+    """
 
     a: int
     b: int
     scores: tuple[ScoreTest, ...]
     notes: tuple[str, ...]
+    verdict: PairVerdict | None = None
     slice: SliceTest | None = None
+
+
+class ReferenceRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The result that the history of its system is compared with from now on."""
+
+    result: int
 
 
 class Sentences(Struct, frozen=True, kw_only=True):

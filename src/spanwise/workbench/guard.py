@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
@@ -16,6 +15,8 @@ MOST_ROWS = 200  # per page or response
 MOST_BODY = 1 << 20  # bytes of a request body, unless it is an upload
 MOST_UPLOAD = 2 << 30  # bytes of predictions
 MOST_NOTE = 4000  # characters
+MOST_END = 1 << 31  # position in a text that was left out
+MOST_LABEL = 200  # characters of the label of a note
 IDLE = 60.0  # seconds without data after which an upload is aborted
 
 
@@ -118,11 +119,11 @@ class Guard:
 
     def __init__(self, app: Application, door: Door) -> None:
         self.app, self.door = app, door
-        self.once = {secrets.token_urlsafe(24)}  # one-time tokens for links
+        self._key = secrets.token_urlsafe(24)  # of the link; only a cookie is worth the token itself
 
     def link(self) -> str:
-        """A link that lets a browser in once."""
-        return f"{self.door.origins[0]}/?token={next(iter(self.once))}" if self.once else self.door.origins[0]
+        """The link that lets browsers in for as long as the server runs."""
+        return f"{self.door.origins[0]}/?token={self._key}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the request, then pass it on or refuse it."""
@@ -148,6 +149,8 @@ class Guard:
             await self.app(scope, receive, with_headers)
             return
         status, headers, body = answer
+        if status >= 400:
+            headers = {**headers, "connection": "close"}  # strangers keep no connection
         coded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         await with_headers({"type": "http.response.start", "status": status, "headers": coded})
         await with_headers({"type": "http.response.body", "body": body.encode()})
@@ -190,11 +193,9 @@ class Guard:
     def _exchanged(
         self, token: str, path: str, query: list[tuple[str, str]]
     ) -> tuple[int, dict[str, str], str]:
-        """Exchange a one-time token for a cookie, and redirect to the same address without the token."""
-        match = next((issued for issued in self.once if secrets.compare_digest(issued, token)), None)
-        if match is None:
-            raise Refused(401, "This link has already been used. Restart the workbench to get a new one.")
-        self.once.discard(match)
+        """Exchange the key of a link for a cookie, and redirect to the same address without the key."""
+        if not _same(token, self._key):
+            raise Refused(401, "This link is not that of the running workbench. Open the one it printed.")
         # A path that begins with two slashes would redirect to another host.
         to = "/" + path.lstrip("/\\") + (f"?{urlencode(query)}" if query else "")
         cookie = f"{self.door.cookie}={self.door.token}; HttpOnly; SameSite=Strict; Path=/"
@@ -206,11 +207,14 @@ class Guard:
             for value in headers.get("authorization", [])
             if value.startswith("Bearer ")
         ]
-        for text in headers.get("cookie", []):
-            try:
-                morsel = SimpleCookie(text).get(self.door.cookie)
-            except CookieError:
-                continue
-            if morsel is not None:
-                tokens.append(morsel.value)
-        return any(secrets.compare_digest(token.encode(), self.door.token.encode()) for token in tokens)
+        # Other programs on this machine share the header, and write into it what no cookie parser accepts.
+        for pair in ";".join(headers.get("cookie", [])).split(";"):
+            name, _, value = pair.partition("=")
+            if name.strip() == self.door.cookie:
+                tokens.append(value.strip().strip('"'))
+        return any(_same(token, self.door.token) for token in tokens)
+
+
+def _same(given: str, secret: str) -> bool:
+    """Whether a text is the secret, in a time that does not tell how much of it is right."""
+    return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())

@@ -19,11 +19,14 @@ import msgspec
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS
 from spanwise.workbench.child import ChildMessage, ReportTask, SearchTask, Task
+from spanwise.workbench.private import UPLOADS, make_folders, sweep, upload_of
 from spanwise.workbench.store import EvaluationJob, Gold, JobOptions, Store
-from spanwise.workbench.watch import COLUMNS, PRIVATE, BenchEvents
+from spanwise.workbench.watch import BenchEvents
 
-# The settings that an upload may choose, named as on the command line.
-OPTIONS = {name: SETTINGS[name].choices for name in ("align", "repair")}
+# The settings that an upload may choose, named as on the command line; those of labels take any text.
+OPTIONS = {
+    name: SETTINGS[name].choices for name in ("align", "repair", "map", "predicted_map", "only", "without")
+}
 KILLED = -signal.SIGKILL
 DAY = 86400.0  # seconds for which an upload without a job is kept
 
@@ -34,7 +37,7 @@ class Jobs:
     def __init__(self, folder: Path, store: Store, events: BenchEvents, *, memory: int | None = None) -> None:
         self.folder, self.store, self.events = folder, store, events
         self.memory = memory if memory is not None else _most_memory()
-        self.uploads = folder / PRIVATE / "uploads"
+        self.uploads = folder / UPLOADS
         self._queue: queue.Queue[int | None] = queue.Queue()
         self._running: tuple[int, subprocess.Popen[str]] | None = None
         self._thread: threading.Thread | None = None
@@ -42,19 +45,11 @@ class Jobs:
 
     def start(self) -> None:
         """Start running jobs; unfinished jobs of an earlier server are marked as interrupted."""
-        self.uploads.mkdir(parents=True, exist_ok=True)
-        (self.folder / COLUMNS).mkdir(exist_ok=True)
+        make_folders(self.folder)
         self.store.interrupt_jobs()
-        self._sweep()
+        sweep(self.folder, self.store.uploads(), time.time() - DAY)
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self._thread.start()
-
-    def _sweep(self) -> None:
-        """Remove partial uploads, and uploads over a day old that no job refers to."""
-        referenced, old = self.store.uploads(), time.time() - DAY
-        for file in self.uploads.iterdir():
-            if file.suffix == ".part" or (file.name not in referenced and file.stat().st_mtime < old):
-                file.unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Kill the running job; the next server marks it as interrupted."""
@@ -75,10 +70,18 @@ class Jobs:
     def again(self, job: EvaluationJob, options: Mapping[str, str]) -> EvaluationJob:
         """Queue another evaluation of the same upload, with changed options."""
         gold = self.store.gold(job.gold)
-        if gold is None or not (self.uploads / job.body.upload).is_file():
-            raise InputError("the upload no longer exists.\nSend the file again.")
+        if gold is None:
+            raise InputError(_NO_GOLD)
+        self._upload(job)
         body = msgspec.structs.replace(job.body, options={**job.body.options, **options})
         return self.add(gold, job.system, body)
+
+    def _upload(self, job: EvaluationJob) -> Path:
+        """The file of a job; a database from elsewhere may name any other."""
+        path = upload_of(self.folder, job.body.upload)
+        if path is None:
+            raise InputError(_GONE)
+        return path
 
     def cancel(self, job: EvaluationJob) -> None:
         """Cancel a job that is waiting or running."""
@@ -107,9 +110,9 @@ class Jobs:
             gold=str(inside(self.folder, gold.path)),
             train=tuple(str(inside(self.folder, path)) for path in gold.train),
             system=job.system,
-            upload=str(self.uploads / job.body.upload),
-            json=str(self.folder / f"{stem}.json"),
-            columns=str(self.folder / COLUMNS / f"{stem}.npz"),
+            upload=str(self._upload(job)),
+            folder=str(self.folder),
+            stem=stem,
             options=job.body.options,
             tags=job.body.tags,
             memory=self.memory,
@@ -201,6 +204,8 @@ class Child:
             self._running.kill()
 
 
+_GONE = "the upload no longer exists.\nSend the file again."
+_NO_GOLD = "the gold data of this job is no longer known.\nPut the gold file and a result into the folder."
 _KILLED = (
     "the process that computed this was killed, most often because memory ran out.\n"
     "Start the workbench with a higher --memory, or try again."

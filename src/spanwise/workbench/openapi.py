@@ -11,24 +11,26 @@ from msgspec import Struct
 
 from spanwise import __version__
 from spanwise.document.evaluation import Evaluation, UnitCounts
-from spanwise.gates import Outcome
-from spanwise.slices.index import FoundSlices
 from spanwise.workbench.bench import UPLOAD_TAGS
+from spanwise.workbench.board import Leaderboard
 from spanwise.workbench.drawing import (
     Drawn,
     GoldRequest,
     Health,
     NoteChange,
     NoteRequest,
+    ReferenceRequest,
     ResultComparison,
     ResultSummary,
     Sentences,
     ShownJob,
     SliceRequest,
 )
-from spanwise.workbench.index import SliceAnswer, SlicePoint, SliceTest
+from spanwise.workbench.index import Searched, SliceAnswer, SliceTest
 from spanwise.workbench.jobs import OPTIONS
 from spanwise.workbench.store import Gold, Note, Slice
+from spanwise.workbench.thresholds import GateAnswer
+from spanwise.workbench.weakness import SlicePoint
 
 PREFIX = "/api/v1"
 
@@ -58,6 +60,16 @@ OPERATIONS = (
         "GET", "/golds/{gold}/results", "results", "the results for a gold file", list[ResultSummary],
     ),
     Operation(
+        "GET", "/golds/{gold}/leaderboard", "leaderboard",
+        "the systems in order, the tests of all pairs, and the letters of those that each is better than",
+        Leaderboard, query=("score", "label", "q", "tag", "runs", "sort", "after"),
+    ),
+    Operation(
+        "POST", "/golds/{gold}/reference", "set_reference",
+        "choose the result that the history of its system is compared with", ResultSummary,
+        ReferenceRequest,
+    ),
+    Operation(
         "PUT", "/golds/{gold}/results", "upload", "send predictions as the body; they are evaluated",
         ShownJob, bytes, ("system", "name", *OPTIONS, *UPLOAD_TAGS), 202,
     ),
@@ -69,12 +81,13 @@ OPERATIONS = (
     ),
     Operation(
         "GET", "/golds/{gold}/weak", "weak",
-        "slices where a system misses the most, or where two systems differ", FoundSlices,
+        "slices where a system misses the most, or where two systems differ; one look", Searched,
         query=("a", "b"),
     ),
     Operation(
         "GET", "/golds/{gold}/slices/{slug}/history", "slice_history",
-        "a saved slice in every result, oldest first", list[SlicePoint],
+        "a saved slice in every result: whether it is weak, and confirmed by new documents",
+        list[SlicePoint],
     ),
     Operation(
         "GET", "/golds/{gold}/slice", "slice",
@@ -82,7 +95,8 @@ OPERATIONS = (
         SliceAnswer, query=("intervals",), conditions=True,
     ),
     Operation(
-        "GET", "/golds/{gold}/test", "test", "the paired test of two systems on the selected mentions",
+        "GET", "/golds/{gold}/test", "test",
+        "the paired test of two systems on the selected mentions, and the level it is held against",
         SliceTest, query=("a", "b"), conditions=True,
     ),
     Operation(
@@ -119,7 +133,8 @@ OPERATIONS = (
         query=("format",),
     ),
     Operation(
-        "GET", "/golds/{gold}/gate", "gate", "whether the latest results reach their thresholds", Outcome,
+        "GET", "/golds/{gold}/gate", "gate",
+        "each threshold for the latest result of each system: passed, failed or not checked", GateAnswer,
         query=("result",),
     ),
     Operation("GET", "/jobs", "jobs", "the latest evaluations of uploads", list[ShownJob]),

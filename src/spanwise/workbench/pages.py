@@ -28,7 +28,6 @@ from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
 from spanwise.reports import _wording as words
 from spanwise.slices.index import SliceIndex, unpacked_bits
-from spanwise.statistics import LEVEL
 from spanwise.workbench.api import (
     answering,
     compared_view,
@@ -39,10 +38,11 @@ from spanwise.workbench.api import (
     sentences_of,
     sliced_pair,
     status_of,
+    tested_slice,
     weak,
     words_of,
 )
-from spanwise.workbench.bench import Bench, NotFound, asker_of, sentence_sha
+from spanwise.workbench.bench import Bench, NotFound, sentence_sha
 from spanwise.workbench.board import (
     COLUMNS,
     Axis,
@@ -72,8 +72,12 @@ from spanwise.workbench.exports import leaderboard_csv, mentions_csv, mentions_l
 from spanwise.workbench.guard import MOST_ROWS, Refused
 from spanwise.workbench.index import TESTED, SliceAnswer
 from spanwise.workbench.jobs import OPTIONS
+from spanwise.workbench.looks import plain_level
 from spanwise.workbench.openapi import OPERATIONS, PREFIX
+from spanwise.workbench.standings import verdict_of, with_verdict
 from spanwise.workbench.store import Gold, Note, Result, Slice, pooled
+from spanwise.workbench.thresholds import gate_answer
+from spanwise.workbench.weakness import slice_points
 
 STATIC = {
     "page.css": ("spanwise.reports.html", ""),
@@ -102,9 +106,14 @@ def _environment() -> Environment:
         interval=words.interval, p=words.p_value, format_p=words.format_p,
         signed_interval=words.signed_interval, attribute=words.attribute, moment=_moment, day=_day,
         capitalised=words.capital, listed_p=words.listed_p, later_note=words.later_note,
+        small_p=words.small_p, plain_level=plain_level,
     )  # fmt: skip
     environment.globals.update(
-        version=__version__, LEVEL=LEVEL, Shown=Shown, SCORES=words.PRIMARY_SCORES, SCORED=words.SCORED
+        version=__version__,
+        SELECTED=words.SELECTED,
+        Shown=Shown,
+        SCORES=words.PRIMARY_SCORES,
+        SCORED=words.SCORED,
     )
     return environment
 
@@ -295,7 +304,9 @@ def compare_page(bench: Bench, request: Request) -> Response:
     a, b = (bench.result(request.path_params[name], gold) for name in ("a", "b"))
     view = compared_view(bench, request, gold)
     score = bench.score(gold, request.query_params.get("score", ""))
-    compared, notes = bench.shelf.comparison(a, b, score)
+    pools = bench.pools(gold, a, b)
+    compared, notes = bench.shelf.comparison(*pools, score)
+    verdict = verdict_of(bench, gold, *pools, score)
     rows = tested_rows(compared.scores)
     widest = sorted(rows, key=lambda row: (not row.significant, -abs(row.difference or 0)))[:ROWS]
     table, won = None, None
@@ -308,22 +319,23 @@ def compare_page(bench: Bench, request: Request) -> Response:
             view.condition, (Shown(OUTCOME, f"{a.system}:{RIGHT}"), Shown(OUTCOME, f"{b.system}:{WRONG}"))
         )
     buckets = bench.shelf.buckets(a)
-    divisions = lead_divisions(bench, a, b)
+    divisions = lead_divisions(bench, *pools)
     division = request.query_params.get("parts", "")
     division = (
         division if division in divisions else next((d for d in ("tough", *divisions) if d in divisions), "")
     )
     steps, scale = lead_steps(divisions.get(division, ()), division, buckets)
-    main = {name: compared.score(path) for name, path in PRIMARY.items()}
+    scores = {row.path: row for row in with_verdict(compared.scores, verdict)}
+    main = {name: scores.get(path) for name, path in PRIMARY.items()}
     return _render(
         bench, request, "compare", gold, a=a, b=b, main=main, axis=Axis.around(rows),
         shown=[row for row in rows if row in widest], rest=[row for row in rows if row not in widest],
-        test=compared,
-        notes=notes, slice_name=partial(slice_name, buckets), mentions_of=mentions_of,
+        test=compared, verdict=verdict, notes=notes,
+        slice_name=partial(slice_name, buckets), mentions_of=mentions_of,
         score=score, shapes=shapes_of(bench, gold), steps=steps, scale=scale, division=division,
         divisions=list(divisions), right=None if table is None else _who_is_right(table),
         results=_to_choose_from(bench, gold, a, b), outcomes=_outcome_table(table), view=view, won=won,
-        limited=sliced_pair(bench, request, gold, view, a, b),
+        limited=sliced_pair(bench, gold, view, a, b),
         found=won and sentences_of(bench, gold, won, -1, SOME, systems=(a.system, b.system)),
     )  # fmt: skip
 
@@ -367,22 +379,21 @@ def slices_page(
         view = View(condition, view.shown)
     indexed = bench.indexed(gold)
     answer = bench.shelf.slice(indexed, view.condition)
-    looked = bench.record_look(gold, str(view.condition or ""), asker_of(request))
     order = _best(answer)
     # The browser requests the test after showing the scores; saved pages include it from the start.
     testable, test = len(order) > 1 and answer.mentions > 0, None
     if testable and bench.bundled:
-        test = bench.shelf.slice_test(indexed, view.condition, order[0], order[1], looked)
+        test = tested_slice(bench, gold, indexed, view.condition, order[0], order[1])
     bounds = [end for system in answer.systems.values() for end in (*(system.interval or ()), system.overall)]
     after = number_of(request, "after", -1, least=-1)
     drawn = _drawn_systems(bench, gold, indexed.index, request)
-    points = [] if saved is None else bench.shelf.slice_history(gold, parse(saved.conditions), saved.at)
+    points = [] if saved is None else slice_points(bench, gold, saved)
     page = f"/g/{gold.slug}/slices" if saved is None else f"/g/{gold.slug}/slices/{saved.slug}"
     own = view if saved is None else View(None, view.shown)
     kinds = {name: _kinds(system.outcomes) for name, system in answer.systems.items()}
     return _render(
         bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
-        order=order, testable=testable, test=test, looked=looked, points=points, axis=Axis.of(bounds),
+        order=order, testable=testable, test=test, points=points, axis=Axis.of(bounds),
         shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
         saved=bench.store.slices(gold.slug), current=saved,
         tested_at=View(view.condition).address(f"/g/{gold.slug}/tested"),
@@ -408,8 +419,7 @@ def tested_part(bench: Bench, request: Request) -> Response:
     condition = view_of(request.query_params.multi_items()).condition
     indexed = bench.indexed(gold)
     pair = _best(bench.shelf.slice(indexed, condition))[:2]
-    looked = bench.record_look(gold, str(condition or ""), asker_of(request))
-    test = bench.shelf.slice_test(indexed, condition, pair[0], pair[1], looked) if len(pair) == 2 else None
+    test = tested_slice(bench, gold, indexed, condition, pair[0], pair[1]) if len(pair) == 2 else None
     return _render(bench, request, "tested", gold, test=test)
 
 
@@ -585,8 +595,7 @@ def _without(index: SliceIndex, notes: Sequence[Note]) -> list[tuple[str, float 
 def gate_page(bench: Bench, request: Request) -> Response:
     """Whether the latest results pass gate.toml and the floors of saved slices."""
     gold = bench.gold(request.path_params["gold"])
-    outcome = bench.gate(gold)
-    return _render(bench, request, "gate", gold, outcome=outcome)
+    return _render(bench, request, "gate", gold, answer=gate_answer(bench, gold))
 
 
 def evaluate_page(bench: Bench, request: Request) -> Response:
@@ -683,7 +692,7 @@ JSON_PATHS = {  # the API operation behind each page
     "/g/{gold}/worksheet.json": "notes",
     "/g/{gold}/gate.json": "gate",
     "/g/{gold}/evaluate.json": "jobs",
-    "/g/{gold}.json": "results",
+    "/g/{gold}.json": "leaderboard",
     "/r/{result}.json": "result",
     "/settings.json": "health",
 }

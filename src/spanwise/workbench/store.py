@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import stdev
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from spanwise.alignment import TokenDifference
 from spanwise.errors import InputError
+from spanwise.workbench.looks import MOST_LOOKS, AskedQuestion
+from spanwise.workbench.private import damaged_database
 
 RUN_TAGS = ("run", "seed")  # the tags that distinguish runs of the same system
 
@@ -55,7 +57,19 @@ MIGRATIONS = (
         json((SELECT json_group_array(units.name) FROM units WHERE units.result = result.id)));
     """,
     "ALTER TABLE job ADD COLUMN difference TEXT NOT NULL DEFAULT '';",
+    # The questions that were asked of a gold set, and the results that histories are compared with.
+    """
+    CREATE TABLE IF NOT EXISTS look (
+        gold TEXT, question TEXT, number INTEGER NOT NULL, PRIMARY KEY (gold, question));
+    CREATE TABLE IF NOT EXISTS reference (
+        gold TEXT, system TEXT, result INTEGER NOT NULL, PRIMARY KEY (gold, system));
+    """,
 )
+
+# The name of a gold in addresses and in names of files.
+Slug: TypeAlias = Annotated[str, Meta(pattern="^[a-z0-9-]{1,60}$")]
+# Errors that say that a file is damaged, not that it is locked, full or not writable.
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT)
 
 Bounds: TypeAlias = tuple[float | None, float | None]
 
@@ -63,7 +77,7 @@ Bounds: TypeAlias = tuple[float | None, float | None]
 class Gold(Struct, frozen=True, kw_only=True):
     """A gold file; results for the same gold can be compared."""
 
-    slug: str
+    slug: Slug
     name: str
     sha256: str
     path: str | None = None
@@ -162,6 +176,16 @@ class PooledRuns(Struct, frozen=True):
         return stdev(defined) if len(defined) > 1 else None
 
 
+def run_of(tags: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of the tags that tell runs apart; empty if there are none."""
+    return tuple(tags[name] for name in RUN_TAGS if name in tags)
+
+
+def other_tags(tags: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The tags that all runs of a system share, in order."""
+    return sorted((key, value) for key, value in tags.items() if key not in RUN_TAGS)
+
+
 def pooled(results: Sequence[Result]) -> list[PooledRuns]:
     """Pool results of the same system whose tags differ only in run or seed; ordered by their newest run.
 
@@ -169,9 +193,8 @@ def pooled(results: Sequence[Result]) -> list[PooledRuns]:
     """
     pools: dict[tuple[object, ...], dict[tuple[str, ...], Result]] = {}
     for result in results:
-        run = tuple(result.board.tags[name] for name in RUN_TAGS if name in result.board.tags)
-        others = sorted((key, value) for key, value in result.board.tags.items() if key not in RUN_TAGS)
-        key = (result.system, result.gone, *others) if run else (result.id,)
+        run = run_of(result.board.tags)
+        key = (result.system, result.gone, *other_tags(result.board.tags)) if run else (result.id,)
         runs = pools.setdefault(key, {})
         runs.pop(run, None)
         runs[run] = result
@@ -256,18 +279,30 @@ class Store:
         self._results: dict[str, list[Result]] = {}  # by gold, as last read
         self._results_version: tuple[int, int] | None = None  # counts writes by others and by us
         self._results_changed = 0
+        self._looks: dict[tuple[str, str], int] = {}  # looks that a read-only database cannot keep
         mode = "ro" if read_only else "rwc"
         self._db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}", uri=True, check_same_thread=False, timeout=patience,
             isolation_level=None,
         )  # fmt: skip
-        if not read_only:
+        try:
+            self._open()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _open(self) -> None:
+        """Check the file before anything is written to it, then migrate it to this version."""
+        self._db.execute("PRAGMA trusted_schema=OFF")
+        self._check()
+        if not self.read_only:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
-        if read_only and self._version() < len(MIGRATIONS):
+        if self.read_only and self._version() < len(MIGRATIONS):
             self._db = _in_memory(self._db)  # leave the older file unchanged
         self._migrate()
-        if read_only:
+        self._check_rows()
+        if self.read_only:
             self._db.execute("PRAGMA query_only=ON")
 
     @classmethod
@@ -275,21 +310,61 @@ class Store:
         """Open the database, or open it read-only if another program keeps it locked."""
         try:
             return cls(path, read_only=read_only)
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
             if read_only:
-                raise
-            return cls(path, read_only=True)
+                raise InputError(
+                    f"{path}: the file cannot be opened ({error}).\n"
+                    "Make it readable or the folder writable, or serve a copy of the folder."
+                ) from None
+            return cls.opened(path, read_only=True)
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
-    def _migrate(self) -> None:
-        version = self._version()
+    def _check(self) -> None:
+        """Refuse a file that is damaged, or whose tables are not those of its version.
+
+        Raises:
+            InputError: it is one, or a newer workbench wrote it.
+        """
+        with self._unharmed():
+            version = self._version()
         if version > len(MIGRATIONS):
             raise InputError(
                 f"{self.path}: a newer workbench wrote this file (version {version}; this one reads up to "
                 f"{len(MIGRATIONS)}).\nInstall a newer spanwise; the notes and slices are still in the file."
             )
+        with self._unharmed():
+            ours = version >= 0 and _tables(self._db) == _tables(_at_version(version))
+            fault = self._db.execute("PRAGMA quick_check(1)").fetchone()[0] if ours else "it has other tables"
+        if fault != "ok":
+            raise damaged_database(self.path, fault)
+
+    @contextmanager
+    def _unharmed(self) -> Iterator[None]:
+        """Turn all that is wrong with a damaged file into one message; a locked file is another matter."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+            # An error without a code is one of the module itself, such as bytes that are not UTF-8.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+            if isinstance(error, sqlite3.OperationalError) and code not in _DAMAGE:
+                raise
+            raise damaged_database(self.path, str(error)) from None
+
+    def _check_rows(self) -> None:
+        """Refuse a file with a row that cannot be read, or with the name of a gold that is not a name."""
+        with self._unharmed():
+            rows: list[Struct] = [*self.golds(), *self.files().values()]
+            rows += [_result(row) for row in self._rows("SELECT * FROM result")]
+            rows += [_job(row) for row in self._rows("SELECT * FROM job")]
+            rows += [Note(*row) for row in self._rows("SELECT * FROM note")]
+            rows += [Slice(*row) for row in self._rows("SELECT * FROM slice")]
+            for row in rows:
+                msgspec.convert(msgspec.to_builtins(row), type(row))
+
+    def _migrate(self) -> None:
+        version = self._version()
         for number in range(version, len(MIGRATIONS)):
             steps = f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version={number + 1}; COMMIT;"
             self._db.executescript(steps)
@@ -440,6 +515,51 @@ class Store:
                 row = msgspec.structs.replace(new, version=version + (not same), at=at)
                 db.execute("INSERT INTO slice VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _values(row))
 
+    # ---- looks and references
+
+    def look(self, gold: str, question: str) -> AskedQuestion:
+        """Number a question to a gold set; the same question always has the same number.
+
+        Beyond the last number that can be significant, questions are not kept.
+        """
+        known = self._looked(gold, question)
+        if known is not None:
+            return known
+        if self.read_only:
+            with self._lock:
+                number = min(self._last_look(gold) + 1, MOST_LOOKS + 1)
+                return AskedQuestion(self._looks.setdefault((gold, question), number), lasting=False)
+        with self._writing() as db:
+            known = self._looked(gold, question)
+            if known is not None:
+                return known
+            number = self._last_look(gold) + 1
+            if number > MOST_LOOKS:
+                return AskedQuestion(MOST_LOOKS + 1)
+            db.execute("INSERT INTO look VALUES (?, ?, ?)", (gold, question, number))
+        return AskedQuestion(number)
+
+    def _looked(self, gold: str, question: str) -> AskedQuestion | None:
+        rows = self._rows("SELECT number FROM look WHERE gold=? AND question=?", [gold, question])
+        if rows:
+            return AskedQuestion(rows[0][0])
+        number = self._looks.get((gold, question))
+        return None if number is None else AskedQuestion(number, lasting=False)
+
+    def _last_look(self, gold: str) -> int:
+        stored = self._rows("SELECT MAX(number) FROM look WHERE gold=?", [gold])[0][0] or 0
+        return max([stored, *(number for (own, _), number in self._looks.items() if own == gold)])
+
+    def references(self, gold: str) -> dict[str, int]:
+        """The result that each system's history is compared with, where it was chosen."""
+        rows = self._rows("SELECT system, result FROM reference WHERE gold=?", [gold])
+        return dict(rows)
+
+    def put_reference(self, gold: str, system: str, result: int) -> None:
+        """Compare the history of a system with another result from now on."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO reference VALUES (?, ?, ?)", (gold, system, result))
+
     # ---- notes
 
     def notes(self, gold: str) -> list[Note]:
@@ -526,6 +646,20 @@ class Store:
         """Mark the jobs of an earlier server as interrupted; their uploads are kept."""
         with self._writing() as db:
             db.execute("UPDATE job SET state='interrupted' WHERE state IN ('running', 'waiting')")
+
+
+def _tables(db: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """The tables and indexes of a database with their columns; views and triggers differ by their kind."""
+    rows = db.execute("SELECT type, name, tbl_name FROM sqlite_master ORDER BY type, name").fetchall()
+    return [(*row, *db.execute("SELECT name FROM pragma_table_info(?)", (row[1],))) for row in rows]
+
+
+def _at_version(version: int) -> sqlite3.Connection:
+    """An empty database as a workbench of an earlier version made it."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    for step in MIGRATIONS[:version]:
+        db.executescript(step)
+    return db
 
 
 def _in_memory(file: sqlite3.Connection) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import sqlite3
+import stat
 import threading
 import time
 from collections import deque
@@ -24,10 +25,9 @@ from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.reports._wording import slice_title
+from spanwise.workbench.private import COLUMNS
 from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 
-PRIVATE = ".spanwise"  # the workbench's own folder inside the folder of results
-COLUMNS = f"{PRIVATE}/columns"  # where the workbench stores the columns of uploads
 PATIENCE = 5.0  # seconds after which an unreadable file is no longer assumed to be still growing
 FIRST_LOOK = 1.5  # seconds to wait for the first scan before serving pages
 
@@ -59,6 +59,10 @@ class BenchEvents:
         with self._lock:
             self.last += 1
             self._kept.append(Event(self.last, kind, gold, text))
+
+    def close(self) -> None:
+        """Let all listeners stop waiting."""
+        self.closed = True
 
     def after(self, number: int) -> list[Event]:
         """The events after the one with this number."""
@@ -94,7 +98,8 @@ class Watcher:
     def _run(self) -> None:
         while True:
             # If the disk is full or another program has locked the database, try again at the next scan.
-            with suppress(OSError, sqlite3.OperationalError):
+            # Whatever a file in the folder causes, watching goes on.
+            with suppress(Exception):
                 self.scan()
             self.looked.set()
             if self._stop.wait(1.0):
@@ -116,6 +121,11 @@ class Watcher:
                 self._look(path, size, mtime_ns)
             except OSError:  # removed during the scan
                 continue
+            except sqlite3.Error:
+                raise
+            except Exception as error:  # one file never hides the others
+                why = f"it cannot be used ({type(error).__name__})."
+                self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
         for path in previous.keys() - present:
             self.store.remove_file(path)
             self.events.add("result", previous[path].gold, f"{path} is gone")
@@ -179,7 +189,8 @@ class Watcher:
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Documents and columns in the folder and its subfolders, except those whose names begin with a dot.
 
-    In the workbench's own folder, only the columns of uploads are included.
+    In the workbench's own folder, only the columns of uploads are included. Pipes, devices, links that lead
+    out of the folder or in a circle, and names that are not text are left out.
     """
     for parent, folders, names in chain(os.walk(folder), os.walk(folder / COLUMNS)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -188,12 +199,15 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
                 continue
             full = Path(parent, name)
             try:
-                if full.is_symlink() and not full.resolve().is_relative_to(folder):
+                if full.is_symlink() and not full.resolve(strict=True).is_relative_to(folder):
                     continue
-                stat = full.stat()
-            except OSError:
+                found = full.stat()
+                relative = full.relative_to(folder).as_posix()
+                relative.encode()
+            except (OSError, RuntimeError, UnicodeEncodeError):
                 continue
-            yield full.relative_to(folder).as_posix(), stat.st_size, stat.st_mtime_ns
+            if stat.S_ISREG(found.st_mode):
+                yield relative, found.st_size, found.st_mtime_ns
 
 
 def slug_of(name: str, digest: str | None) -> str:
@@ -206,7 +220,7 @@ def gold_of(document: Evaluation) -> Gold:
     """Describe the gold file of a document."""
     source = next(row for row in document.inputs if row.role == "gold")
     return Gold(
-        slug=slug_of(document.dataset.name, source.sha256),
+        slug=slug_of(document.dataset.name, document.settings.gold_digest(source.sha256)),
         name=document.dataset.name,
         sha256=source.sha256 or "",
         path=source.path,

@@ -1,4 +1,4 @@
-"""The charts of agreement and of confidence scores."""
+"""The charts of agreement, of leaks and of confidence scores."""
 
 from __future__ import annotations
 
@@ -6,14 +6,30 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import altair as alt
+from msgspec import UNSET
 
+from spanwise.document import Interval
 from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence, SystemConfidence
+from spanwise.document.leaks import Leaks
+from spanwise.reports import _leaks as leaks
 from spanwise.reports import _wording as words
-from spanwise.reports._charts import Style, marks, points_pair, shortened, width_of
-from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Row, plot, quantity
+from spanwise.reports._charts import Style, axis_range, marks, points_pair, shortened, width_of
+from spanwise.reports._charts.marks import (
+    Channel,
+    ChartLayout,
+    ChartRow,
+    Dot,
+    Drawing,
+    Layer,
+    Options,
+    Row,
+    draw,
+    plot,
+    quantity,
+)
 
-# ---- the matrix of pairs, and annotators compared with the human ceiling ---------------------------
+# ---- the matrix of pairs, and annotators compared with the majority of the others ---------------
 
 
 STEP = 46.0
@@ -21,7 +37,7 @@ STEP = 46.0
 
 def agreement_drawings(document: Agreement, style: Style) -> list[Drawing]:
     """The charts that the document has the numbers for."""
-    charts = [matrix(document, style), ceiling(document, style)]
+    charts = [matrix(document, style), levels(document, style), ceiling(document, style)]
     return [chart for chart in charts if chart is not None]
 
 
@@ -81,14 +97,30 @@ def matrix(document: Agreement, style: Style) -> Drawing | None:
 
 
 def ceiling(document: Agreement, style: Style) -> Drawing | None:
-    """F1 of annotators and systems against the majority of the others, with the human ceiling."""
+    """F1 of annotators and systems against the majority of the others, with the mean of annotators."""
     ends = document.ceiling.interval
     scores = [(row.annotator, row.others_f1, ends.get(row.annotator)) for row in document.ranking]
-    scores.append(("human ceiling", document.ceiling.mean, ends.get("mean")))
+    scores.append(("mean of annotators", document.ceiling.mean, ends.get("mean")))
     scores += [
         (f"system {name}", system.f1, system.interval.get("f1")) for name, system in document.systems.items()
     ]
-    rows = [(name, value, band) for name, value, band in scores if value is not None]
+    return _beside("ceiling", "F1 against the majority of the others", scores, style)
+
+
+def levels(document: Agreement, style: Style) -> Drawing | None:
+    """The human level, and the mean F1 of each system with each annotator."""
+    if document.levels is UNSET or not document.levels.systems:
+        return None
+    scores = [("human level", document.levels.human.f1, document.levels.human.interval)]
+    scores += [(f"system {name}", own.f1, own.interval) for name, own in document.levels.systems.items()]
+    return _beside("levels", "Mean F1 with each annotator", scores, style)
+
+
+def _beside(
+    name: str, title: str, scores: Sequence[tuple[str, float | None, Interval | None]], style: Style
+) -> Drawing | None:
+    """Scores below each other, each with its interval; people and systems in different colours."""
+    rows = [(who, value, band) for who, value, band in scores if value is not None]
     if not rows:
         return None
     palette, plot, step = style.palette, 300.0, 26.0
@@ -97,11 +129,11 @@ def ceiling(document: Agreement, style: Style) -> Drawing | None:
     low, high = max(0.0, min(values) - 3), min(100.0, max(values) + 3)
     x = marks.quantity("v", low, high, span=(0, plot), tickCount=5)
     layers: list[Layer] = []
-    for at, (name, value, band) in enumerate(rows):
+    for at, (who, value, band) in enumerate(rows):
         y = step * at + step / 2
-        person = not name.startswith("system ")
+        person = not who.startswith("system ")
         colour = palette["s0" if person else "s1"]
-        says = f"{words.visible(name)}: F1 {words.points(value)}"
+        says = f"{words.visible(who)}: F1 {words.points(value)}"
         both = points_pair(band)
         if both:
             says += f" ({words.interval(band)})"
@@ -114,12 +146,70 @@ def ceiling(document: Agreement, style: Style) -> Drawing | None:
             "d": says,
         }
         layers.append(marks.bands([dot], height, x, colour=colour, thick=16, opacity=1, cornerRadius=1))
-    labels = [shortened(words.visible(name), 24) for name, _, _ in rows]
+    labels = [shortened(words.visible(who), 24) for who, _, _ in rows]
     names = [{"y": step * at + step / 2, "t": label} for at, label in enumerate(labels)]
     left = max(70.0, max(width_of(label, 12) for label in labels) + 16)
     layers.append(marks.texts(names, height, at=-8, colour=palette["ink"], align="right"))
-    title = "F1 against the majority of the others"
-    return Drawing("ceiling", title, marks.plot(*layers), plot, height, left, 20, 4, 24)
+    return Drawing(name, title, marks.plot(*layers), plot, height, left, 20, 4, 24)
+
+
+# ---- leaks -----------------------------------------------------------------------------------------
+
+
+MOST_LEAKING = 24  # labels in the chart
+
+
+def leak_drawings(document: Leaks, style: Style) -> list[Drawing]:
+    """Leaks by level and by label, and their price, each with a dot per system."""
+    names = list(document.systems)[: style.most]
+    cells = [document.systems[name].overall for name in names]
+    if not cells:
+        return []
+    charts = [
+        _leak_rows("levels", "What leaks", [leaks.levels(document, cell) for cell in cells], names, style),
+        _leak_rows("price", "The price", [leaks.price(document, cell) for cell in cells], names, style),
+    ]
+    labels = document.systems[names[0]].labels
+    order = sorted(labels, key=lambda label: (-labels[label].mentions, label))[:MOST_LEAKING]
+    by_label = [
+        [leaks.mention_row(document.systems[name].labels[label], label) for label in order] for name in names
+    ]
+    charts.append(_leak_rows("labels", "Leak rate by label", by_label, names, style))
+    return [chart for chart in charts if chart is not None]
+
+
+def _leak_rows(
+    name: str, title: str, by_system: Sequence[Sequence[leaks.LeakRow]], names: Sequence[str], style: Style
+) -> Drawing | None:
+    """Rates below each other, from zero; those of the first system are written beside them."""
+    rows = []
+    values = [0.0]
+    for of_systems in zip(*by_system, strict=True):
+        dots = []
+        for system, row in zip(names, of_systems, strict=True):
+            ends = points_pair(row.ends)
+            says = (
+                f"{words.visible(system)}: {row.title} {leaks.percent(row.rate)} ({row.counts}) {row.within}"
+            )
+            dots.append(Dot(None if row.rate is None else 100 * row.rate, ends, says.strip()))
+            values += [] if row.rate is None else [100 * row.rate]
+            values += ends or ()
+        first = of_systems[0]
+        if any(row.rate is not None for row in of_systems):
+            under = f"{first.counts} {first.under}".strip()
+            shown = shortened(words.visible(first.title), 24)
+            rows.append(ChartRow(shown, under, dots, right=[leaks.percent(first.rate)]))
+    if not rows:
+        return None
+    left = max(150.0, *(width_of(row.under, 11) + 16 for row in rows))
+    layout = ChartLayout(
+        left=left,
+        plot=190,
+        columns=(56,),
+        step=38,
+        domain=(0.0, min(100.0, axis_range(values, zero=True)[1])),
+    )
+    return draw(name, title, rows, layout, style)
 
 
 # ---- reliability, precision against recall, risk against coverage ----------------------------------

@@ -29,8 +29,8 @@ def figures(document: DocumentLike, *, background: str = "white") -> dict[str, a
     `buckets-ATTRIBUTE` with a panel per dataset, `critical-difference` and `increase-A-B`, and also
     the charts of an evaluation as means over runs, named `labels/DATASET` and so on with several datasets;
     confidence scores have `reliability-SYSTEM`, `precision-recall-SYSTEM` and
-    `risk-coverage-SYSTEM`; agreement has `pairs` and `ceiling`. Charts for which the document has no
-    numbers are left out.
+    `risk-coverage-SYSTEM`; agreement has `pairs`, `levels` and `ceiling`; leaks have `levels`, `price` and
+    `labels`. Charts for which the document has no numbers are left out.
     """
     return _charts(_module("_drawings").drawings(as_document(document)), background)
 

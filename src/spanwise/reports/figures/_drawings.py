@@ -12,6 +12,7 @@ from spanwise.document import Document, given
 from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.leaks import Leaks
 from spanwise.document.scores import (
     AttributeScores,
     BucketLead,
@@ -64,7 +65,7 @@ def _titled(drawing: Drawing, score: str = "F1") -> Drawing:
 
 
 def drawings(document: Document) -> list[Drawing]:
-    """The drawings of an evaluation, a study, an agreement or confidence scores, each with its legend."""
+    """The drawings of a document, each with its legend; none for documents without figures."""
     match document:
         case Evaluation():
             return [_titled(chart) for chart in _of_evaluation(document)]
@@ -73,6 +74,8 @@ def drawings(document: Document) -> list[Drawing]:
             return [*own, *_of_datasets(document)]
         case Agreement():
             return analyses.agreement_drawings(document, STYLE)
+        case Leaks():
+            return analyses.leak_drawings(document, STYLE)
         case Confidence():
             return analyses.confidence_drawings(document, STYLE)
     return []

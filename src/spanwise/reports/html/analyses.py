@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
+from spanwise.document import Interval
 from spanwise.document.agreement import Agreement, DisagreementExample
 from spanwise.document.analyses import (
     DifferentSlice,
@@ -19,6 +20,7 @@ from spanwise.document.analyses import (
     Slices,
 )
 from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Split, Suspect, Suspects
+from spanwise.reports import _judging
 from spanwise.reports import _wording as words
 
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
@@ -158,6 +160,10 @@ def agreement_parts(document: Agreement) -> dict[str, object]:
         ],
         "sides": [_sides(example) for example in document.sentences],
         "decimal": _decimal,
+        "decimals": _decimals,
+        "bound": _judging.bound,
+        "level_sentences": _judging.level_sentences(document),
+        "these_annotators": _judging.THESE_ANNOTATORS,
     }
 
 
@@ -165,14 +171,18 @@ def _decimal(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.3f}"
 
 
-def _matrix(document: Agreement) -> list[list[float | None]]:
-    """The F1 of every pair of annotators, as rows and columns; None on the diagonal."""
+def _decimals(ends: Interval | None) -> str:
+    return "" if ends is None else f" ({_decimal(ends[0])} to {_decimal(ends[1])})"
+
+
+def _matrix(document: Agreement) -> list[list[tuple[float | None, Interval | None]]]:
+    """F1 of every pair of annotators and its interval, as rows and columns; nothing on the diagonal."""
     names = document.annotators
     position = {name: index for index, name in enumerate(names)}
-    table: list[list[float | None]] = [[None] * len(names) for _ in names]
+    table: list[list[tuple[float | None, Interval | None]]] = [[(None, None)] * len(names) for _ in names]
     for pair in document.pairs:
         first, second = (position[name] for name in pair.annotators)
-        table[first][second] = table[second][first] = pair.overall.f1
+        table[first][second] = table[second][first] = pair.overall.f1, _judging.bound(pair.interval, "f1")
     return table
 
 

@@ -12,11 +12,25 @@ from spanwise.document import Interval
 from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
-from spanwise.document.study import MainResult, PairDiagnosis, Study
+from spanwise.document.study import PairDiagnosis, Study
+from spanwise.reports import _judging
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import compared, inner_keys, label_order, scored_labels
+from spanwise.reports._document import (
+    compared,
+    family_of,
+    inner_keys,
+    label_order,
+    over_datasets,
+    reversals,
+    scored_labels,
+    study_letters,
+    tested,
+    tested_in,
+    tested_on,
+)
 from spanwise.reports._shown import (
     ShownDataset,
     both_ends,
@@ -53,6 +67,7 @@ class Standing(Struct, frozen=True):
     scores: Mapping[str, float | None]  # f1, precision, recall, macro, fair
     spread: float | None  # of F1 over runs
     beats: str
+    bold: bool  # no system is significantly better
     dot: float | None
     band: tuple[float, float] | None
     interval: Interval | None
@@ -88,7 +103,8 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
     def at(value: float) -> float:
         return round(100 * (100 * value - low) / (high - low), 2)
 
-    groups = ties(document, list(order))
+    groups, tests = ties(document, list(order)), tested(document)
+    beats, bold = tests.beats, tests.bold({name: shown.score(name) for name in order})
     rows = []
     for index, (name, letter) in enumerate(order.items()):
         pair, score = ends[name], shown.score(name)
@@ -103,7 +119,8 @@ def standings_of(shown: ShownDataset) -> list[Standing]:
                 score=score,
                 scores={key: mean_score(shown, name, path) for key, path in PRIMARY.items()},
                 spread=shown.means[name].std if shown.several(name) and name in shown.means else None,
-                beats=document.letters.get(name, ""),
+                beats=beats[name],
+                bold=name in bold,
                 dot=None if score is None else at(score),
                 band=None if pair is None else (at(pair[0]), at(pair[1])),
                 interval=shown.score_interval(name),
@@ -122,19 +139,14 @@ def _bracket(rank: int, group: tuple[int, int]) -> str:
 
 
 def ties(document: Evaluation, order: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest ranges of ranks, first to last, within which no pair differs significantly."""
-    differ = {
-        frozenset(row.systems)
-        for row in document.comparisons
-        for test in [row.primary]
-        if test is None or test.significant
-    }
-    tested = {frozenset(row.systems) for row in document.comparisons}
+    """The longest ranges of ranks, first to last, within which all pairs were tested and none differs."""
+    tests = tested(document)
+    differ, decided = {frozenset(pair) for pair in tests.better}, tests.decided
     runs: list[tuple[int, int]] = []
     for first in range(len(order)):
         last = first
         while last + 1 < len(order) and all(
-            (pair := frozenset((order[last + 1], order[at]))) in tested and pair not in differ
+            (pair := frozenset((order[last + 1], order[at]))) in decided and pair not in differ
             for at in range(first, last + 1)
         ):
             last += 1
@@ -271,6 +283,9 @@ class DatasetView(Struct, frozen=True):
     charts: Mapping[str, Markup]
     middle: Mapping[str, str]  # the run that represents a system with several, in words
     untested: str  # why some pairs have no test, in words
+    how: str  # the test behind letters and brackets, in words
+    bold: str  # what a bold score means
+    notes: str  # what else must be said about the tests
 
 
 def _untested(shown: ShownDataset) -> str:
@@ -285,7 +300,7 @@ def _untested(shown: ShownDataset) -> str:
 
 def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
     """What the templates show for one dataset, including its charts."""
-    standings = standings_of(shown)
+    standings, captions = standings_of(shown), tested(shown.document).captions(shown.order)
     return DatasetView(
         name=shown.name,
         document=shown.document,
@@ -300,6 +315,9 @@ def view_of(shown: ShownDataset, drawn: Mapping[str, str]) -> DatasetView:
         beside=[(key, title) for key, title in COLUMNS.items() if key != shown.primary],
         charts={name: Markup(chart) for name, chart in drawn.items()},
         untested=_untested(shown),
+        how=sentences.named_test(shown.document.comparisons, shown.document.settings, shown.family),
+        bold=captions[0],
+        notes=captions[1],
         middle={name: _worded_run(shown, name) for name in shown.order if shown.several(name)},
     )
 
@@ -425,6 +443,7 @@ def study_parts(document: Study) -> dict[str, object]:
 
     analyses = document.analyses
     datasets = list(document.datasets)
+    tests = tested_in(document)
     results = [cell for row in analyses.holistic.values() for cell in row.values()]
     subsets = {name for row in analyses.tough.values() for part in row.values() for name in part}
     shown = study_shown(document)
@@ -455,7 +474,13 @@ def study_parts(document: Study) -> dict[str, object]:
         "verdicts": verdicts(document),
         "averages": averages(document),
         "datasets": datasets,
-        "best": {dataset: _best(analyses.holistic, dataset) for dataset in datasets},
+        "tests": {dataset: _cells(document, dataset) for dataset in datasets},
+        "letters": study_letters(document) if tests.tested else {},
+        "how": sentences.named_test(tests.comparisons, document.settings, family_of(document)),
+        "bold": tests.captions(analyses.holistic)[0],
+        "notes": tests.captions(analyses.holistic)[1],
+        "reversals": reversals(document),
+        "over_datasets": over_datasets(document),
         "runs": max((cell.runs for cell in results), default=0),
         "attributes": inner_keys(analyses.model_wise),
         "alias": study.alias,
@@ -466,9 +491,14 @@ def study_parts(document: Study) -> dict[str, object]:
     }
 
 
-def _best(holistic: Mapping[str, Mapping[str, MainResult]], dataset: str) -> float | None:
-    means = [row[dataset].mean for row in holistic.values() if dataset in row]
-    return max((mean for mean in means if mean is not None), default=None)
+def _cells(document: Study, dataset: str) -> dict[str, object]:
+    """What the main results of a dataset show: the systems in bold, and the letters that each one beats."""
+    tests = tested_on(document, dataset)
+    means = {
+        name: row[dataset].mean if dataset in row else None
+        for name, row in document.analyses.holistic.items()
+    }
+    return {"bold": tests.bold(means), "beats": tests.beats}
 
 
 def _increase(pair: PairDiagnosis) -> IncreaseTable:
@@ -523,4 +553,8 @@ def confidence_parts(document: Confidence) -> dict[str, object]:
         "data": None,
         "charts": {name: Markup(text) for name, text in drawn.items()},
         "kinds": CHARTS,
+        "enough": _judging.ENOUGH,
+        "calibration": _judging.calibration,
+        "within": _judging.within,
+        "marks": _judging.daggers(document),
     }

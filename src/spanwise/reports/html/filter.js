@@ -101,24 +101,27 @@ window.spanwiseScore = ({ data, visible }) => {
   const counted = (choices, system) => data.codes?.gold && !choices.q ? fromCodes(choices, system) : fromSentences(choices, system);
 
   // ---- logit-t intervals from the jackknife over units, Wilson's at 0 and 1 ---------------------------
-  const within = (t, freedom) => {
-    const angle = Math.atan(t / Math.sqrt(freedom)), cosine = Math.cos(angle);
-    let total = 0, term = freedom % 2 ? cosine : 1;
-    for (let k = freedom % 2 ? 3 : 2; k <= freedom; k += 2) { total += term; term *= cosine * cosine * (k - 1) / k; }
-    return freedom % 2 ? (2 / Math.PI) * (angle + Math.sin(angle) * total) : Math.sin(angle) * total;
+  // Student's quantile: Cornish and Fisher's expansion, below 60 degrees of freedom a polynomial of 1/freedom.
+  const quantile = (f) => {
+    const { z, t: [first, ...others] } = data;
+    if (f > 60) {
+      return z + (z ** 3 + z) / 4 / f + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96 / f ** 2 + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384 / f ** 3
+        + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160 / f ** 4;
+    }
+    const x = (2 / f - 1 - 1 / 60) / (1 - 1 / 60);
+    let later = 0, last = 0;
+    for (const coefficient of others.reverse()) [later, last] = [2 * x * later - last + coefficient, later];
+    return Math.exp(first / 2 + x * later - last);
   };
-  const quantile = (freedom) => {
-    const { confidence, z } = data, f = freedom;
-    if (f === 1) return Math.tan(Math.PI * confidence / 2);
-    if (f === 2) return confidence * Math.sqrt(2 / (1 - confidence * confidence));
-    let t = z + (z ** 3 + z) / 4 / f + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96 / f ** 2 + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384 / f ** 3
-      + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160 / f ** 4;
-    if (f > 60) return t;
-    let ratio = f % 2 ? 1 / Math.sqrt(Math.PI) : Math.sqrt(Math.PI) / 2;
-    for (let k = f % 2 ? 1 : 2; k < f; k += 2) ratio *= (k + 1) / k;
-    const scale = ratio / Math.sqrt(Math.PI * f);
-    for (let turn = 0; turn < 6; turn++) t -= (within(t, f) - confidence) / (2 * scale * (1 + t * t / f) ** (-(f + 1) / 2));
-    return t;
+  // Fewer degrees of freedom where few units carry the score, or its errors.
+  const freedom = (held, value, above, below, still) => {
+    const n = held.length, sums = [0, 0, 0, 0];
+    for (const row of held) {
+      const w = below(row), r = (above(row) - value * w) ** 2;
+      [w, w * w, r, r * r].forEach((part, at) => { sums[at] += part; });
+    }
+    const [w, w2, r2, r4] = sums, excess = still || !r2 ? 0 : n * r4 / (r2 * r2) - 1;
+    return Math.max(1, Math.min(n - 1, w * w / w2 - 1, excess > 0 ? 2 * n / excess : Infinity));
   };
   const interval = (units, above, below, size) => {
     const total = [above, below].map((part) => units.reduce((sum, row) => sum + part(row), 0));
@@ -133,7 +136,7 @@ window.spanwiseScore = ({ data, visible }) => {
     }
     let spread = Math.max(square - sum * sum / n, 0);
     if (spread < 1e-13 * square) spread = 0;
-    const error = Math.sqrt(spread * (n - 1) / n), t = quantile(n - 1);
+    const error = Math.sqrt(spread * (n - 1) / n), t = quantile(freedom(held, value, above, below, error < 1e-12));
     if (value > 0 && value < 1 && error >= 1e-12) {
       const odds = Math.log(value / (1 - value)), reach = t * error / (value * (1 - value)), back = (x) => 1 / (1 + Math.exp(-x));
       return [back(odds - reach), back(odds + reach)];

@@ -22,6 +22,7 @@ from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, Sy
 from spanwise.reports import _wording as words
 from spanwise.reports._document import scored_labels
 from spanwise.reports._shown import ShownDataset
+from spanwise.student import t_polynomial
 
 # ---- sentences in short rows, deflated, in base64 --------------------------------------------------
 
@@ -60,6 +61,7 @@ def contents(shown: ShownDataset) -> dict[str, object]:
         "redacted": document.settings.redacted, "known": _filter_counts(shown, systems),
         "confidence": document.settings.confidence,
         "z": NormalDist().inv_cdf((1 + document.settings.confidence) / 2),
+        "t": t_polynomial(document.settings.confidence),
         "examples": to_builtins(shown.examples), "units": _units(document, shown.sentences),
         "codes": _codes(document, systems, packer),
         "sentences": _columns(rows),

@@ -25,7 +25,7 @@ from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import examples, pair_link, short_signature, statements
+from spanwise.reports._document import examples, named_test, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
 from spanwise.settings import CONFIDENCE
 
@@ -39,6 +39,7 @@ PAGES = {
     "agreement": "analyses:agreement_parts",
     "suspects": "analyses:suspects_parts",
     "slices": "analyses:slices_parts",
+    "leaks": "leaks:leaks_parts",
     "placement": "analyses:placement_parts",
     "confidence": "evaluation:confidence_parts",
 }
@@ -151,14 +152,15 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
-        statements=statements, chosen=chosen, fields=asdict, usual_confidence=CONFIDENCE,
+        statements=statements, named_test=named_test, chosen=chosen, fields=asdict,
+        usual_confidence=CONFIDENCE,
     )  # fmt: skip
     environment.filters.update(
         points=words.points, signed=words.signed, count=words.count, visible=words.visible,
         interval=words.interval, p=words.p_value, correlation=words.correlation, plain=words.plain,
         percent=words.percent, attribute=words.attribute, bucket=words.bucket, spread=words.spread,
         signed_interval=words.signed_interval, short=short_signature, setting=setting,
-        brief=lambda name: shortened(name, 20),
+        brief=lambda name: shortened(name, 20), capitalised=words.capital,
     )  # fmt: skip
     return environment
 

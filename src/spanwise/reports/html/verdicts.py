@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, to_builtins
 from msgspec.structs import replace
 
 from spanwise.diagnosis import F1, PREDICTED, lead_over_runs, mean_of, or_nan
-from spanwise.document import given
+from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import (
     PRIMARY,
@@ -23,10 +23,19 @@ from spanwise.document.scores import (
 )
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import compared, decides, examples, ranked, score_path
-from spanwise.reports._shown import Path, ShownDataset, both_ends, mean_score, run_values, score_at
+from spanwise.reports._document import compared, decides, examples, ranked, tested_on
+from spanwise.reports._shown import (
+    Path,
+    ShownDataset,
+    both_ends,
+    mean_score,
+    run_values,
+    score_at,
+    study_settings,
+)
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 
@@ -54,18 +63,27 @@ def verdict(document: Evaluation) -> list[tuple[str, str]]:
         pair = words.interval(best.primary_ends(primary))
         return [*pieces, (f", between {pair.replace('–', ' and ')}." if pair else ".", "")]
     second = order[1]
+    comparison = document.comparison(first, second)
     test = compared(document, first, second, PRIMARY[primary])
-    if test is None or not words.defined(test.difference):
+    if comparison is None or test is None or not words.defined(test.difference):
         score = words.points(document.systems[second].primary(primary))
         return [*pieces, (", ", ""), (words.visible(second), second), (f" {score}.", "")]
     rank = "" if len(order) == 2 else f", the next of {len(order)} systems"
     lead = words.signed(test.difference).lstrip("+")
     if lead == "0.0":
         return [*pieces, (", the same as ", ""), (words.visible(second), second), (".", "")]
-    end = f"{rank}. The lead holds when the data are resampled."
-    if not test.significant:
-        end = f"{rank}. A lead this small can be chance ({words.format_p(test.p_corrected)})."
+    end = f"{rank}{_settled(comparison, document.settings)}."
     return [*pieces, (f", {lead} above ", ""), (words.visible(second), second), (end, "")]
+
+
+def _settled(comparison: Comparison, settings: Settings, family: str = "") -> str:
+    """What the test says about a lead: the better system, or that the two cannot be told apart."""
+    test = comparison.primary
+    if test is None or test.p_corrected is None:
+        return ""
+    how = sentences.how_tested(comparison, settings, family)
+    verdict = "significantly better" if test.significant else f"the two {sentences.NOT_APART}"
+    return f": {verdict} ({how})"
 
 
 def findings(document: Evaluation) -> list[VerdictItem]:
@@ -84,6 +102,8 @@ def worded(document: Evaluation, finding: Finding) -> VerdictItem:
             return _lead_item(document, finding)
         case "data":
             return _data(finding)
+        case "alias":
+            return _alias(finding)
 
 
 def _over_runs(item: VerdictItem, finding: Finding) -> VerdictItem:
@@ -103,7 +123,7 @@ def _gain(document: Evaluation, finding: Finding) -> VerdictItem:
         "FN": "Missed mentions", "FP": "Spurious mentions",
     }[kind]  # fmt: skip
     title += f" cost {name} the most" if name else " cost the most"
-    title += f", or {words.costly(finding.tied)}:" if finding.tied else ":"
+    title += f", or {words.either([words.costly(tie) for tie in finding.ties])}:" if finding.ties else ":"
     rest = f"fixing them would add {words.points(finding.value)} F1."
     number = finding.count or 0
     href = examples(number, unit="error", system=finding.system, outcome=kind)
@@ -119,7 +139,7 @@ def _weak(document: Evaluation, finding: Finding) -> VerdictItem:
         rest += f", against {words.points(against)} on seen ones." if words.defined(against) else "."
     else:
         title = words.slice_title(_kind(finding), finding.path[-2], finding.title or None)
-        strong = f"{name} is weakest where {title}:" if name else f"Weakest where {title}:"
+        strong = f"{name} is weak where {title}:" if name else f"Weak where {title}:"
         rest = f"{score} {words.points(finding.value)}"
         rest += f", against {words.points(against)} overall." if words.defined(against) else "."
     return VerdictItem("−", strong, rest, *_mentions(document, finding))
@@ -133,7 +153,7 @@ def _lead_item(document: Evaluation, finding: Finding) -> VerdictItem:
     other = words.visible(finding.other or "the next system")
     if finding.even:
         gain, loss = (words.path_title(path).rsplit(", ", 1) for path in (finding.path, finding.loses))
-        strong = f"{words.visible(finding.system)} gains on some mentions what it loses to {other} on others:"
+        strong = f"{words.capital(words.parts_differ(finding))}:"
         rest = f"{words.signed(finding.value)} {gain[1]} on {gain[0]}, "
         rest += f"{words.signed(given(finding.loss))} {loss[1]} on {loss[0]}."
         return VerdictItem("+", strong, rest, *_mentions(document, finding), even=True)
@@ -168,6 +188,14 @@ def _mentions(document: Evaluation, finding: Finding) -> tuple[str | None, str |
     return words.plural(number, "mention"), examples(number, unit="gold", **chosen)
 
 
+def _alias(finding: Finding) -> VerdictItem:
+    strong, option = words.alias_parts(finding)
+    href = examples(finding.value, unit="error", **{key: str(value) for key, value in finding.filter.items()})
+    return VerdictItem(
+        "!", f"{strong}:", f"{option}{words.agreement(finding)}", words.plural(finding.value, "error"), href
+    )
+
+
 def _data(finding: Finding) -> VerdictItem:
     names = {
         "repairs": "tag repaired", "duplicates_with_train": "test sentence also in training",
@@ -199,22 +227,9 @@ class DatasetVerdict(Struct, frozen=True):
     score: float
     second: str | None = None
     lead: float | None = None
-    p: float | None = None
     tested: bool = False
     significant: bool = False
-
-    @property
-    def significance(self) -> str:
-        """Whether the lead is significant, in words."""
-        if self.second is None:
-            return ""
-        if not self.tested:
-            return "not tested"
-        return (
-            f"significant, {words.format_p(self.p)}"
-            if self.significant
-            else f"can be chance, {words.format_p(self.p)}"
-        )
+    significance: str = ""  # what the test says, in words
 
 
 class OverallVerdict(Struct, frozen=True):
@@ -249,12 +264,13 @@ def _verdict(study: Study, dataset: str) -> DatasetVerdict | None:
     if not rest:
         return DatasetVerdict(dataset, first, score)
     second, below = rest[0]
-    test = _dataset_test(study, dataset, first, second)
-    tested = test is not None and test.p_corrected is not None
+    comparison = _dataset_comparison(study, dataset, first, second)
+    test = None if comparison is None else comparison.primary
     return DatasetVerdict(
         dataset, first, score, second, score - below,
-        p=test.p_corrected if test is not None else None,
-        tested=tested, significant=test is not None and test.significant,
+        tested=test is not None and test.p_corrected is not None,
+        significant=(first, second) in tested_on(study, dataset).better,
+        significance=sentences.told_apart(comparison),
     )  # fmt: skip
 
 
@@ -263,11 +279,9 @@ def _ranked(means: Mapping[str, float | None]) -> list[tuple[str, float]]:
     return sorted(defined, key=lambda row: (-row[1], row[0]))
 
 
-def _dataset_test(study: Study, dataset: str, system: str, other: str) -> ScoreTest | None:
+def _dataset_comparison(study: Study, dataset: str, system: str, other: str) -> Comparison | None:
     rows = study.datasets[dataset].comparisons
-    return next(
-        (row.score(score_path(study.analyses)) for row in rows if set(row.systems) == {system, other}), None
-    )
+    return next((row for row in rows if set(row.systems) == {system, other}), None)
 
 
 def overall_verdict(study: Study) -> OverallVerdict | None:
@@ -290,37 +304,31 @@ def overall_verdict(study: Study) -> OverallVerdict | None:
     leads = [row for row in verdicts(study) if row.leader == first]
     sure = sum(row.significant for row in leads)
     if number > 1:
-        sentence += f". It leads on {len(leads)} of {number}"
+        sentence += f". It scores highest on {len(leads)} of {number}"
     if number > 1 and any(row.tested for row in leads):
-        sentence += f", on {sure or 'none'} of them beyond chance"
+        sentence += f", and is significantly better than the next system on {sure or 'none'} of them"
     return OverallVerdict(first, f"{sentence}.")
 
 
 def _tested(study: Study, system: str, other: str) -> str:
     """The test of the lead in words: on a single dataset, or over all of them."""
     if len(study.datasets) == 1:
-        test = _dataset_test(study, next(iter(study.datasets)), system, other)
-        return _significance(
-            None if test is None else test.p_corrected, test is not None and test.significant
-        )
+        comparison = _dataset_comparison(study, next(iter(study.datasets)), system, other)
+        return "" if comparison is None else _settled(comparison, study_settings(study))
     pairs = study.analyses.bucket_wise.comparative
     tests = (row.over_datasets for row in pairs if set(row.systems) == {system, other})
     over = next((candidate for candidate in tests if isinstance(candidate, DatasetTest)), None)
     if over is None:
         return ""
     if not decides(over):
-        return f", but {words.plural(over.datasets, 'dataset')} are too few to test that"
-    return _significance(given(over.p_corrected), bool(over.significant), " over datasets")
-
-
-def _significance(p: float | None, significant: bool, over: str = "") -> str:
-    if p is None:
-        return ""
-    return (
-        f", which is significant{over} ({words.format_p(p)})"
-        if significant
-        else f", which can be chance ({words.format_p(p)})"
-    )
+        return f"; {words.plural(over.datasets, 'dataset')} are too few for Wilcoxon's test"
+    how = [
+        f"Wilcoxon over {words.plural(over.datasets, 'dataset')}",
+        sentences.corrected(study.settings.correction, len(pairs)),
+        f"p {sentences.sentence_p(given(over.p_corrected))}",
+    ]
+    verdict = "significantly more over datasets" if over.significant else f"the two {sentences.NOT_APART}"
+    return f", {verdict} ({', '.join(part for part in how if part)})"
 
 
 # ---- a pair: scores, tests, findings, and the parts of a lead --------------------------------------
@@ -560,13 +568,9 @@ def headline(
     lead = words.signed(abs(test.difference)).lstrip("+")
     if lead == "0.0":
         return Markup("{} scores {}, the same as {}.").format(first, scored, second)
-    if comparison is not None and test.p_corrected is None:
-        end = ""
-    elif test.significant:
-        end = " The lead holds when the data are resampled."
-    else:
-        end = f" A lead this small can be chance ({words.format_p(test.p_corrected)})."
-    return Markup("{} scores {}, {} above {}.{}").format(first, scored, lead, second, end)
+    assert comparison is not None
+    end = _settled(comparison, shown.document.settings, shown.family)
+    return Markup("{} scores {}, {} above {}{}.").format(first, scored, lead, second, end)
 
 
 def _item(finding: VerdictItem) -> Markup:

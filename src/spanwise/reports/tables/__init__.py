@@ -11,10 +11,11 @@ from spanwise.document.analyses import PlacementDocument, Slices
 from spanwise.document.confidence import Confidence
 from spanwise.document.dataset import Description, Split, Suspects
 from spanwise.document.evaluation import Evaluation
+from spanwise.document.leaks import Leaks
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports.tables import _result, _runs, _study
+from spanwise.reports.tables import _leaks, _people, _result, _runs, _study
 from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown, text_of
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
@@ -55,11 +56,13 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
     if isinstance(typed, Description):
         return {"composition": partial(_result.composition, typed.dataset)}
     if isinstance(typed, Agreement):
-        return {_name(maker): partial(maker, typed) for maker in _result.AGREEMENT}
+        return {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
     if isinstance(typed, Confidence):
-        return {_name(maker): partial(maker, typed) for maker in _result.CONFIDENCE}
+        return {_name(maker): partial(maker, typed) for maker in _people.CONFIDENCE}
     if isinstance(typed, Slices):
         return {_name(maker): partial(maker, typed) for maker in _result.SLICES}
+    if isinstance(typed, Leaks):
+        return {_name(maker): partial(maker, typed) for maker in _leaks.LEAKS}
     if isinstance(typed, Suspects):
         return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):

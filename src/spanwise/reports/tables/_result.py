@@ -8,16 +8,14 @@ from typing import TypeAlias
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.diagnosis import letter
 from spanwise.document import Document, Settings
-from spanwise.document.agreement import Agreement
 from spanwise.document.analyses import PlacementDocument, Slices
-from spanwise.document.confidence import Confidence, ConfidenceCell
 from spanwise.document.dataset import DatasetFacts, SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as say
-from spanwise.reports._document import TINY, scored_labels
+from spanwise.reports._document import TINY, ranked, scored_labels, tested
 from spanwise.reports._document import statements as worded
 from spanwise.reports.tables._table import Cell, Interval, Number, Table
 
@@ -86,41 +84,43 @@ def _resampling(settings: Settings) -> str:
     return f" Intervals: {100 * settings.confidence:.0f}% logit-t, jackknife over {settings.unit}s{few}."
 
 
-def _tested(settings: Settings) -> str:
-    return f"{say.named_test(settings.correction)}, p < .05"
+def _tested(document: Evaluation) -> str:
+    return f"{sentences.named_test(document.comparisons, document.settings)}, p < .05"
 
 
 def holistic(document: Evaluation) -> Table | None:
     """One row per system: the primary score with interval and letters, then the other overall scores."""
-    unordered, letters = document.systems, document.letters
     primary = document.settings.primary or "f1"
-    others = [name for name in ("f1", "precision", "recall", "fair", "macro") if name != primary]
-    # Letters are in the order of the primary score, and so are the rows.
-    systems = {name: unordered[name] for name in dict.fromkeys([*letters, *unordered]) if name in unordered}
-    columns = [
-        [
-            replace(points(system.primary(primary)), letters=letters.get(name) or "")
-            for name, system in systems.items()
-        ],
-        *([points(system.primary(name)) for system in systems.values()] for name in others),
+    every = ("f1", *document.settings.more_scores, "precision", "recall", "fair", "macro")
+    others = [name for name in every if name != primary]
+    systems = {name: document.systems[name] for name in ranked(document)}
+    tests = tested(document)
+    beats, lettered = tests.beats, len(systems) > 1 and tests.tested
+    best = tests.bold({name: system.primary(primary) for name, system in systems.items()})
+    first = [
+        replace(points(system.primary(primary)), letters=beats[name], best=name in best)
+        for name, system in systems.items()
     ]
-    first, *remaining = [marked(column) for column in columns]
+    remaining = [[points(system.primary(name)) for system in systems.values()] for name in others]
     rows: list[tuple[Cell, ...]] = []
     for index, (name, system) in enumerate(systems.items()):
         ends = interval(system.primary_ends(primary))
-        signs = [letter(index)] if letters else []
+        signs = [tests.own[name]] if lettered else []
         rows.append((*signs, name, first[index], ends, *(column[index] for column in remaining)))
     settings = document.settings
     caption = "Exact-match F1, precision and recall, fair F1 and macro F1 in points." + _resampling(settings)
+    bold, notes = tests.captions(systems)
     if len(systems) > 1:
-        caption += " Bold: best."
-    if any(letters.values()):
+        caption += f" Bold, for {say.PRIMARY_SCORES[primary]} alone: {bold}."
+    if lettered:
         caption += (
-            f" Raised letters: significantly better than the system with that letter ({_tested(settings)})."
+            f" Raised letters: significantly better than the system with that letter ({_tested(document)})."
         )
+    if lettered and notes:
+        caption += f" {say.capital(notes)}."
     titles = [say.PRIMARY_SCORES[name] for name in (primary, *others)]
     header = ("system", titles[0], "interval", *titles[1:])
-    return Table("holistic", caption, (("letter", *header) if letters else header), tuple(rows))
+    return Table("holistic", caption, (("letter", *header) if lettered else header), tuple(rows))
 
 
 def labels(document: Evaluation) -> Table | None:
@@ -350,15 +350,15 @@ def comparisons(document: Evaluation) -> Table | None:
                 )
             )  # fmt: skip
     numbers = ("gold", "of first", "of second", "difference", "interval", "p", "corrected p")
-    caption = f"Differences between systems. Bold: significant ({_tested(document.settings)})."
+    caption = f"Differences between systems. Bold: significant; for the primary score by {_tested(document)}."
     return Table("comparisons", caption, ("first", "second", "score", *numbers), tuple(rows))
 
 
 def statements(document: Document) -> Table | None:
     """One sentence per question, ready for a paper."""
     caption = "What was found, in words. Intervals of differences are not corrected for many pairs."
-    sentences = worded(document, every=True)
-    return Table("statements", caption, ("statement",), tuple((text,) for text in sentences))
+    texts = worded(document, every=True)
+    return Table("statements", caption, ("statement",), tuple((text,) for text in texts))
 
 
 def confusion(document: Evaluation) -> Table | None:
@@ -428,150 +428,12 @@ TABLES: dict[str, TableMaker] = {
 } | {"composition": lambda document: composition(document.dataset)}
 
 
-# ---- agreement, confidence, slices, suspects and placed answers ------------------------------------
+# ---- slices, suspects and placed answers -----------------------------------------------------------
 
 
 def decimal(value: float | None) -> Number:
     """A coefficient with three decimals."""
     return Number(value, "n/a" if value is None else f"{value:.3f}")
-
-
-def matrix(document: Agreement) -> Table | None:
-    """F1 of every pair of annotators, who are both rows and columns."""
-    f1 = {frozenset(pair.annotators): pair.overall.f1 for pair in document.pairs}
-    rows = [
-        (
-            annotator,
-            *(
-                "" if annotator == other else points(f1.get(frozenset((annotator, other))))
-                for other in document.annotators
-            ),
-        )
-        for annotator in document.annotators
-    ]
-    caption = "Pairwise F1 of annotators (exact span and label) over the documents that both have."
-    return Table("matrix", caption, ("annotator", *document.annotators), tuple(rows))
-
-
-def pairs(document: Agreement) -> Table | None:
-    """Every pair of annotators by every measure."""
-    kappa = {pair.annotators: pair.kappa for pair in document.tokens.cohen}
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *pair.annotators, count(pair.shared), count(pair.overall.first), count(pair.overall.second),
-            count(pair.overall.both), points(pair.overall.f1), points(pair.spans.f1), points(pair.fair),
-            points(pair.on_equal_spans.share), decimal(pair.on_equal_spans.kappa),
-            decimal(kappa.get(pair.annotators)),
-        )
-        for pair in document.pairs
-    ]  # fmt: skip
-    header = (
-        "first", "second", "documents", "mentions of first", "of second", "of both", "F1", "span F1",
-        "fair F1", "equal labels", "label κ", "token κ",
-    )  # fmt: skip
-    caption = "Pairs of annotators. Labels are compared on spans that both marked; κ is Cohen's."
-    return Table("pairs", caption, header, tuple(rows))
-
-
-def annotators(document: Agreement) -> Table | None:
-    """Annotators and systems compared with the human ceiling."""
-    ends = document.ceiling.interval
-    rows: list[tuple[Cell, ...]] = [
-        (
-            row.annotator, count(row.documents), count(row.mentions), points(row.mean_f1),
-            points(row.others_f1), interval(ends.get(row.annotator)),
-        )
-        for row in document.ranking
-    ]  # fmt: skip
-    rows.append(
-        ("human ceiling", "", "", points(document.mean.overall.f1), points(document.ceiling.mean),
-         interval(ends.get("mean")))
-    )  # fmt: skip
-    for name, system in document.systems.items():
-        rows.append((f"system {name}", "", "", "", points(system.f1), interval(system.interval.get("f1"))))
-    header = (
-        "annotator",
-        "documents",
-        "mentions",
-        "mean F1 with others",
-        "F1 with their majority",
-        "interval",
-    )
-    caption = "Annotators against the majority of the others, and systems against the same majorities."
-    return Table("annotators", caption, header, tuple(rows))
-
-
-def agreement_labels(document: Agreement) -> Table | None:
-    """Mean pairwise F1 and α_u of every label."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            points(mean.f1),
-            points(mean.std),
-            count(mean.pairs),
-            decimal(document.alpha_u.labels.get(name)),
-        )
-        for name, mean in document.mean.labels.items()
-    ]
-    caption = "Agreement by label: mean and standard deviation of F1 over pairs, and Krippendorff's α_u."
-    return Table("labels", caption, ("label", "F1", "std", "pairs", "α_u"), tuple(rows))
-
-
-def coefficients(document: Agreement) -> Table | None:
-    """The chance-corrected coefficients."""
-    gammas = [value for value in (document.gamma or {}).values() if value is not None]
-    rows: list[tuple[Cell, ...]] = [
-        ("α_u, unitizing", decimal(document.alpha_u.all)),
-        ("α, tokens that anyone marked", decimal(document.tokens.alpha_marked)),
-        ("α, all tokens", decimal(document.tokens.alpha)),
-        ("Fleiss' κ, all tokens", decimal(document.tokens.fleiss)),
-    ]
-    if document.gamma is not None:
-        rows.append(("γ, mean over documents", decimal(sum(gammas) / len(gammas) if gammas else None)))
-    caption = "Agreement beyond chance. Measures over all tokens are dominated by tokens outside mentions."
-    return Table("coefficients", caption, ("coefficient", "value"), tuple(rows))
-
-
-def scores(document: Confidence) -> Table | None:
-    """The assessment of every system's scores, overall, by label and by bucket."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, system in document.systems.items():
-        rows.append((name, "all", *_cell(system.overall)))
-        rows += [(name, label, *_cell(cell)) for label, cell in system.labels.items()]
-        for attribute, cells in system.buckets.items():
-            rows += [(name, f"{attribute}={bucket}", *_cell(cell)) for bucket, cell in cells.items()]
-    header = (
-        "system", "predictions of", "predicted", "right", "gold", "AP", "interval", "AP-101", "AURC", "ECE",
-        "chance ECE", "Brier",
-    )  # fmt: skip
-    caption = "Average precision, area under the risk-coverage curve and calibration error in points."
-    return Table("scores", caption, header, tuple(rows))
-
-
-def _cell(cell: ConfidenceCell) -> tuple[Cell, ...]:
-    ends = None if cell.interval is UNSET else cell.interval.get("average_precision")
-    return (
-        count(cell.predicted), count(cell.correct), count(cell.gold), points(cell.average_precision),
-        interval(ends), points(cell.ap101), points(cell.aurc), points(cell.ece), points(cell.chance_ece.high),
-        points(cell.brier),
-    )  # fmt: skip
-
-
-def equal(document: Confidence) -> Table | None:
-    """Systems side by side at equal recall and at equal precision."""
-    rows: list[tuple[Cell, ...]] = []
-    for pair in document.pairs:
-        for title, score in (
-            ("AP", pair.average_precision),
-            (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
-            (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
-        ):
-            rows.append(
-                (*pair.systems, title, points(score.first), points(score.second), signed(score.difference),
-                 interval(score.interval, differs=True))
-            )  # fmt: skip
-    header = ("first", "second", "score", "of first", "of second", "difference", "interval")
-    return Table("equal", "Systems compared, each at its own threshold.", header, tuple(rows))
 
 
 def weak(document: Slices) -> Table | None:
@@ -639,8 +501,4 @@ def policies(document: PlacementDocument) -> Table | None:
     return Table("policies", caption, ("rule", "predicted", "right", "P", "R", "F1", "ceiling"), tuple(rows))
 
 
-AGREEMENT: tuple[Callable[[Agreement], Table | None], ...] = (
-    matrix, pairs, annotators, agreement_labels, coefficients,
-)  # fmt: skip
-CONFIDENCE: tuple[Callable[[Confidence], Table | None], ...] = (scores, equal)
 SLICES: tuple[Callable[[Slices], Table | None], ...] = (weak, different)

@@ -7,19 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from spanwise.document.scores import BucketLead
+from spanwise.document.scores import PRIMARY_SCORES, BucketLead
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, PairedTest, Spread, Study
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as say
 from spanwise.reports._document import (
     TINY,
-    common_letters,
     differing,
+    family_of,
     greyed,
     inner_keys,
+    reversals,
     score_path,
-    single_runs,
     slice_words,
-    unbeaten,
+    study_letters,
+    tested_in,
+    tested_on,
 )
 from spanwise.reports.tables import _result
 from spanwise.reports.tables._result import count, marked, mentions, p_value, points, ranged, signed
@@ -37,18 +40,18 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
     """Systems by datasets: mean F1 and its spread over runs, with letters if systems were tested."""
     table = document.analyses.holistic
     datasets = inner_keys(table)
-    own, beats = common_letters(table)
-    lettered = any(beats.values())
-    best = {dataset: unbeaten(table, dataset) if len(table) > 1 else set() for dataset in datasets}
-    columns = {
-        dataset: [
-            replace(
-                over_runs(table[name].get(dataset)), letters=beats[name, dataset], best=name in best[dataset]
-            )
-            for name in table
+    own = study_letters(document)
+    columns = {}
+    for dataset in datasets:
+        tests = tested_on(document, dataset)
+        cells = {name: table[name].get(dataset) for name in table}
+        best = tests.bold({name: None if cell is None else cell.mean for name, cell in cells.items()})
+        columns[dataset] = [
+            replace(over_runs(cell), letters=tests.beats[name], best=name in best)
+            for name, cell in cells.items()
         ]
-        for dataset in datasets
-    }
+    tests = tested_in(document)
+    lettered = len(table) > 1 and tests.tested
     average = _average(document)
     rows = []
     for index, system in enumerate(table):
@@ -57,18 +60,20 @@ def holistic(document: Study, *, short: bool = False) -> Table | None:
         mean = (replace(average[index], best=average[index].best and not lettered),) if average else ()
         rows.append((*signs, system, *(columns[dataset][index] for dataset in datasets), *mean))
     score = say.study_score(document.analyses)
-    bold = "no system is significantly better" if lettered else "best of its dataset"
+    bold, notes = tests.captions(table)
     caption = (
         f"{'Exact-match F1' if score == 'F1' else score[0].upper() + score[1:]} in points: mean and sample"
-        f" standard deviation over runs. Bold: {bold}."
+        " standard deviation over runs."
     )
+    if len(table) > 1:
+        caption += f" Bold: {bold}."
     if lettered:
-        test = say.named_test(document.settings.correction)
+        test = sentences.named_test(tests.comparisons, document.settings, family_of(document))
         caption += (
             f" Raised letters: significantly better than the system with that letter ({test}, p < .05)."
         )
-    if lettered and single_runs(table):
-        caption += f" {say.capital(say.ONE_RUN)}."
+    if notes:
+        caption += f" {say.capital(notes)}."
     header = (*(("letter",) if lettered else ()), "system", *datasets, *(("mean",) if average else ()))
     return Table("holistic", caption, header, tuple(rows))
 
@@ -92,16 +97,23 @@ def scores(document: Study, *, short: bool = False) -> Table | None:
     rows: list[tuple[Cell, ...]] = []
     for dataset in inner_keys(table):
         systems = [system for system in table if dataset in table[system]]
-        columns = [
-            marked([over_runs(table[system][dataset].get(name)) for system in systems]) for name in SCORES
-        ]
+        tests, primary = tested_on(document, dataset), PRIMARY_SCORES[document.settings.primary or "f1"]
+        columns = [[over_runs(table[system][dataset].get(name)) for system in systems] for name in SCORES]
+        if primary in SCORES:
+            at = list(SCORES).index(primary)
+            best = tests.bold({name: cell.value for name, cell in zip(systems, columns[at], strict=True)})
+            columns[at] = [
+                replace(cell, best=name in best) for name, cell in zip(systems, columns[at], strict=True)
+            ]
         rows += [
             (dataset, system, *(column[index] for column in columns)) for index, system in enumerate(systems)
         ]
     caption = (
         "Traditional and fair scores (Ortmann 2022) in points: mean and sample standard deviation over runs."
-        " Bold: best of its dataset."
     )
+    if len(table) > 1:
+        score = say.PRIMARY_SCORES[document.settings.primary or "f1"]
+        caption += f" Bold, for {score} alone: {tested_in(document).captions(table)[0]}."
     return Table("scores", caption, ("dataset", "system", *SCORES.values()), tuple(rows))
 
 
@@ -131,11 +143,11 @@ def model_wise(document: Study, *, short: bool = False) -> Table | None:
 
 
 def _grey(document: Study) -> str:
-    """What bold and grey mean; for fair scores, buckets have only Fu20's test."""
-    fair = score_path(document.analyses)[0] == "fair"
-    test = "fu20-friedman" if fair else "test over units, datasets combined"
-    grey = f"Grey or in brackets: buckets cannot be told apart ({test}, p ≥ .05)."
-    return f"Bold: the largest of its column. {grey}"
+    """What bold and grey mean; buckets are not tested by fair scores."""
+    test = "test over units, datasets combined, p ≥ .05"
+    if score_path(document.analyses)[0] == "fair":
+        test = "no test by fair scores"
+    return f"Bold: the largest of its column. Grey or in brackets: buckets cannot be told apart ({test})."
 
 
 def model_wise_by_dataset(document: Study, *, short: bool = False) -> Table | None:
@@ -476,7 +488,12 @@ def rank_flips(document: Study, *, short: bool = False) -> Table | None:
         for flip in document.analyses.bucket_wise.rank_flips
     )  # fmt: skip
     header = ("dataset", "slice", "gold", "leads overall", "by", "leads here", "by")
-    return Table("rank_flips", "Slices in which the order of two systems reverses.", header, rows)
+    sure = len(reversals(document))
+    caption = (
+        "Slices in which the scores of two systems are in the other order than overall. A description: both"
+        f" directions are significant in {sure or 'none'} of them."
+    )
+    return Table("rank_flips", caption, header, rows)
 
 
 DIAGNOSES: dict[str, Callable[..., Table | None]] = {

@@ -22,6 +22,7 @@ SCREENS = {
     "suspects": "_data:suspects_lines",
     "confidence": "_analyses:confidence_lines",
     "slices": "_analyses:slices_lines",
+    "leaks": "_leaks:leaks_lines",
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }

@@ -23,6 +23,7 @@ from spanwise.document.analyses import (
 )
 from spanwise.document.confidence import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
 from spanwise.reports import _wording as say
+from spanwise.reports._judging import ENOUGH, calibration, daggers, within
 from spanwise.reports._wording import visible
 from spanwise.reports.terminal._layout import (
     Column,
@@ -43,7 +44,6 @@ from spanwise.reports.terminal._layout import (
 # ---- confidence ------------------------------------------------------------------------------------
 
 
-ENOUGH = 100  # the minimum number of predictions for showing a calibration error
 MOST_LABELS = 20
 
 
@@ -53,7 +53,9 @@ def confidence_lines(document: Confidence, width: int) -> list[ScreenLine]:
     result = [*banner(document, None), *files(inputs, width, notes=document.notes)]
     for name, system in document.systems.items():
         result += _scored_system(name, system, document, width)
-    return [*result, *_pairs(document, width)]
+    marks = daggers(document)
+    notes = [[], *sentence(marks, width, style="faint")] if marks else []
+    return [*result, *_pairs(document, width), *notes]
 
 
 def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
@@ -79,7 +81,7 @@ def _pairs(document: Confidence, width: int) -> list[ScreenLine]:
     columns = [
         Column("pair", least=8, names=True), Column("score", least=14), Column("first", right=True),
         Column("second", right=True), Column("difference", right=True),
-        Column("95% CI" if document.settings.resamples else "", rank=1),
+        Column(_resampled_title(document), rank=1),
     ]  # fmt: skip
     return [*heading("Side by side", "each system at its own threshold", width),
             *grid(columns, rows, width)]  # fmt: skip
@@ -135,8 +137,14 @@ def _scored_system(name: str, system: SystemConfidence, document: Confidence, wi
             f"AP-101 {say.points(macro.ap101)}.",
             width,
         )
-    result += sentence(_calibrated(overall), width) if overall.ece is not None else []
-    return [*result, *_thresholds(system, width), *_reliability(overall, width), *_buckets(system, width)]
+    if overall.ece is not None:
+        result += sentence(calibration(overall, document.settings.unit), width)
+    return [
+        *result,
+        *_thresholds(system, document, width),
+        *_reliability(overall, width),
+        *_buckets(system, width),
+    ]
 
 
 def _labels(system: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
@@ -144,7 +152,16 @@ def _labels(system: SystemConfidence) -> list[tuple[str, ConfidenceCell]]:
 
 
 def _interval(document: Confidence) -> str:
-    return "95% CI" + ("†" if document.settings.few_units else "") if document.settings.resamples else ""
+    return "95% CI" if document.settings.resamples else ""
+
+
+def _resampled_title(document: Confidence) -> str:
+    """The title of percentile intervals, with a dagger if there are few units."""
+    return _interval(document) and "95% CI" + _few(document)
+
+
+def _few(document: Confidence) -> str:
+    return "†" if document.settings.few_units else ""
 
 
 def _confidence_row(name: str, cell: ConfidenceCell) -> list[ScreenCell]:
@@ -154,7 +171,7 @@ def _confidence_row(name: str, cell: ConfidenceCell) -> list[ScreenCell]:
     return [
         text(name),
         [(say.points(cell.average_precision), "strong")],
-        text(say.interval(ends), "faint"),
+        text(_marked(say.interval(ends), cell), "faint"),
         say.points(cell.ap101),
         say.points(cell.aurc),
         say.points(cell.ece) if shown else text("few", "faint"),
@@ -163,35 +180,19 @@ def _confidence_row(name: str, cell: ConfidenceCell) -> list[ScreenCell]:
     ]
 
 
-def _calibrated(cell: ConfidenceCell) -> str:
-    high = cell.chance_ece.high
-    if cell.ece is None or high is None or cell.predicted < ENOUGH:
-        return f"There are too few predictions to judge the calibration; at least {ENOUGH} are needed."
-    if cell.ece <= high:
-        return (
-            f"As far as these data show, the scores are calibrated: an ECE of {say.points(cell.ece)} "
-            f"is within chance (up to {say.points(high)})."
-        )
-    mean = sum(score_bin.score * score_bin.predicted for score_bin in cell.bins) / cell.predicted
-    gap = mean - cell.correct / cell.predicted
-    lean = ""
-    if abs(gap) >= 0.005:
-        lean = f"; on average they are {say.points(abs(gap))} points too {'high' if gap > 0 else 'low'}"
-    return (
-        f"The scores are not calibrated: ECE {say.points(cell.ece)}, where chance explains up to "
-        f"{say.points(high)}{lean}."
-    )
+def _marked(shown: str, cell: ConfidenceCell) -> str:
+    """An interval, with a dagger if few units hold the cell."""
+    return f"{shown}†" if shown and cell.few_units is not UNSET else shown
 
 
-def _thresholds(system: SystemConfidence, width: int) -> list[ScreenLine]:
+def _thresholds(system: SystemConfidence, document: Confidence, width: int) -> list[ScreenLine]:
     result = heading("Thresholds", "", width)
     chosen, target = system.threshold, system.at_precision
     if chosen.value is not None:
-        ends = None if chosen.interval is UNSET else chosen.interval.get("test_f1")
         result += sentence(
             f"Best F1 on dev at {chosen.value:.4g}: {say.points(chosen.dev_f1)} there, "
-            f"{say.points(chosen.test_f1)} on test{_within(ends)}; choosing on test would have promised "
-            f"{say.points(chosen.optimism)} more.",
+            f"{say.points(chosen.test_f1)} on test{within(chosen, 'test_f1')}; choosing on test would have "
+            f"promised {say.points(chosen.optimism)} more.",
             width,
         )
     elif chosen.best is not None:
@@ -203,17 +204,14 @@ def _thresholds(system: SystemConfidence, width: int) -> list[ScreenLine]:
     if target.threshold is None:
         words = f"No threshold reaches a precision of {say.points(target.precision)}."
     else:
+        ends = within(target, "recall")
+        few = _few(document) if ends and target.chosen_on == "test" else ""
         words = (
             f"Precision of at least {say.points(target.precision)} at {target.threshold:.4g}, chosen on "
-            f"{target.chosen_on}: recall {say.points(target.recall)}, "
+            f"{target.chosen_on}: recall {say.points(target.recall)}{ends}{few}, "
             f"precision {say.points(target.reached)} on test."
         )
     return [*result, *sentence(words, width)]
-
-
-def _within(ends: Sequence[float | None] | None) -> str:
-    shown = say.interval(ends)
-    return f" ({shown})" if shown else ""
 
 
 def _reliability(cell: ConfidenceCell, width: int) -> list[ScreenLine]:
@@ -270,15 +268,24 @@ def _sliced_system(name: str, system: SystemSlices, document: Slices, width: int
     note = f"{_score(document)} {say.points(score)} over {say.plural(system.overall.units, 'mention')}"
     result = heading(f"Where {say.visible(name)} is weak", note, width)
     result += sentence(
-        _verdict(system.tested, system.significant, len(system.slices), document, "weaker than the rest"),
+        _verdict(system.tested, system.significant, len(system.slices), document, "weak slice"),
         width,
         indent=2,
     )
     result += _weak(system.slices, document, width)
+    if system.slices and not any(other.slices for other in _before(name, document)):
+        note = f"Intervals are 95 % for all {say.plural(system.tested, 'slice')} at once. {say.SELECTED}"
+        result += sentence(note, width, indent=2, style="faint")
     if system.confirmed is not UNSET:
         result += _confirmed(system.confirmed.found_on, system.confirmed.tested_on, document, width)
         result += _weak(system.confirmed.slices, document, width)
     return result
+
+
+def _before(name: str, document: Slices) -> list[SystemSlices]:
+    """The systems shown before one; a note on all tables is shown only with the first."""
+    names = list(document.systems)
+    return [document.systems[other] for other in names[: names.index(name)]]
 
 
 def _verdict(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
@@ -287,7 +294,7 @@ def _verdict(tested: int, significant: int, listed: int, document: Slices, findi
     if not tested:
         return f"No slice has {document.settings.least} mentions inside and outside."
     if not listed:
-        return f"None of {searched} is {finding} at a family-wise error rate of {level}."
+        return say.none_found(tested, finding, document.settings.level)
     return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
 
 
@@ -299,6 +306,7 @@ def _weak(rows: tuple[SearchedSlice, ...], document: Slices, width: int) -> list
             text(_conditions(row.conditions)),
             say.count(row.units),
             [(say.points(None if row.loss is None else 1 - row.loss), "strong")],
+            text(say.interval(row.interval), "faint"),
             f"{row.t:.1f}",
             text(say.listed_p(row.p), "" if row.p is not None else "faint"),
             bar((row.rest_loss or 0.0) / top, style="bad"),
@@ -307,8 +315,8 @@ def _weak(rows: tuple[SearchedSlice, ...], document: Slices, width: int) -> list
     ]
     columns = [
         Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
-        Column(_score(document), right=True), Column("T", right=True, rank=1), Column("p", right=True),
-        Column("loss", least=8, most=20, rank=2),
+        Column(_score(document), right=True), Column("interval", rank=1), Column("T", right=True, rank=2),
+        Column("p", right=True), Column("loss", least=8, most=20, rank=3),
     ]  # fmt: skip
     return [*grid(columns, cells, width), *_later(rows, width)]
 
@@ -317,7 +325,9 @@ def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
     first, second = (say.visible(name) for name in pair.systems)
     result = heading(f"Where {first} and {second} differ", f"by {_score(document)}", width)
     result += sentence(
-        _verdict(pair.tested, pair.significant, len(pair.slices), document, "different"), width, indent=2
+        _verdict(pair.tested, pair.significant, len(pair.slices), document, "slice in which they differ"),
+        width,
+        indent=2,
     )
     result += _different(pair.slices, width)
     if pair.confirmed is not UNSET:

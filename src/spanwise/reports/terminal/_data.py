@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
+from spanwise.document import Interval
 from spanwise.document.agreement import Agreement, DisagreementExample, PairMean
 from spanwise.document.dataset import (
     DatasetFacts,
@@ -17,6 +18,7 @@ from spanwise.document.dataset import (
 )
 from spanwise.document.scores import BucketEdges
 from spanwise.reports import _wording as say
+from spanwise.reports._judging import THESE_ANNOTATORS, bound, level_sentences
 from spanwise.reports.terminal._layout import (
     Column,
     ScreenCell,
@@ -203,7 +205,7 @@ def split_lines(document: Split, width: int) -> list[ScreenLine]:
     """All sections, the parts first."""
     return [
         *banner(document, None),
-        *files(document.inputs, width),
+        *files(document.inputs, width, notes=document.notes),
         *_parts(document, width),
         *_shares(document, width),
         *tough_lines(document.parts["test"].facts, width, title="The test mentions"),
@@ -261,6 +263,7 @@ def agreement_lines(document: Agreement, width: int) -> list[ScreenLine]:
         *banner(document, None),
         *_files(document, width),
         *_overview(document, width),
+        *_levels(document, width),
         *_annotators(document, width),
         *_pairs(document, width),
         *_agreed_labels(document, width),
@@ -291,21 +294,54 @@ def _mean(mean: PairMean) -> str:
 
 def _overview(document: Agreement, width: int) -> list[ScreenLine]:
     mean = document.mean
+    ends = bound(mean.overall.interval, "f1")
     rows: list[list[ScreenCell]] = [
-        [text("the same span and label", "strong"), text(_mean(mean.overall), "score")],
-        ["the same span, any label", _mean(mean.spans)],
-        ["near misses credited by half (fair)", _mean(mean.fair)],
+        [text("the same span and label", "strong"), text(_mean(mean.overall), "score"), say.interval(ends)],
+        ["the same span, any label", _mean(mean.spans), ""],
+        ["near misses credited by half (fair)", _mean(mean.fair), ""],
     ]
     shares = [pair.on_equal_spans for pair in document.pairs if pair.on_equal_spans.share is not None]
     if shares:
         equal, spans = sum(share.equal for share in shares), sum(share.spans for share in shares)
         rows.append([f"the same label on {say.plural(spans, 'equal span')} of all pairs",
-                     say.points(equal / spans) if spans else say.UNDEFINED])  # fmt: skip
-    note = f"mean ± standard deviation over {say.plural(mean.overall.pairs, 'pair')}"
+                     say.points(equal / spans) if spans else say.UNDEFINED, ""])  # fmt: skip
+    number = mean.overall.pairs
+    note = "one pair" if number == 1 else f"mean ± standard deviation over {say.plural(number, 'pair')}"
     return [
         *heading("How often two annotators agree (F1)", note, width),
-        *grid([Column(), Column()], rows, width),
+        *grid([Column(), Column(), Column("95% CI" if ends else "")], rows, width),
     ]
+
+
+def _levels(document: Agreement, width: int) -> list[ScreenLine]:
+    """The human level and systems beside it; without systems, it is the mean of pairs above."""
+    if document.levels is UNSET or not document.levels.systems:
+        return []
+    human = document.levels.human
+    rows: list[list[ScreenCell]] = [
+        [
+            text("human level", "strong"), text(say.points(human.f1), "score"), say.interval(human.interval),
+            "", "", "",
+        ]
+    ]  # fmt: skip
+    rows += [
+        [
+            text(name), say.points(level.f1), say.interval(level.interval), say.signed(level.difference),
+            say.signed_interval(level.difference_interval), say.p_value(level.p_corrected),
+        ]
+        for name, level in document.levels.systems.items()
+    ]  # fmt: skip
+    columns = [
+        Column(), Column("F1", right=True), Column("95% CI", rank=1), Column("difference", right=True),
+        Column("95% CI", rank=2), Column("p", right=True),
+    ]  # fmt: skip
+    result = [
+        *heading("Human level", "mean F1 of pairs of annotators; of a system with each of them", width),
+        *grid(columns, rows, width),
+    ]
+    for words in level_sentences(document):
+        result += sentence(words, width)
+    return [*result, *sentence(THESE_ANNOTATORS, width, style="faint")]
 
 
 def _annotators(document: Agreement, width: int) -> list[ScreenLine]:
@@ -333,22 +369,20 @@ def _ceiling(document: Agreement, width: int) -> list[ScreenLine]:
     top = document.ceiling
     rows: list[list[ScreenCell]] = [
         [
-            text("human ceiling", "strong"),
+            text("mean of annotators", "strong"),
             text(say.points(top.mean), "score"),
-            _interval(top.interval.get("mean")),
+            say.interval(top.interval.get("mean")),
         ]
     ]
     rows += [
-        [text(name), say.points(system.f1), _interval(system.interval.get("f1"))]
+        [text(name), say.points(system.f1), say.interval(system.interval.get("f1"))]
         for name, system in document.systems.items()
     ]
-    note = "against the majority of the others, systems as well"
-    columns = [Column(), Column("F1", right=True), Column("95 %")]
-    return [*heading("Human ceiling", note, width), *grid(columns, rows, width)]
-
-
-def _interval(bounds: tuple[float | None, float | None] | None) -> str:
-    return "" if bounds is None else f"{say.points(bounds[0])} – {say.points(bounds[1])}"
+    columns = [Column(), Column("F1", right=True), Column("95% CI")]
+    return [
+        *heading("Agreement with the majority of the others", "moves with their number", width),
+        *grid(columns, rows, width),
+    ]
 
 
 def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
@@ -359,6 +393,7 @@ def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
         [
             text(" – ".join(pair.annotators)),
             say.points(pair.overall.f1),
+            say.interval(bound(pair.interval, "f1")),
             say.points(pair.spans.f1),
             say.points(pair.on_equal_spans.share),
             _decimal(pair.on_equal_spans.kappa),
@@ -369,7 +404,8 @@ def _pairs(document: Agreement, width: int) -> list[ScreenLine]:
         for pair in ranked[:_MOST_PAIRS]
     ]
     columns = [
-        Column("pair", least=12, names=True), Column("F1", right=True), Column("spans", right=True),
+        Column("pair", least=12, names=True), Column("F1", right=True), Column("95% CI", rank=1),
+        Column("spans", right=True),
         Column("labels", right=True), Column("κ of labels", right=True, rank=1),
         Column("both", right=True, rank=2), Column("first", right=True, rank=2),
         Column("second", right=True, rank=2),
@@ -418,23 +454,36 @@ def _chance(document: Agreement, width: int) -> list[ScreenLine]:
         [
             "α_u: where mentions begin and end",
             text(_decimal(units.all), "score"),
+            _decimals(bound(units.interval, "all")),
             text(units.why or "", "faint"),
         ],
         [
             "α over tokens that anyone marked",
             text(_decimal(tokens.alpha_marked)),
+            _decimals(bound(tokens.interval, "alpha_marked")),
             text(tokens.why or "", "faint"),
         ],
-        ["α over all tokens", _decimal(tokens.alpha), _outside(tokens.outside)],
-        ["Fleiss' κ over all tokens", _decimal(tokens.fleiss), ""],
+        [
+            "α over all tokens",
+            _decimal(tokens.alpha),
+            _decimals(bound(tokens.interval, "alpha")),
+            _outside(tokens.outside),
+        ],
+        [
+            "Fleiss' κ over all tokens",
+            _decimal(tokens.fleiss),
+            _decimals(bound(tokens.interval, "fleiss")),
+            "",
+        ],
     ]
     if kappas:
-        rows.append(["Cohen's κ over all tokens, mean of pairs", _decimal(sum(kappas) / len(kappas)), ""])
+        rows.append(["Cohen's κ over all tokens, mean of pairs", _decimal(sum(kappas) / len(kappas)), "", ""])
     if document.gamma is not None:
         values = [value for value in document.gamma.values() if value is not None]
-        rows.append(["γ, mean of documents", _decimal(sum(values) / len(values) if values else None), ""])
-    return [*heading("Beyond chance", "1 is perfect, 0 is chance", width),
-            *grid([Column(), Column(right=True), Column(rank=1, least=10)], rows, width)]  # fmt: skip
+        rows.append(["γ, mean of documents", _decimal(sum(values) / len(values) if values else None), "", ""])
+    shown = any(row[2] for row in rows)
+    columns = [Column(), Column(right=True), Column("95% CI" if shown else ""), Column(rank=1, least=10)]
+    return [*heading("Beyond chance", "1 is perfect, 0 is chance", width), *grid(columns, rows, width)]
 
 
 def _outside(share: float | None) -> ScreenLine:
@@ -445,6 +494,10 @@ def _outside(share: float | None) -> ScreenLine:
 
 def _decimal(value: float | None) -> str:
     return say.UNDEFINED if value is None else f"{value:.3f}".replace("-", say.MINUS)
+
+
+def _decimals(bounds: Interval | None) -> str:
+    return "" if bounds is None else f"{_decimal(bounds[0])} to {_decimal(bounds[1])}"
 
 
 def _majority(document: Agreement, width: int) -> list[ScreenLine]:
@@ -519,7 +572,7 @@ def _summary(document: Suspects, width: int) -> list[ScreenLine]:
     )
     result += [[], *sentence(words, width, style="faint")]
     rows: list[list[ScreenCell]] = [
-        [text(f"evidence for {SUSPICIONS[kind]}"), say.count(number)]
+        [text(f"evidence for {SUSPICIONS.get(kind) or say.visible(kind)}"), say.count(number)]
         for kind, number in document.kinds.items()
         if number
     ]

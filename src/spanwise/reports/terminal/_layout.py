@@ -479,6 +479,10 @@ def _facts(row: Input, dataset: DatasetFacts | None, systems: Mapping[str, Syste
     if row.role == "predicted" and row.system and row.system in systems:
         facts += _foreign(systems[row.system])
     facts += aligned(row.alignment)
+    if row.dropped:
+        facts.append(text(f"{say.plural(row.dropped, 'mention')} left out by label"))
+    if row.merged:
+        facts.append(text(f"{say.plural(row.merged, 'mention')} merged with another"))
     facts += [_warned(note) for note in row.notes]
     return facts
 
@@ -555,12 +559,12 @@ def few_units(document: Evaluation, width: int) -> list[ScreenLine]:
     if not settings.resamples:
         return []
     if settings.few_units:
-        words = f"† few {settings.unit}s: intervals rest on {say.plural(settings.units, settings.unit)}"
-    elif any(mark(settings, cell) for cell in _shown_cells(document)):
-        words = f"† fewer than {FEW_UNITS} {settings.unit}s contain it: the interval is unreliable"
+        words = [f"† few {settings.unit}s: intervals rest on {say.plural(settings.units, settings.unit)}"]
     else:
-        return []
-    return [[], *sentence(words, width, style="faint")]
+        words = [say.capital(carried) for carried in say.carried(document.systems, settings.unit)]
+        if any(mark(settings, cell) for cell in _shown_cells(document)):
+            words.append(f"† fewer than {FEW_UNITS} {settings.unit}s contain it: the interval is unreliable")
+    return [line for text in words for line in ([], *sentence(text, width, style="faint"))]
 
 
 def _shown_cells(document: Evaluation) -> Iterator[Bounded | ScoreTest]:
@@ -658,7 +662,7 @@ def _quoted(value: object) -> str:
 def _first_system(document: Evaluation) -> str | None:
     """The system that the findings are about, else the first one."""
     for finding in document.findings:
-        if finding.system is not None and finding.system in document.systems:
+        if finding.kind != "alias" and finding.system in document.systems:
             return finding.system
     return next(iter(document.systems), None)
 

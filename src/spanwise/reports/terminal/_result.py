@@ -88,6 +88,7 @@ def sections(
     deviation = over.get(name)
     return [
         *_scores(system, document.settings, width, deviation),
+        *hinted(document, width),
         *findings(document, width),
         *_errors(system, width, deviation),
         *_labels(document, system, width, deviation),
@@ -120,7 +121,7 @@ def _scores(
                 (say.points(system.primary(name)), "strong"),
                 *spread(name),
             ]
-            for name in ("f1", "precision", "recall")
+            for name in ("f1", *settings.more_scores, "precision", "recall")
             if name != primary
         ),
     ]
@@ -148,6 +149,16 @@ def _scores(
     if exact.why:
         more.append(text(exact.why, "faint"))
     return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
+
+
+def hinted(document: Evaluation, width: int) -> list[ScreenLine]:
+    """What to check before believing the scores."""
+    hints = document.hints or ()
+    result: list[ScreenLine] = [[]] if hints else []
+    for hint in hints:
+        first, *rest = sentence(say.visible(hint), width - 1, indent=4)
+        result += [[("  ! ", "warn"), *first[1:]], *rest]
+    return result
 
 
 def findings(document: Evaluation, width: int) -> list[ScreenLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as say
-from spanwise.reports._document import highest, own_letters, ranked, scored_labels, turned, union
+from spanwise.reports._document import highest, own_letters, ranked, scored_labels, tested, turned, union
 from spanwise.reports.terminal._layout import (
     Column,
     Scale,
@@ -31,10 +32,11 @@ from spanwise.reports.terminal._layout import (
     legend,
     mark,
     next_steps,
+    sentence,
     size,
     text,
 )
-from spanwise.reports.terminal._result import MOST_LABELS, findings, none_of, slices
+from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, none_of, slices
 
 MOST_PAIRS = 10
 MOST_PARTS = 8
@@ -78,7 +80,8 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
     """
     systems = {name: document.systems[name] for name in ranked(document)}
     return [
-        *_scores(document, systems, width, over),
+        *_scores(document, systems, width, over, brief=brief),
+        *hinted(document, width),
         *([] if brief else _pairs(document, width)),
         *findings(document, width),
         *_parts(document, width),
@@ -90,17 +93,19 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
 
 
 def _scores(
-    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations, *, brief: bool
 ) -> list[ScreenLine]:
-    own = own_letters(document)
+    tests = tested(document)
+    own, beats = tests.own, tests.beats
     primary = document.settings.primary or "f1"
     scale = Scale.around(_reach(systems.values(), primary))
-    others = [name for name in ("f1", "precision", "recall", "fair") if name != primary]
+    every = ("f1", *document.settings.more_scores, "precision", "recall", "fair")
+    others = [name for name in every if name != primary]
     credits = list(union(system.credits or {} for system in systems.values()))
     rows: list[list[ScreenCell]] = []
     for name, system in systems.items():
         value, ends = system.primary(primary), system.primary_ends(primary)
-        better = document.letters.get(name, "")
+        better = beats[name]
         std = over.get(name)
 
         def spread(score: str, std: SystemScores | None = std) -> ScreenLine:
@@ -128,17 +133,22 @@ def _scores(
         Column("system", least=8, names=True),
         Column(say.PRIMARY_SCORES[primary], right=True),
         Column(interval_title(document.settings)),
-        *(Column(_SHORT[name], right=True) for name in others),
+        *(Column(_SHORT.get(name) or say.PRIMARY_SCORES[name], right=True) for name in others),
         *(Column(say.visible(name), right=True, least=7, rank=1) for name in credits),
         *([] if primary == "macro" else [Column("macro", right=True, rank=1)]),
         Column("beats", least=5),
         Column(scale.axis, least=18, most=36, rank=2),
     ]
     by = f" by {say.PRIMARY_SCORES[primary]}" if primary != "f1" else ""
-    note = f"beats: significantly better{by} than the system with that letter" if document.letters else ""
+    note = f"beats: significantly better{by} than the system with that letter" if tests.tested else ""
     if over:
-        note = "mean ± std over runs" + (f" · beats: significantly better{by}" if document.letters else "")
-    return [*heading("Systems", note, width), *grid(columns, rows, width)]
+        note = "mean ± std over runs" + (f" · beats: significantly better{by}" if tests.tested else "")
+    about = "" if brief else tests.captions(systems)[1]
+    return [
+        *heading("Systems", note, width),
+        *grid(columns, rows, width),
+        *(sentence(about, width, style="faint") if about else []),
+    ]
 
 
 _SHORT = {"f1": "F1", "precision": "P", "recall": "R", "fair": "fair F1"}
@@ -193,10 +203,24 @@ def _pairs(document: Evaluation, width: int) -> list[ScreenLine]:
         Column("detectable", right=True, rank=1),
     ]
     return [
-        *heading("Differences", say.named_test(document.settings.correction), width),
+        *heading("Differences", sentences.named_test(document.comparisons, document.settings), width),
         *grid(columns, rows, width),
         *and_more(len(comparisons) - MOST_PAIRS, width, "pairs"),
+        *(
+            line
+            for note in _pair_notes(comparisons[:MOST_PAIRS])
+            for line in sentence(note, width, style="faint")
+        ),
     ]
+
+
+def _pair_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """What the table of pairs does not say by itself."""
+    if any(test is not None and test.interval for test in (row.primary for row in comparisons)):
+        yield "Intervals are not corrected for the number of pairs; p is."
+    for comparison in comparisons:
+        if comparison.unreachable:
+            yield f"{' − '.join(comparison.systems)}: {comparison.unreachable}."
 
 
 def _at_least(value: float | None) -> str:

@@ -9,30 +9,34 @@ from rich.cells import cell_len
 
 from spanwise.document import given
 from spanwise.document.evaluation import DatasetRuns
-from spanwise.document.scores import BucketLead, BucketLeads, ScoreTest, Subset
+from spanwise.document.scores import BucketLead, BucketLeads, Comparison, ScoreTest, Subset
 from spanwise.document.study import (
-    Analyses,
     AttributeWise,
     ModelWise,
     PairDiagnosis,
     PairedTest,
     PlanNotes,
-    RankFlip,
     SelfDiagnosis,
     Spread,
     Study,
     SubsetSpread,
 )
+from spanwise.reports import _sentences as sentences
 from spanwise.reports import _wording as say
 from spanwise.reports._document import (
     TINY,
-    common_letters,
+    alone,
+    decides,
     differing,
+    family_of,
     greyed,
     inner_keys,
-    single_runs,
+    out_of_reach,
+    reversals,
     slice_words,
-    unbeaten,
+    study_letters,
+    tested_in,
+    tested_on,
 )
 from spanwise.reports._shown import ShownDataset, study_shown
 from spanwise.reports.terminal import _result, _several
@@ -70,15 +74,15 @@ def lines(document: Study, width: int, seconds: float | None) -> list[ScreenLine
         *_inputs(document.datasets, width),
         *_warnings(document.plan, width),
         *(line for note in document.notes or () for line in sentence(f"! {say.visible(note)}", width)),
-        *(_holistic(analyses, primary, width) if several or score != primary else []),
-        *(differences(document.datasets, buckets.comparative, primary, width) if several else []),
+        *(_holistic(document, primary, width) if several or score != primary else []),
+        *(differences(document, primary, width) if several else []),
         *([] if several else _evaluated(shown, width)),
         *_model_wise(analyses.model_wise, width),
         *_attribute_wise(analyses.attribute_wise, width),
         *_self(buckets.self_, score, width),
         *_comparative(buckets.comparative, score, width),
         *_bucket_contents(document.datasets, width),
-        *_flips(buckets.rank_flips, width),
+        *_flips(document, width),
         *(_tough(analyses.tough, width) if several else []),
         *(_by_dataset(shown, width) if several else []),
         *in_words(document, width),
@@ -162,14 +166,20 @@ def _matrix(
     return result[1:]
 
 
-def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
+def _holistic(document: Study, primary: str, width: int) -> list[ScreenLine]:
+    analyses = document.analyses
     table = analyses.holistic
     if not table:
         return []
     datasets = inner_keys(table)
-    best = {name: unbeaten(table, name) for name in datasets}
-    own, beats = common_letters(table)
-    lettered = any(beats.values())
+    on = {name: tested_on(document, name) for name in datasets}
+    best = {
+        name: tests.bold({system: _mean(row.get(name)) for system, row in table.items()})
+        for name, tests in on.items()
+    }
+    beats = {name: tests.beats for name, tests in on.items()}
+    own, tests = study_letters(document), tested_in(document)
+    lettered = len(table) > 1 and tests.tested
     titles = {f"{own[system]}  {say.visible(system)}" if lettered else system: system for system in table}
 
     def cell(title: str, dataset: str) -> ScreenLine:
@@ -181,19 +191,20 @@ def _holistic(analyses: Analyses, primary: str, width: int) -> list[ScreenLine]:
         words: ScreenLine = [(say.spread(mean, std), "strong" if top else "")]
         if lettered:
             # Pad missing letters with blanks, so that the numbers stay aligned.
-            words.append((f" {beats[system, dataset]:<{len(table) - 1}}", "good"))
+            words.append((f" {beats[dataset][system]:<{len(table) - 1}}", "good"))
         return words
 
     note = f"{say.study_score(analyses)}, mean ± std over runs" + (
         " · letters: significantly better than" if lettered else ""
     )
     about = "" if primary == say.study_score(analyses) else f"letters: by {primary} · "
-    bold = sentence(f"{about}bold: no system is significantly better", width, style="faint")
+    bold, notes = tests.captions(table)
+    test = sentences.named_test(tests.comparisons, document.settings, family_of(document))
     return [
         *heading("Systems", note, width),
         *_matrix("system", list(titles), datasets, cell, width),
-        *(bold if lettered else []),
-        *(sentence(say.ONE_RUN, width, style="faint") if lettered and single_runs(table) else []),
+        *(sentence(f"{about}bold: {bold} · {test}", width, style="faint") if lettered else []),
+        *(sentence(notes, width, style="faint") if lettered and notes else []),
     ]
 
 
@@ -364,7 +375,8 @@ def _bucket_contents(datasets: Mapping[str, DatasetRuns], width: int) -> list[Sc
     return [*heading("Buckets", "from the lowest values to the highest", width), *shown[1:]] if shown else []
 
 
-def _flips(rows: Sequence[RankFlip], width: int) -> list[ScreenLine]:
+def _flips(document: Study, width: int) -> list[ScreenLine]:
+    rows = document.analyses.bucket_wise.rank_flips
     table: list[list[ScreenCell]] = [
         [
             text(flip.dataset),
@@ -386,10 +398,13 @@ def _flips(rows: Sequence[RankFlip], width: int) -> list[ScreenLine]:
     ]
     if not table:
         return []
+    sure = len(reversals(document))
+    words = f"a description: both directions are significant in {sure or 'none'} of {len(rows)}"
     return [
-        *heading("Rank flips", "slices where the order of two systems reverses", width),
+        *heading("Rank flips", "slices where scores are in the other order than overall", width),
         *grid(columns, table, width),
         *and_more(len(rows) - MOST_FLIPS, width),
+        *sentence(words, width, style="faint"),
     ]
 
 
@@ -432,10 +447,9 @@ def _tough(table: Mapping[str, Mapping[str, Mapping[Subset, SubsetSpread]]], wid
 MOST_PAIRS = 15
 
 
-def differences(
-    datasets: Mapping[str, DatasetRuns], pairs: Sequence[PairDiagnosis], score: str, width: int
-) -> list[ScreenLine]:
+def differences(document: Study, score: str, width: int) -> list[ScreenLine]:
     """For every pair, the difference on each dataset with its paired test, and over all datasets."""
+    datasets, pairs = document.datasets, document.analyses.bucket_wise.comparative
     several = len(datasets) > 1
     tests: dict[tuple[str, str], dict[str, ScoreTest]] = {}
     for dataset, part in datasets.items():
@@ -450,7 +464,7 @@ def differences(
     for key in keys[:MOST_PAIRS]:
         names = [*text(key[0]), (" − ", "faint"), *text(key[1])]
         each: list[ScreenCell] = [_marked(tests.get(key, {}).get(name)) for name in shown]
-        summary = _over_all(diagnosed.get(key))
+        summary = _over_all(document, diagnosed.get(key))
         rows.append([names, *each, *(summary if several else summary[-1:])])
     if not rows:
         return []
@@ -460,7 +474,7 @@ def differences(
         *(Column(say.visible(name), right=True, least=6) for name in shown),
         *(
             Column(title, right=True, rank=rank)
-            for title, rank in (("mean", 0), ("p", 1), ("holds on", 2))
+            for title, rank in (("mean", 0), ("p", 1), ("better on", 2))
             if several
         ),
         Column("fu20-wilcoxon", right=True, rank=3),
@@ -468,12 +482,17 @@ def differences(
     over = "datasets, all runs" if several else "all runs"
     notes = list(dict.fromkeys(test.note for test in blocks if test.note and several))
     return [
-        *heading("Differences", f"{score} · mean over {over} · * significant", width),
+        *heading("Differences", f"{score} · mean over {over} · * significant, corrected", width),
         *grid(columns, rows, width),
         *and_more(len(keys) - MOST_PAIRS, width),
         *_cut(shown, datasets, width),
         *sentence(
-            ("p: Wilcoxon over datasets, corrected · " if several else "")
+            (
+                "p: Wilcoxon over datasets, corrected · better on: datasets on which the first, and the"
+                " second, is significantly better by itself · "
+                if several
+                else ""
+            )
             + "fu20-wilcoxon: uncorrected, over datasets × runs; runs on one test set are not independent",
             width,
             style="faint",
@@ -483,34 +502,43 @@ def differences(
             for note in notes
             for line in sentence(f"Wilcoxon over datasets: {note}", width, style="faint")
         ),
-        *_over_both(datasets, shown, width),
+        *_over_both(document, shown, width),
     ]
 
 
-def _over_all(pair: PairDiagnosis | None) -> list[ScreenCell]:
-    """The mean difference over datasets with its test, on how many datasets it holds, and Fu20's p."""
+def _over_all(document: Study, pair: PairDiagnosis | None) -> list[ScreenCell]:
+    """The mean difference over datasets with its test, on how many each is better, and Fu20's p."""
     if pair is None or not pair.overall:
         return ["", "", "", ""]
     test = pair.over_datasets
     # Older documents only have the mean over the pairs of runs.
     overall = test or pair.overall
     p = given(test.p_corrected) if test and test.datasets > 1 else None
+    tested: ScreenCell = ""
+    if test and not decides(test):
+        tested = [(out_of_reach(test), "faint")]
+    elif test and p is not None:
+        tested = [(say.p_value(p), ""), ("*" if test.significant else " ", "good")]
+    first, second = alone(document, pair).values()
     return [
         [(say.signed(given(overall.difference)), "strong")],
-        [(say.p_value(p), ""), ("*" if test and test.significant else " ", "good")] if p is not None else "",
-        f"{say.count(given(test.holds))} of {say.count(test.datasets)}" if test else "",
+        tested,
+        f"{first} : {second} of {say.count(test.datasets)}" if test else "",
         [(say.p_value(pair.overall.p), "faint")],
     ]
 
 
-def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width: int) -> list[ScreenLine]:
-    """The differences when both data and runs are resampled, if systems have several runs."""
+def _over_both(document: Study, shown: Sequence[str], width: int) -> list[ScreenLine]:
+    """The differences when both data and runs vary, if systems have several runs."""
+    datasets = document.datasets
     rows: list[list[ScreenCell]] = []
+    tested: list[Comparison] = []
     for dataset in shown:
         for comparison in datasets[dataset].comparisons:
             test = comparison.primary
             if test is None or test.interval is None or min(comparison.runs or (0,)) < 2:
                 continue
+            tested.append(comparison)
             rows.append(
                 [
                     " − ".join(say.visible(name) for name in comparison.systems),
@@ -529,11 +557,12 @@ def _over_both(datasets: Mapping[str, DatasetRuns], shown: Sequence[str], width:
         Column("p", right=True),
         Column(""),
     ]
-    about = "t-test · p corrected over pairs · * significant"
+    about = sentences.named_test(tested, document.settings, family_of(document))
     return [
-        *heading("Over data and runs at once", about, width),
+        *heading("Over data and runs at once", "t-test · * significant, corrected", width),
         *grid(columns, rows[:MOST_PAIRS], width),
         *and_more(len(rows) - MOST_PAIRS, width),
+        *sentence(f"{about} · intervals are not corrected", width, style="faint"),
     ]
 
 

@@ -1,0 +1,192 @@
+"""Hints: signs that predictions do not mean what they seem to mean, such as positions counted from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+
+import numpy as np
+from msgspec import Struct
+
+from spanwise.columns import Column, Ints, ints
+from spanwise.corpus import Corpus, Mentions
+from spanwise.document import Input
+from spanwise.document.evaluation import Evaluation
+from spanwise.document.scores import SystemScores
+from spanwise.errors import differ_only_in, many
+
+# By how much starts and ends would have to move, in which words.
+MOVES: Mapping[tuple[int, int], str] = {
+    (0, 1): "they ended one position later: ends name the first position after a mention",
+    (-1, -1): "they began and ended one position earlier: positions count from 0",
+    (-1, 0): "they began one position earlier: positions count from 0, and ends name the first one after",
+    (1, 1): "they began and ended one position later: are those of gold counted from 0?",
+    (0, -1): "they ended one position earlier: do the ends in gold name the first position after a mention?",
+    (1, 0): "they began one position later: are those of gold counted from 0?",
+}
+WORDS = "their positions numbered tokens: the gold file counts characters"
+LATER = "each were given for the sentence before its own"
+EARLIER = "each were given for the sentence after its own"
+INSIDE = "inside a word"
+MOST, FEW = 0.8, 0.2  # shares of mentions: nearly all, hardly any
+COPIED = 20  # gold mentions from which on a perfect score is worth a question
+
+
+class Signs(Struct, frozen=True, eq=False):
+    """How many predicted mentions lie where gold has one, as they are and if they are read in another way.
+
+    The other ways are counted only in blocks in which fewer than half lie where gold has one.
+    """
+
+    predicted: int
+    same: int  # that have the span of a gold mention
+    labeled: int  # that have its label too
+    ways: Mapping[str, int]
+
+    @classmethod
+    def of(cls, corpus: Corpus, gold: Mentions, predicted: Mentions, same: int, labeled: int) -> Signs:
+        """Count the mentions of one block."""
+        ways: dict[str, int] = {}
+        if len(gold) and len(predicted) and 2 * same < len(predicted):
+            ways = _ways(corpus, gold, predicted)
+        return cls(len(predicted), same, labeled, ways)
+
+    def __add__(self, other: Signs) -> Signs:
+        names = {**self.ways, **other.ways}
+        return Signs(
+            self.predicted + other.predicted,
+            self.same + other.same,
+            self.labeled + other.labeled,
+            {name: self.ways.get(name, 0) + other.ways.get(name, 0) for name in names},
+        )
+
+    @property
+    def way(self) -> str | None:
+        """How the positions seem to be meant, if hardly any mention fits as it is."""
+        if self.predicted < 2 or self.same > FEW * self.predicted:
+            return None
+        best = max(self.ways, key=lambda name: self.ways[name], default=None)
+        return best if best is not None and self.ways[best] >= MOST * self.predicted else None
+
+
+def _ways(corpus: Corpus, gold: Mentions, predicted: Mentions) -> dict[str, int]:
+    """How many predicted mentions lie where gold has one, for each other way to read them."""
+    placed = predicted.placed
+    sentence, start, end = (column[placed] for column in (predicted.sentence, predicted.start, predicted.end))
+    width = int(max(gold.end.max(), end.max(initial=0))) + 3
+
+    def keys(sentences: Column, starts: Column, ends: Column) -> Ints:
+        return ints((sentences * width + starts + 1) * width + ends + 1)
+
+    wanted = np.unique(keys(gold.sentence, gold.start, gold.end))
+
+    def found(sentences: Column, starts: Column, ends: Column) -> int:
+        return int(np.count_nonzero(np.isin(keys(sentences, starts, ends), wanted)))
+
+    ways = {name: found(sentence, start + first, end + last) for (first, last), name in MOVES.items()}
+    ways[LATER] = found(sentence - 1, start, end)
+    ways[EARLIER] = found(sentence + 1, start, end)
+    if corpus.unit == "character" and corpus.token_start is not None and corpus.token_end is not None:
+        known = end <= corpus.lengths[sentence]
+        first = corpus.sentences[sentence[known]]
+        begins, stops = corpus.token_start[first + start[known]], corpus.token_end[first + end[known] - 1]
+        ways[WORDS] = found(sentence[known], begins, stops)
+        ways[INSIDE] = max(_inside(corpus, predicted) - _inside(corpus, gold), 0)
+    return ways
+
+
+def _inside(corpus: Corpus, mentions: Mentions) -> int:
+    """How many mentions begin or end inside a word."""
+    assert corpus.token_start is not None and corpus.token_end is not None
+    owner = np.repeat(np.arange(len(corpus)), corpus.lengths)
+    width = int(max(corpus.token_end.max(initial=0), mentions.end.max(initial=0))) + 1
+    begins = np.isin(mentions.sentence * width + mentions.start, owner * width + corpus.token_start)
+    stops = np.isin(mentions.sentence * width + mentions.end, owner * width + corpus.token_end)
+    return int(np.count_nonzero(mentions.placed & ~(begins & stops)))
+
+
+def hints(document: Evaluation, signs: Mapping[str, Signs]) -> tuple[str, ...]:
+    """What a reader should check before believing the scores; at most a few sentences for each system."""
+    inputs = {entry.system: entry for entry in document.inputs if entry.role == "predicted"}
+    gold = document.inputs[0]
+    several = len(document.systems) > 1
+    found: list[str] = []
+    for name, system in document.systems.items():
+        own = _of_system(gold, inputs.get(name), system, signs.get(name))
+        found += [f"{name}: {hint}." if several else f"{hint[0].upper()}{hint[1:]}." for hint in own]
+    return (*found, *_of_scheme(document.inputs))
+
+
+def _of_system(gold: Input, entry: Input | None, system: SystemScores, signs: Signs | None) -> list[str]:
+    overall, labels = system.exact.overall, system.exact.labels
+    if entry is not None and _seems_swapped(gold, entry):
+        return ["the names of the files suggest that gold and predictions are swapped"]
+    same_file = entry is not None and entry.sha256 is not None and entry.sha256 == gold.sha256
+    if overall.f1 == 1 and (same_file or overall.gold >= COPIED):
+        return ["the predictions are identical to gold: make sure that they are not a copy of it"]
+    known = [name for name, cell in labels.items() if cell.gold]
+    given = [name for name, cell in labels.items() if cell.predicted]
+    found = _twins([name for name in given if name not in known], known)
+    if not found and known and given and not {*known} & {*given}:
+        found.append(f"no predicted label occurs in gold: {_listed(given)} here, {_listed(known)} there")
+    if signs is None or not signs.predicted or not overall.gold:
+        return found
+    if signs.way is not None:
+        share = f"{signs.ways[signs.way]:,} of {many(signs.predicted, 'predicted mention')}"
+        if signs.way == INSIDE:
+            found.append(f"{share} begin or end inside a word, unlike those of gold")
+        else:
+            found.append(f"hardly any span is that of gold, but {share} would fit if {signs.way}")
+    elif not found and signs.same > MOST * signs.predicted and signs.labeled <= FEW * signs.same:
+        found.append(
+            f"{signs.same:,} of {many(signs.predicted, 'predicted mention')} have the span of a gold "
+            f"mention, but {signs.same - signs.labeled:,} of them another label: the labels may be mixed up"
+        )
+    elif not found and entry is not None and _unchecked(gold, entry) and signs.same <= FEW * signs.predicted:
+        found.append(
+            "hardly any span is that of gold, and the predictions have neither text nor ids to show that "
+            "they belong to these sentences"
+        )
+    return found
+
+
+def _seems_swapped(gold: Input, entry: Input) -> bool:
+    names = [PurePath(str(row.path)).name.lower() for row in (gold, entry)]
+    gold_like, predicted_like = (
+        [any(word in name for word in words) for name in names] for words in (("gold",), ("pred", "output"))
+    )
+    return gold_like == [False, True] and predicted_like == [True, False]
+
+
+def _unchecked(gold: Input, entry: Input) -> bool:
+    """Whether nothing but the order of sentences shows that predictions belong to gold."""
+    return entry.paired == "in order" and (gold.tokens is None or entry.tokens is None)
+
+
+def _twins(unknown: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Labels that differ from one of gold only in case or in Unicode form."""
+    found = []
+    for kind in ("Unicode form", "case"):
+        pairs = [(mine, other) for mine in unknown for other in known if differ_only_in(mine, other) == kind]
+        if pairs:
+            spelled = ascii if kind == "Unicode form" else repr  # both forms look the same
+            shown = ", ".join(f"{spelled(mine)} here, {spelled(other)} in gold" for mine, other in pairs[:3])
+            more = f" and {len(pairs) - 3:,} more" if len(pairs) > 3 else ""
+            found.append(f"labels differ only in {kind}: {shown}{more}; rename them in one of the files")
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(name[:40] for name in names[:4]) + (" …" if len(names) > 4 else "")
+
+
+def _of_scheme(inputs: Sequence[Input]) -> list[str]:
+    """Hints about files in which every mention needed a repair in the scheme that was named for them."""
+    return [
+        f"In {entry.path}, {many(entry.repairs, 'tag')} of {many(entry.mentions, 'mention')} had to be "
+        f"repaired: does it follow {entry.scheme}, the scheme that was named? Without one, it is recognised."
+        for entry in inputs
+        if entry.mentions
+        and entry.repairs >= entry.mentions
+        and str(entry.evidence).endswith(", as declared")
+    ]

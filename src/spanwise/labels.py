@@ -1,0 +1,229 @@
+"""Map, merge and leave out labels: applied once to every annotation, when its labels are numbered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from spanwise.columns import Bools, codes
+from spanwise.corpus import Mentions
+from spanwise.document import hash_of
+from spanwise.errors import ChoiceError
+
+LabelMap = Mapping[str, str | None]  # None, or an empty string: the label is left out
+GivenMap = str | os.PathLike[str] | Mapping[str, object] | None  # as a caller gives it: text, file or mapping
+RULES = ("map", "predicted_map", "only", "without")  # the keywords of `read` that make up `LabelRules`
+MOST_LISTED = 20  # labels in a message
+
+
+class LabelRules(Struct, frozen=True):
+    """Which label each label as read stands for, and which are left out.
+
+    `predicted_map` applies to predictions alone, before `map`; then come `only` and `without`. Within a map
+    all labels are replaced at once, as read: there are no chains, and A=B, B=A swaps two labels.
+    """
+
+    map: LabelMap = field(default_factory=dict)
+    predicted_map: LabelMap = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.map or self.predicted_map or self.only or self.without)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules by keyword, without those that are not given."""
+        given = {name: getattr(self, name) for name in RULES}
+        return {name: value for name, value in given.items() if value}
+
+    def key(self, *, predicted: bool) -> str:
+        """A hash of the rules that apply to gold, or to predictions.
+
+        Examples:
+            >>> rules, more = LabelRules({"A": "B"}), LabelRules({"A": "B"}, {"C": "D"})
+            >>> rules.key(predicted=True) == more.key(predicted=False)
+            True
+        """
+        rules = self if predicted else replace(self, predicted_map={})
+        return hash_of(rules.to_dict())
+
+    def target(self, label: str, *, predicted: bool) -> str | None:
+        """What a label stands for; None if its mentions are left out.
+
+        Examples:
+            >>> labels = LabelRules({"GPE": "LOC", "JUNK": None}, {"L": "GPE"}, without=("MISC",))
+            >>> [labels.target(name, predicted=True) for name in ("L", "PER", "JUNK", "MISC")]
+            ['LOC', 'PER', None, None]
+        """
+        mapped = self.mapped(label, predicted=predicted)
+        return mapped if mapped is not None and self.keeps(mapped) else None
+
+    def keeps(self, label: str) -> bool:
+        """Whether `only` and `without` keep a label."""
+        return (not self.only or label in self.only) and label not in self.without
+
+    def mapped(self, label: str, *, predicted: bool) -> str | None:
+        """The label after the maps alone; None if a map leaves it out."""
+        for mapping in (self.predicted_map, self.map) if predicted else (self.map,):
+            if label in mapping:
+                target = mapping[label]
+                if not target:
+                    return None
+                label = target
+        return label
+
+    def targets(self) -> dict[str, str]:
+        """The label that each mapped label of predictions becomes by the maps, without those left out."""
+        named = {label: self.mapped(label, predicted=True) for label in (*self.map, *self.predicted_map)}
+        return {label: target for label, target in named.items() if target is not None}
+
+    def apply(self, mentions: Mentions, *, predicted: bool) -> Relabeled:
+        """The mentions with their new labels, without those that are left out or that became equal."""
+        targets = [self.target(name, predicted=predicted) for name in mentions.labels]
+        if targets == list(mentions.labels):
+            return Relabeled(mentions, 0, 0, tuple(mentions.labels))
+        names = tuple(sorted({name for name in targets if name is not None}))
+        code = {name: number for number, name in enumerate(names)}
+        table = np.array([-1 if name is None else code[name] for name in targets], dtype=np.int32)
+        new = table[mentions.label] if len(mentions) else mentions.label
+        kept = mentions.take(new >= 0)
+        renamed = replace(kept, label=codes(new[new >= 0]), labels=names)
+        sole = renamed.take(_highest(renamed)) if renamed.repeated.any() else renamed
+        return Relabeled(sole, len(mentions) - len(kept), len(renamed) - len(sole), tuple(mentions.labels))
+
+    def check(self, seen: Iterable[str], predicted: Iterable[str] = ()) -> None:
+        """Refuse names that no file of a call has; `seen` are the labels as read, `predicted` of predictions.
+
+        Raises:
+            ChoiceError: the message lists the labels there are.
+        """
+        for missing in self.missing(seen, predicted):
+            raise missing.error("which no file has")
+
+    def missing(self, seen: Iterable[str], predicted: Iterable[str] = ()) -> list[MissingLabel]:
+        """The names that no label as read stands behind; `predicted` are the labels of predictions."""
+        others, own = set(seen), set(predicted)
+        as_mapped = {self.mapped(label, predicted=False) for label in others}
+        as_mapped |= {self.mapped(label, predicted=True) for label in own}
+        before_map = others | {self.predicted_map.get(label, label) or "" for label in own}
+        asked: tuple[tuple[str, Iterable[str], set[Any]], ...] = (
+            ("predicted_map", self.predicted_map, own),
+            ("map", self.map, before_map),
+            ("only", self.only, as_mapped),
+            ("without", self.without, as_mapped),
+        )
+        return [
+            MissingLabel(option, name, tuple(sorted(filter(None, there))))
+            for option, names, there in asked
+            for name in names
+            if name not in there
+        ]
+
+
+class MissingLabel(Struct, frozen=True):
+    """A label that a rule names, but that no file has, and the labels there are."""
+
+    option: str
+    name: str
+    there: tuple[str, ...]
+
+    def error(self, where: str) -> ChoiceError:
+        """The error for it; `where` says where it is missing."""
+        if self.option == "predicted_map" and not self.there:
+            return ChoiceError(
+                f"predicted_map names the label {self.name!r}, but no prediction has a label.\n"
+                "It is for predictions alone; map is for all files."
+            )
+        return ChoiceError(
+            f"{self.option} names the label {self.name!r}, {where}.\nThere are: {_listed(self.there)}."
+        )
+
+    def note(self) -> str:
+        """A note for a dataset of a study whose other datasets have it."""
+        return f"{self.option} names the label {self.name!r}, which no file of this dataset has"
+
+
+class Relabeled(Struct, frozen=True, eq=False):
+    """Mentions after labels were mapped, how many were dropped or merged, and the labels as read."""
+
+    mentions: Mentions
+    dropped: int
+    merged: int
+    labels: tuple[str, ...]
+
+
+def _highest(mentions: Mentions) -> Bools:
+    """Of equal mentions, the one with the highest score, or the first of those."""
+    if mentions.score is None:
+        return np.asarray(~mentions.repeated)
+    score = np.nan_to_num(mentions.score, nan=-np.inf)
+    best: dict[tuple[object, ...], int] = {}
+    rows = zip(mentions.sentence.tolist(), mentions.pieces(), mentions.label.tolist(), strict=True)
+    for row, key in enumerate(rows):
+        if key not in best or score[row] > score[best[key]]:
+            best[key] = row
+    keep = np.zeros(len(mentions), dtype=bool)
+    keep[list(best.values())] = True
+    return keep
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
+    return ", ".join(listed[:MOST_LISTED]) + more if listed else "none"
+
+
+def label_map(given: str | Mapping[str, object] | None, *, option: str) -> dict[str, str | None]:
+    """A map given as 'A=B,C=' or as a mapping from label to label; nothing after = leaves a label out.
+
+    Raises:
+        ChoiceError: it cannot be read, or a label has two targets.
+
+    Examples:
+        >>> label_map("NAME=PER,JUNK=", option="map")
+        {'NAME': 'PER', 'JUNK': None}
+    """
+    if given is None:
+        return {}
+    pairs: list[tuple[object, object]] = []
+    if isinstance(given, str):
+        for part in filter(None, (text.strip() for text in given.split(","))):
+            name, equals, other = part.partition("=")
+            if not equals or not name.strip():
+                raise ChoiceError(
+                    f"{option} has {part!r}, but each part must be a label, =, and another label.\n"
+                    "Write it like 'GPE=LOC,JUNK='; nothing after = leaves a label out."
+                )
+            pairs.append((name.strip(), other.strip()))
+    elif isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        raise ChoiceError(f"{option} is {given!r}, but must map labels to labels, such as {{'GPE': 'LOC'}}.")
+    result: dict[str, str | None] = {}
+    for label, target in pairs:
+        if not isinstance(label, str) or not (target is None or isinstance(target, str)):
+            raise ChoiceError(f"{option} maps {label!r} to {target!r}, but both must be labels.")
+        if label in result and result[label] != (target or None):
+            raise ChoiceError(f"{option} maps the label {label!r} to two labels.\nChoose one of them.")
+        result[label] = target or None
+    return result
+
+
+def label_names(given: str | Sequence[str] | None, *, option: str) -> tuple[str, ...]:
+    """LabelRules given as a list, or as text with commas.
+
+    Examples:
+        >>> label_names("PER, LOC", option="only")
+        ('PER', 'LOC')
+    """
+    listed = given.split(",") if isinstance(given, str) else list(given or ())
+    names = [name.strip() if isinstance(name, str) else name for name in listed]
+    wrong = [name for name in names if not isinstance(name, str) or not name]
+    if wrong:
+        raise ChoiceError(f"{option} has {wrong[0]!r}, which is not a label.\nGive names such as PER,LOC.")
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,156 @@
+"""The scores of mentions, each declared once: its name, its words, and the weights of its two sums.
+
+Every such score is a ratio of two weighted sums of mentions that are *right* (TP), *false* (FP) and *missed*
+(FN). Its value, the number of mentions behind it, its interval and test, and its place in settings,
+documents, screens and tables follow from the declaration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from msgspec import Struct
+
+from spanwise.errors import ChoiceError
+
+PARTS = ("right", "false", "missed")
+MOST_BETA = 1000  # a larger β is recall
+_VAN_RIJSBERGEN = "van Rijsbergen (1979), Information Retrieval"
+_F_BETA = re.compile(r"f(\d+(?:\.\d+)?)")
+
+
+class Rate(Struct, frozen=True):
+    """A ratio of weighted numbers of right, false and missed mentions.
+
+    The size of a score is the number of mentions behind it: the sum below the line, divided by the weight of
+    a right mention above it.
+
+    Examples:
+        >>> RATES["f1"].above, RATES["f1"].below
+        ((2.0, 0.0, 0.0), (2.0, 1.0, 1.0))
+    """
+
+    name: str  # the key in documents
+    words: str  # on screens and in tables
+    above: tuple[float, float, float]
+    below: tuple[float, float, float]
+    paper: str = ""
+
+
+# Every declared score; a further one is computed, tested and shown wherever these are.
+_DECLARED = (
+    Rate("precision", "precision", above=(1.0, 0.0, 0.0), below=(1.0, 1.0, 0.0)),
+    Rate("recall", "recall", above=(1.0, 0.0, 0.0), below=(1.0, 0.0, 1.0)),
+    Rate("f1", "F1", above=(2.0, 0.0, 0.0), below=(2.0, 1.0, 1.0), paper=_VAN_RIJSBERGEN),
+)
+RATES: Mapping[str, Rate] = {score.name: score for score in _DECLARED}
+FIELDS = ("precision", "recall", "f1")  # those that are fields of documents; others stand next to them
+
+
+def f_beta(beta: float) -> Rate:
+    """F-beta: recall counts β times as much as precision.
+
+    `(1 + β²)·correct / (β²·gold + predicted)`; undefined where there are neither gold nor predicted mentions.
+
+    Raises:
+        ChoiceError: β is not a number above 0.
+
+    Examples:
+        >>> f_beta(2).name, f_beta(2).words, f_beta(2).below
+        ('f2', 'F2', (5.0, 1.0, 4.0))
+    """
+    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < MOST_BETA:
+        raise ChoiceError(f"beta is {beta!r}, but must be a number above 0, such as 2 or 0.5.")
+    square = float(beta) ** 2
+    name = f"f{beta:g}"
+    return Rate(name, name.upper(), (1 + square, 0.0, 0.0), (1 + square, 1.0, square), _VAN_RIJSBERGEN)
+
+
+def rate(name: str) -> Rate:
+    """The score with this name: precision, recall, or F-beta for any β, such as f1 or f0.5.
+
+    Raises:
+        KeyError: no score has this name.
+    """
+    found = RATES.get(name)
+    if found is not None:
+        return found
+    match = _F_BETA.fullmatch(name)
+    if match is None or not 0 < float(match[1]) < MOST_BETA:
+        return RATES[name]  # which it is not in
+    return f_beta(float(match[1]))
+
+
+def is_rate(name: str) -> bool:
+    """Whether a score has this name."""
+    try:
+        rate(name)
+    except KeyError:
+        return False
+    return True
+
+
+Value = TypeVar("Value")
+
+
+class ByScore(Mapping[str, Value]):
+    """Something for each of some scores by name, and for every other F-beta by a rule.
+
+    Examples:
+        >>> words = ByScore({"f1": "F1"}, lambda score: score.words)
+        >>> words["f0.5"], "f2" in words, "g1" in words, list(words)
+        ('F0.5', True, False, ['f1'])
+    """
+
+    def __init__(self, listed: Mapping[str, Value], other: Callable[[Rate], Value]) -> None:
+        self._listed, self._other = listed, other
+
+    def __getitem__(self, name: str) -> Value:
+        return self._listed[name] if name in self._listed else self._other(rate(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._listed or (isinstance(name, str) and is_rate(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+
+class LeakRate(Struct, frozen=True):
+    """A ratio of counts of leaks (definitions: leaks); columns above the line are added up.
+
+    Where it is 0 or 1, `size` is the column whose count Wilson's interval takes as its n.
+    """
+
+    name: str  # the key in documents
+    words: str  # on screens and in tables
+    above: tuple[str, ...]
+    below: str
+    size: str
+
+
+# Per unit and cell; "outside" are masked positions outside gold, "text" all positions outside gold.
+LEAK_COUNTS = (
+    "mentions", "hidden", "partly", "exposed", "positions", "leaked", "masked", "outside", "text", "spans",
+    "documents", "documents_leaking", "identities", "identities_leaking",
+)  # fmt: skip
+LEAK_RATES: Mapping[str, LeakRate] = {
+    rate.name: rate
+    for rate in (
+        LeakRate("leak_rate", "leak rate", ("partly", "exposed"), "mentions", "mentions"),
+        LeakRate("exposure_rate", "exposure rate", ("exposed",), "mentions", "mentions"),
+        LeakRate("leaked_share", "leaked share", ("leaked",), "positions", "mentions"),
+        LeakRate(
+            "document_leak_rate", "document leak rate", ("documents_leaking",), "documents", "documents"
+        ),
+        LeakRate(
+            "identity_leak_rate", "identity leak rate", ("identities_leaking",), "identities", "identities"
+        ),
+        LeakRate("over_masking", "over-masking", ("outside",), "masked", "spans"),
+        LeakRate("lost_text", "lost text", ("outside",), "text", "documents"),
+    )
+}

@@ -1,0 +1,265 @@
+"""Predictions are paired with gold by id or by document in any order; what has no partner is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.columns import ints
+from spanwise.corpus import Annotation, Corpus
+from spanwise.errors import InputError
+from spanwise.formats import from_spans, read
+from spanwise.pairing import pair, reordered
+
+TOKENS = [["Anna", "lives", "in", "Rome"], ["Bob", "likes", "New", "York"], ["It", "is", "so", "now"]]
+SPANS: list[list[list[Any]]] = [[[0, 1, "PER"], [3, 4, "LOC"]], [[0, 1, "PER"], [2, 4, "LOC"]], []]
+ORDER = [1, 2, 0]
+
+
+def _records(ids: list[str] | None, *, text: bool, **more: list[Any]) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+    for number, spans in enumerate(SPANS):
+        record: dict[str, Any] = {} if ids is None else {"id": ids[number]}
+        record |= {key: values[number] for key, values in more.items()}
+        records.append(record | ({"tokens": TOKENS[number]} if text else {}) | {"spans": spans})
+    return records
+
+
+def _permuted(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [records[number] for number in ORDER]
+
+
+def _written(path: Path, records: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return str(path)
+
+
+def _scored(gold: object, predicted: object, **options: Any) -> tuple[float | None, object]:
+    result = spanwise.evaluate(gold, {"a": predicted}, resamples=0, **options)
+    return result["a"].exact.overall.f1, result.inputs[1].paired
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["without text", "with text"])
+@pytest.mark.parametrize(
+    "options", [{}, {"memory": "64MB"}, {"workers": 2}], ids=["whole", "parts", "workers"]
+)
+def test_a_perfect_prediction_in_another_order_scores_100(
+    tmp_path: Path, text: bool, options: dict[str, Any]
+) -> None:
+    gold = _written(tmp_path / "gold.jsonl", _records(["a", "b", "c"], text=True))
+    predicted = _written(tmp_path / "p.jsonl", _permuted(_records(["a", "b", "c"], text=text)))
+    assert _scored(gold, predicted, **options) == (1.0, "by id")
+
+
+@pytest.mark.parametrize("library", ["records", "pandas", "polars", "pyarrow"])
+def test_records_and_frames_are_paired_by_id(library: str) -> None:
+    gold = _records(["a", "b", "c"], text=True)
+    module = None if library == "records" else pytest.importorskip(library)
+
+    def made(records: list[dict[str, Any]]) -> object:
+        if module is None:
+            return records
+        columns = {key: [row[key] for row in records] for key in records[0]}
+        columns["spans"] = [
+            [{"start": start, "end": end, "label": label} for start, end, label in spans]
+            for spans in columns["spans"]
+        ]
+        return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+    assert _scored(made(gold), made(_permuted(gold))) == (1.0, "by id")
+
+
+def test_a_parquet_file_is_paired_by_id(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = _records(["a", "b", "c"], text=True)
+    for row in rows:
+        row["spans"] = [{"start": a, "end": b, "label": label} for a, b, label in row["spans"]]
+    paths = [tmp_path / "gold.parquet", tmp_path / "p.parquet"]
+    for path, records in zip(paths, [rows, _permuted(rows)], strict=True):
+        parquet.write_table(pyarrow.Table.from_pylist(records), path)
+    assert _scored(paths[0], paths[1]) == (1.0, "by id")
+
+
+def test_conllu_is_paired_by_sent_id(tmp_path: Path) -> None:
+    blocks = []
+    for name, words, spans in zip("abc", TOKENS, SPANS, strict=True):
+        tags = ["O"] * len(words)
+        for start, end, label in spans:
+            tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+        lines = [
+            f"{i}\t{w}\t_\t_\t_\t_\t_\t_\t_\tner={t}"
+            for i, (w, t) in enumerate(zip(words, tags, strict=True), 1)
+        ]
+        blocks.append(f"# sent_id = {name}\n" + "\n".join(lines) + "\n\n")
+    gold, predicted = tmp_path / "gold.conllu", tmp_path / "p.conllu"
+    gold.write_text("".join(blocks), encoding="utf-8")
+    predicted.write_text("".join(blocks[number] for number in ORDER), encoding="utf-8")
+    assert read(gold).corpus.ids == ("a", "b", "c")
+    assert _scored(gold, predicted) == (1.0, "by id")
+
+
+def _text_records() -> list[dict[str, Any]]:
+    texts = [" ".join(words) for words in TOKENS]
+    spans = [[[0, 4, "PER"], [14, 18, "LOC"]], [[0, 3, "PER"], [10, 18, "LOC"]], []]
+    return [
+        {"id": name, "text": text, "label": marks}
+        for name, text, marks in zip("abc", texts, spans, strict=True)
+    ]
+
+
+def test_doccano_is_paired_by_id(tmp_path: Path) -> None:
+    rows = _text_records()
+    gold, predicted = _written(tmp_path / "g.jsonl", rows), _written(tmp_path / "p.jsonl", _permuted(rows))
+    assert _scored(gold, predicted) == (1.0, "by id")
+
+
+def test_label_studio_is_paired_by_id(tmp_path: Path) -> None:
+    tasks = [
+        {
+            "id": f"t{number}",
+            "data": {"text": row["text"]},
+            "annotations": [{"result": [
+                {"type": "labels", "from_name": "l", "to_name": "t",
+                 "value": {"start": a, "end": b, "labels": [label]}} for a, b, label in row["label"]
+            ]}],
+        }
+        for number, row in enumerate(_text_records())
+    ]  # fmt: skip
+    gold, predicted = tmp_path / "g.json", tmp_path / "p.json"
+    gold.write_text(json.dumps(tasks), encoding="utf-8")
+    predicted.write_text(json.dumps(_permuted(tasks)), encoding="utf-8")
+    assert _scored(gold, predicted) == (1.0, "by id")
+
+
+def test_pubtator_is_paired_by_id(tmp_path: Path) -> None:
+    articles = []
+    for number, row in enumerate(_text_records()):
+        lines = [f"9{number}7|t|{row['text']}", f"9{number}7|a|"]
+        lines += [f"9{number}7\t{a}\t{b}\t{row['text'][a:b]}\t{label}\tX" for a, b, label in row["label"]]
+        articles.append("\n".join(lines) + "\n\n")
+    gold, predicted = tmp_path / "g.pubtator", tmp_path / "p.pubtator"
+    gold.write_text("".join(articles), encoding="utf-8")
+    predicted.write_text("".join(articles[number] for number in ORDER), encoding="utf-8")
+    assert _scored(gold, predicted) == (1.0, "by id")
+
+
+def test_ids_that_are_all_wrong_are_refused_with_the_first(tmp_path: Path) -> None:
+    gold = _written(tmp_path / "gold.jsonl", _records(["a", "b", "c"], text=True))
+    predicted = _written(tmp_path / "p.jsonl", _records(["x", "y", "z"], text=False))
+    for options in ({}, {"memory": "64MB"}):
+        with pytest.raises(InputError, match=r"p\.jsonl:1: the id 'x' has no partner in the gold file"):
+            _scored(gold, predicted, **options)
+
+
+@pytest.mark.parametrize("ids", [["a", "a", "c"], ["a", "b", "b"]])
+def test_an_id_that_occurs_twice_is_refused(ids: list[str]) -> None:
+    gold = _records(["a", "b", "c"], text=True)
+    with pytest.raises(InputError, match="occurs twice"):
+        _scored(gold, _records(ids, text=False))
+    with pytest.raises(InputError, match="occurs twice"):
+        _scored(_records(ids, text=True), _records(["a", "b", "c"], text=False))
+
+
+def test_one_wrong_id_is_refused_although_the_text_is_equal() -> None:
+    gold = _records(["a", "b", "c"], text=True)
+    with pytest.raises(InputError, match="the id 'x' has no partner"):
+        _scored(gold, _records(["a", "b", "x"], text=True))
+
+
+def test_ids_of_another_kind_are_no_obstacle_if_every_text_is_equal() -> None:
+    gold = _records(["a", "b", "c"], text=True)
+    assert _scored(gold, _records(["x", "y", "z"], text=True)) == (1.0, "by text")
+    with pytest.raises(InputError, match="the id 'y' has no partner"):
+        _scored(gold, _permuted(_records(["x", "y", "z"], text=True)))
+
+
+def test_a_missing_sentence_is_named_by_its_id() -> None:
+    with pytest.raises(InputError, match="The id 'c' is missing here"):
+        _scored(_records(["a", "b", "c"], text=True), _records(["a", "b", "c"], text=False)[:2])
+
+
+@pytest.mark.parametrize("ids", [["4", "5", "6"], ["0", "1", "2"], None])
+def test_numbers_from_another_start_name_nothing_that_the_order_does_not(ids: list[str] | None) -> None:
+    gold = _records(["1", "2", "3"], text=True)
+    assert _scored(gold, _records(ids, text=False)) == (1.0, "in order")
+
+
+def test_numbers_in_another_order_are_ids() -> None:
+    gold = _records(["1", "2", "3"], text=True)
+    assert _scored(gold, _permuted(_records(["1", "2", "3"], text=False))) == (1.0, "by id")
+
+
+def test_documents_are_paired_by_name_and_their_sentences_in_order() -> None:
+    gold = _records(None, text=True, document=["d1", "d2", "d2"])
+    predicted = _records(None, text=False, document=["d1", "d2", "d2"])
+    assert _scored(gold, [predicted[1], predicted[2], predicted[0]]) == (1.0, "by document")
+    with pytest.raises(InputError, match="the document 'd3' has no partner"):
+        _scored(gold, _records(None, text=False, document=["d1", "d2", "d3"]))
+    with pytest.raises(InputError, match="the document 'd2' occurs twice"):
+        _scored(gold, [predicted[1], predicted[0], predicted[2]])
+
+
+def test_sentence_numbers_that_start_again_in_each_document_are_paired_with_it() -> None:
+    more = {"document": ["d1", "d2", "d2"]}
+    gold = _records(["1", "1", "2"], text=True, **more)
+    predicted = _records(["1", "1", "2"], text=False, **more)
+    assert _scored(gold, predicted)[0] == 1.0
+    assert _scored(gold, [predicted[2], predicted[1], predicted[0]]) == (1.0, "by id")
+
+
+def test_ids_that_only_some_records_have_must_not_contradict_the_order() -> None:
+    gold = _records(["a", "", "c"], text=True)
+    assert _scored(gold, _records(["a", "b", "c"], text=False)) == (1.0, "in order")
+    with pytest.raises(InputError, match="the id is 'b', but 'a' in the gold file"):
+        _scored(gold, _permuted(_records(["a", "b", "c"], text=False)))
+
+
+def test_parts_of_files_in_another_order_are_refused_with_advice(tmp_path: Path) -> None:
+    number = 9000
+    tokens = [[f"word{n % 97}", "Rome", "x"] for n in range(number)]
+    rows = [{"id": f"s{n}", "tokens": words, "spans": [[1, 2, "LOC"]]} for n, words in enumerate(tokens)]
+    gold = _written(tmp_path / "gold.jsonl", rows)
+    assert _scored(gold, _written(tmp_path / "same.jsonl", rows), memory="1MB") == (1.0, "by id")
+    random.Random(3).shuffle(rows)
+    predicted = _written(tmp_path / "p.jsonl", rows)
+    with pytest.raises(InputError, match="has no partner") as caught:
+        _scored(gold, predicted, memory="1MB")
+    assert "sort this one like the gold file" in str(caught.value)
+    assert _scored(gold, predicted) == (1.0, "by id")
+
+
+def test_scores_of_confidence_follow_their_sentences() -> None:
+    gold = _records(["a", "b", "c"], text=True)
+    predicted = _records(["a", "b", "c"], text=False)
+    for number, record in enumerate(predicted):
+        record["spans"] = [[*span, (number + 1) / 10 + at / 100] for at, span in enumerate(record["spans"])]
+    predicted[0]["spans"][0][2] = "LOC"  # a wrong label, with the lowest score
+    straight = spanwise.confidence(gold, {"a": predicted}, resamples=0)
+    permuted = spanwise.confidence(gold, {"a": _permuted(predicted)}, resamples=0)
+    assert straight.systems == permuted.systems
+
+
+@given(st.permutations(range(6)), st.data())
+def test_any_permutation_is_undone(order: list[int], data: st.DataObject) -> None:
+    spans = [[(at, at + 1, "X") for at in data.draw(st.sets(st.integers(0, 2)))] for _ in range(6)]
+    whole = from_spans(spans, tokens=[[f"{n}a", f"{n}b", f"{n}c"] for n in range(6)])
+    named = Annotation(_with_ids(whole.corpus, tuple("uvwxyz")), whole.mentions)
+    shuffled = reordered(named, ints(order))
+    paired = pair(named.corpus, shuffled, align="strict")
+    assert paired.predicted.mentions.rows() == named.mentions.rows()
+    assert [paired.predicted.corpus.words(n) for n in range(6)] == [named.corpus.words(n) for n in range(6)]
+    assert paired.how == "by id"
+
+
+def _with_ids(corpus: Corpus, ids: tuple[str, ...]) -> Corpus:
+    from msgspec.structs import replace
+
+    return replace(corpus, ids=ids)

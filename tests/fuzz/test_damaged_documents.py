@@ -1,0 +1,94 @@
+"""Result documents whose parts contradict each other: refused with the place, never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from fuzz import documents, folders, seeds
+from spanwise.cli.main import main
+from spanwise.errors import InputError, SpanwiseError
+
+CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
+    "a count of spurious mentions is missing": (
+        lambda d: d["systems"]["a"]["confusion"]["spurious"].pop(),
+        "$.systems.a.confusion: spurious has 1 entries, but labels has 2",
+    ),
+    "a label too many": (
+        lambda d: d["systems"]["a"]["confusion"]["labels"].append("X"),
+        "$.systems.a.confusion: counts has 2 entries, but labels has 3",
+    ),
+    "a row too short": (
+        lambda d: d["systems"]["b"]["confusion"]["counts"][1].pop(),
+        "$.systems.b.confusion: counts[1] has 1 entries, but labels has 2",
+    ),
+    "an end beyond all numbers": (
+        lambda d: d["systems"]["a"]["exact"]["labels"]["PER"]["interval"]["f1"].__setitem__(1, 1e308),
+        "$.systems.a.exact.labels.PER.interval.f1[1]: 1e+308 is too large a number",
+    ),
+    "no outcome": (
+        lambda d: d["sentences"][0]["gold"][0]["outcome"].clear(),
+        "$.sentences[0].gold[0].outcome: the system 'a' is missing",
+    ),
+    "a partner that does not exist": (
+        lambda d: d["sentences"][0]["gold"][0]["partner"].__setitem__("a", 7),
+        "$.sentences[0].gold[0].partner.a: there is no mention 7",
+    ),
+    "a gold partner that does not exist": (
+        lambda d: d["sentences"][0]["systems"]["a"][0].__setitem__("partner", -2),
+        "$.sentences[0].systems.a[0].partner: there is no gold mention -2",
+    ),
+    "a system without counts": (
+        lambda d: d["units"]["systems"].pop("b"),
+        "$.units.systems: the system 'b' is missing",
+    ),
+    "a mention that ends before it starts": (
+        lambda d: d["sentences"][0]["gold"][0].__setitem__("end", -1),
+        "$.sentences[0].gold[0]: a mention cannot reach from 0 to -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_contradiction_is_named_with_its_place(change: str, tmp_path: Path) -> None:
+    document = json.loads(seeds.documents()[0])
+    damage, expected = CHANGES[change]
+    damage(document)
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        spanwise.load(path)
+    assert str(caught.value).startswith(f"{path}: {expected}")
+    for call in (["report", str(path), "-o", str(tmp_path / "x.html")], ["table", str(path), "all"]):
+        assert main(call) == 3
+
+
+def test_every_document_is_consistent_as_it_was_written(tmp_path: Path) -> None:
+    for number, data in enumerate(documents.originals()):
+        (tmp_path / f"{number}.json").write_bytes(data)
+        spanwise.load(tmp_path / f"{number}.json")
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_damaged_documents_give_a_result_or_a_sentence(number: int, tmp_path: Path) -> None:
+    attack = documents.input_of(number)
+    (tmp_path / attack.name).write_bytes(attack.data)
+    with contextlib.suppress(SpanwiseError):
+        documents.use(tmp_path / attack.name, random.Random(number))
+
+
+# Each of these once ended in a traceback.
+@pytest.mark.parametrize("number", [1300, 1541, 1850, 2396, 2735, 4004, 4253, 4373, 6293])
+def test_documents_that_once_broke_something_are_refused_in_words(number: int, tmp_path: Path) -> None:
+    test_damaged_documents_give_a_result_or_a_sentence(number, tmp_path)
+
+
+def test_hostile_folders_are_served_or_refused() -> None:
+    assert folders.run(12, first=20) == {}

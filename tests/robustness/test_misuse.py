@@ -1,0 +1,258 @@
+"""Twenty ways to misuse an evaluation: each is refused, paired rightly, or warned of under the score."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spanwise
+from spanwise.errors import LONGEST, ChoiceError, InputError, SpanwiseError, shortened
+from spanwise.reports.terminal import render
+
+LABELS = ("PER", "LOC", "ORG")
+
+
+def _sentence(number: int) -> tuple[list[str], list[tuple[int, int, str]]]:
+    """A sentence of seven to nine words with two mentions, unlike every other."""
+    words = ["The", f"Smith{number}", "Jones", "met", f"w{number % 7}", f"City{number}", "again"]
+    words += ["and"] * (number % 3)
+    return words, [(1, 3, LABELS[number % 3]), (5, 6, LABELS[(number + 1) % 3])]
+
+
+SENTENCES = [_sentence(number) for number in range(30)]
+Rows = list[tuple[list[str], list[tuple[int, int, str]]]]
+Record = dict[str, Any]
+
+
+def _conll(rows: Rows) -> str:
+    blocks = []
+    for words, mentions in rows:
+        tags = ["O"] * len(words)
+        for start, end, label in mentions:
+            tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+        blocks.append("".join(f"{word} {tag}\n" for word, tag in zip(words, tags, strict=True)))
+    return "\n".join(blocks)
+
+
+def _texts(rows: Rows) -> list[Record]:
+    records = []
+    for words, mentions in rows:
+        begins = [sum(len(word) + 1 for word in words[:at]) for at in range(len(words))]
+        marks = [[begins[a], begins[b - 1] + len(words[b - 1]), label] for a, b, label in mentions]
+        records.append({"text": " ".join(words), "entities": marks})
+    return records
+
+
+def _tokens(rows: Rows, *, text: bool = True, ids: bool = False) -> list[Record]:
+    return [
+        ({"id": f"s{at}"} if ids else {})
+        | ({"tokens": words} if text else {})
+        | {"spans": [list(mention) for mention in mentions]}
+        for at, (words, mentions) in enumerate(rows)
+    ]
+
+
+def _moved(rows: Rows, first: int, last: int) -> Rows:
+    return [(words, [(a + first, b + last, label) for a, b, label in mentions]) for words, mentions in rows]
+
+
+def _relabeled(rows: Rows, rename: Callable[[str], str]) -> Rows:
+    return [(words, [(a, b, rename(label)) for a, b, label in mentions]) for words, mentions in rows]
+
+
+def _file(folder: Path, name: str, content: str | list[Record]) -> str:
+    text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+class Misuse:
+    """Gold and predictions of one misuse; a hint or an error is expected to contain `says`."""
+
+    def __init__(
+        self, gold: str | list[Record], predicted: str | list[Record], says: str, **options: Any
+    ) -> None:
+        self.gold, self.predicted, self.says, self.options = gold, predicted, says, options
+
+    def files(self, folder: Path, names: tuple[str, str] = ("g", "p")) -> tuple[str, str]:
+        suffixes = [".conll" if isinstance(side, str) else ".jsonl" for side in (self.gold, self.predicted)]
+        return (
+            _file(folder, names[0] + suffixes[0], self.gold),
+            _file(folder, names[1] + suffixes[1], self.predicted),
+        )
+
+
+GOLD = _conll(SENTENCES)
+OTHER = [_sentence(number + 500) for number in range(30)]
+TURNED = {"PER": "LOC", "LOC": "ORG", "ORG": "PER"}
+ACCENTED = _relabeled(SENTENCES, lambda label: label + "\u00c9")
+
+WARNED = {
+    "ends are inclusive, in characters": Misuse(
+        _texts(SENTENCES),
+        [{**row, "entities": [[a, b - 1, c] for a, b, c in row["entities"]]} for row in _texts(SENTENCES)],
+        "would fit if they ended one position later",
+    ),
+    "ends are inclusive, in tokens": Misuse(
+        _tokens(SENTENCES),
+        _tokens([(words, [(a, b - 1, c) for a, b, c in marks if b - 1 > a]) for words, marks in SENTENCES]),
+        "would fit if they ended one position later",
+    ),
+    "positions count from 1": Misuse(
+        _tokens(SENTENCES), _tokens(_moved(SENTENCES, 1, 1)), "they began and ended one position earlier"
+    ),
+    "tokens are shifted by one": Misuse(
+        _tokens(SENTENCES), _tokens(_moved(SENTENCES, -1, -1)), "they began and ended one position later"
+    ),
+    "token numbers are given for characters": Misuse(
+        _texts(SENTENCES),
+        [{"text": row["text"], "entities": [list(m) for m in marks]}
+         for row, (_, marks) in zip(_texts(SENTENCES), SENTENCES, strict=True)],
+        "would fit if their positions numbered tokens",
+    ),
+    "positions fall inside words": Misuse(
+        _texts(SENTENCES),
+        [{**row, "entities": [[a + 2, b - 1, c] for a, b, c in row["entities"]]}
+         for row in _texts(SENTENCES)],
+        "begin or end inside a word",
+    ),
+    "predictions belong to the sentence before": Misuse(
+        _tokens([SENTENCES[0], *([_sentence(n)[0], [(n % 4, n % 4 + 2, "PER")]] for n in range(29))]),  # type: ignore[list-item]
+        _tokens([*([_sentence(n)[0], [(n % 4, n % 4 + 2, "PER")]] for n in range(29)), ([], [])], text=False),  # type: ignore[list-item]
+        "would fit if each were given for the sentence after its own",
+    ),
+    "labels differ in case": Misuse(
+        GOLD, _conll(_relabeled(SENTENCES, str.lower)), "only in case: 'loc' here, 'LOC' in gold"
+    ),
+    "labels differ in Unicode form": Misuse(
+        _conll(ACCENTED),
+        _conll(_relabeled(ACCENTED, lambda label: unicodedata.normalize("NFD", label))),
+        "labels differ only in Unicode form",
+    ),
+    "labels are of another scheme": Misuse(
+        GOLD,
+        _conll(_relabeled(SENTENCES, {"PER": "person", "LOC": "place", "ORG": "group"}.__getitem__)),
+        "no predicted label occurs in gold",
+    ),
+    "labels are mixed up": Misuse(
+        GOLD, _conll(_relabeled(SENTENCES, TURNED.__getitem__)), "the labels may be mixed up"
+    ),
+    "the tags are of another scheme than the one named": Misuse(
+        GOLD, GOLD.replace("B-ORG", "O"), "does it follow BIOES", scheme="BIOES"
+    ),
+    "the predictions are gold": Misuse(GOLD, GOLD, "identical to gold"),
+    "another test set of equal length, without text or ids": Misuse(
+        _tokens(SENTENCES), _tokens([([], [(3, 5, "PER")])] * 30, text=False), "neither text nor ids"
+    ),
+}  # fmt: skip
+
+REFUSED = {
+    "another test set of equal length": Misuse(GOLD, _conll(OTHER), "in the gold file"),
+    "tokens in other case": Misuse(GOLD, GOLD.replace("Jones", "JONES"), "differ only in case"),
+    "predictions pasted twice": Misuse(GOLD, GOLD + "\n" + GOLD, "there are 60 sentences, but 30"),
+    "predictions of a part": Misuse(GOLD, _conll(SENTENCES[:20]), "there are 20 sentences, but 30"),
+    "ids of another test set": Misuse(
+        _tokens(SENTENCES, ids=True),
+        [{**row, "id": f"x{at}"} for at, row in enumerate(_tokens(SENTENCES, text=False))],
+        "the id 'x0' has no partner",
+    ),
+    "an id twice": Misuse(
+        _tokens(SENTENCES, ids=True),
+        [{**row, "id": f"s{min(at, 28)}"} for at, row in enumerate(_tokens(SENTENCES, text=False))],
+        "the id 's28' occurs twice",
+    ),
+    "two annotations in one record": Misuse(
+        _tokens(SENTENCES),
+        [{**row, "entities": [[0, 1, "X"]]} for row in _tokens(SENTENCES)],
+        "different mentions",
+    ),
+    "columns are swapped": Misuse(
+        GOLD, "\n".join(" ".join(reversed(line.split(" "))) for line in GOLD.split("\n")), "swap the columns"
+    ),
+    "a CSV file": Misuse(GOLD, GOLD.replace(" ", ","), "If this is a CSV file"),
+    "a mention twice": Misuse(
+        _tokens(SENTENCES),
+        [{**row, "spans": row["spans"] * 2} for row in _tokens(SENTENCES)],
+        "occurs twice in one sentence",
+    ),
+}
+
+PARTS = [{}, {"memory": "64MB"}]
+
+
+def _evaluated(misuse: Misuse, folder: Path, options: dict[str, Any]) -> spanwise.Result:
+    gold, predicted = misuse.files(folder)
+    return spanwise.evaluate(gold, {"a": predicted}, resamples=0, **misuse.options, **options)
+
+
+@pytest.mark.parametrize("options", PARTS, ids=["whole", "parts"])
+@pytest.mark.parametrize("misuse", WARNED.values(), ids=WARNED.keys())
+def test_a_misuse_is_warned_of_under_the_score_before_the_findings(
+    misuse: Misuse, options: dict[str, Any], tmp_path: Path
+) -> None:
+    result = _evaluated(misuse, tmp_path, options)
+    hints = list(result.hints or ())
+    assert any(misuse.says.lower() in hint.lower() for hint in hints), hints
+    shown = " ".join(render(result, width=100).split())
+    at = shown.index(" ".join(f"! {hints[0]}".split())[:50])
+    assert shown.index("precision") < at < shown.index("Errors what fixing")
+    if "•" in shown:
+        assert at < shown.index("•")
+
+
+@pytest.mark.parametrize("options", PARTS, ids=["whole", "parts"])
+@pytest.mark.parametrize("misuse", REFUSED.values(), ids=REFUSED.keys())
+def test_a_misuse_is_refused_in_a_few_words(misuse: Misuse, options: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        _evaluated(misuse, tmp_path, options)
+    assert misuse.says in str(caught.value)
+
+
+def test_files_given_in_the_wrong_order_are_noticed_by_their_names(tmp_path: Path) -> None:
+    misuse = Misuse(GOLD, GOLD.replace("B-PER", "B-ORG").replace("I-PER", "I-ORG"), "")
+    predicted, gold = misuse.files(tmp_path, ("predictions", "gold"))
+    result = spanwise.evaluate(predicted, {"a": gold}, resamples=0)
+    assert "gold and predictions are swapped" in " ".join(result.hints or ())
+    assert not spanwise.evaluate(gold, {"a": predicted}, resamples=0).hints
+
+
+def test_a_perfect_prediction_in_another_order_is_paired_rightly(tmp_path: Path) -> None:
+    rows = _tokens(SENTENCES, text=False, ids=True)
+    misuse = Misuse(_tokens(SENTENCES, ids=True), rows[::-1], "")
+    assert _evaluated(misuse, tmp_path, {})["a"].exact.overall.f1 == 1
+
+
+def test_an_ordinary_system_gets_no_hint(tmp_path: Path) -> None:
+    some = [(words, mentions[: number % 3]) for number, (words, mentions) in enumerate(SENTENCES)]
+    for predicted in (_conll(some), _conll(_moved(SENTENCES[:9], 1, 1) + SENTENCES[9:])):
+        misuse = Misuse(GOLD, predicted, "")
+        for options in PARTS:
+            assert not _evaluated(misuse, tmp_path, options).hints
+    nothing = Misuse(GOLD, _conll([(words, []) for words, _ in SENTENCES]), "")
+    assert not _evaluated(nothing, tmp_path, {}).hints
+
+
+def test_a_study_passes_hints_on(tmp_path: Path) -> None:
+    gold, predicted = WARNED["labels differ in case"].files(tmp_path, ("g", "m.1"))
+    manifest = f'[datasets.d]\ntest = "{gold}"\n[systems.m]\npredictions = "{predicted}"\n'
+    result = spanwise.study(_file(tmp_path, "study.toml", manifest))
+    assert any("labels differ only in case" in note.lower() for note in result.notes or ())
+
+
+def test_no_line_of_an_error_is_longer_than_500_characters(tmp_path: Path) -> None:
+    long = "x" * 3000
+    gold = _file(tmp_path, "g.conll", f"{long} B-{long}\n")
+    for content in (f"y{long} O\n", f"{long} O\n{long} O\n", f"{long} {long}\n", f"{long}\n", f"{long},O\n"):
+        with pytest.raises(SpanwiseError) as caught:
+            spanwise.evaluate(gold, {"a": _file(tmp_path, "p.conll", content)})
+        assert max(map(len, str(caught.value).split("\n"))) <= LONGEST
+    with pytest.raises(ChoiceError) as refused:
+        spanwise.evaluate(gold, {"a": gold}, attributes=long)
+    assert max(map(len, str(refused.value).split("\n"))) <= LONGEST
+    assert shortened("word\n" + "y" * LONGEST) == "word\n" + "y" * LONGEST
+    assert len(shortened("y" * (LONGEST + 1))) == LONGEST
