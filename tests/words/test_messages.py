@@ -10,7 +10,6 @@ With SPANWISE_REFRESH=1, the messages on the pages are updated; write `?` for a 
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import io
 import os
@@ -19,7 +18,6 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -27,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from awaited import finished
 from benches import bench_of
 
 import spanwise
@@ -156,8 +155,7 @@ def workbench(
             pass
 
         guard._checked(scope)
-        with ThreadPoolExecutor(1) as apart:  # a browser of another test may have a loop in this thread
-            apart.submit(asyncio.run, guard.app(scope, receive, send)).result()  # type: ignore[arg-type]
+        finished(guard.app(scope, receive, send))  # type: ignore[arg-type]
 
     return bench, ask
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from awaited import finished
 from benches import client_of, copied
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -90,7 +91,7 @@ def test_an_upload_that_stalls_is_abandoned(
 
     try:
         with pytest.raises(Refused, match="interrupted") as caught:
-            asyncio.run(benches._receive(bench, Request({"type": "http"}, receive), "a.conll", "kept.conll"))
+            finished(benches._receive(bench, Request({"type": "http"}, receive), "a.conll", "kept.conll"))
         assert caught.value.status == 408 and not uploads_in(workspace)
     finally:
         bench.store.close()

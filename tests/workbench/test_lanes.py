@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from awaited import finished
 from benches import TOKEN, bench_of, client_of, copied
 from starlette.testclient import TestClient
 
@@ -101,8 +102,7 @@ class Line:
             return await work
 
         try:
-            with ThreadPoolExecutor(1) as pool:  # the browser of other tests runs a loop in this thread
-                return pool.submit(asyncio.run, whole()).result()
+            return finished(whole())
         finally:
             self.go.set()
             self.lanes.stop()
