@@ -168,8 +168,9 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
 def run_reproduce(args: argparse.Namespace) -> int:
     """Recompute published figures from the data they were made from, cell by cell.
 
-    Every line shows the paper's figure, the computed one, whether they are equal, and if not, why. The last
-    line counts the equal, explained and unexplained cells; the exit status is 1 if a cell is unexplained.
+    Every line shows the published figure, the computed one, whether they are equal, and if not, why. The last
+    two lines count figures computed from mentions and figures that are only checked against each other; the
+    exit status is 1 if one computed from mentions is unexplained.
     """
     from spanwise.reproduction import departure_effects, reproduce
 
@@ -184,7 +185,7 @@ def run_reproduce(args: argparse.Namespace) -> int:
         "counts": result.counts(),
     }
     _give(args.json, document, _lines(result, different=args.different))
-    return 1 if result.counts()["unexplained"] else 0
+    return 1 if result.counts()["mentions"]["unexplained"] else 0
 
 
 def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
@@ -202,24 +203,32 @@ def _give(path: str | None, document: object, lines: Iterable[str]) -> None:
 
 
 def _lines(result: Reproduction, *, different: bool) -> Iterator[str]:
+    from spanwise.reproduction import BASES
+
     shown = [cell for cell in result.cells if not (different and cell.equal)]
     width = max((len(cell.name) for cell in shown), default=0)
     title = ""
     for cell in shown:
         heading = f"{cell.source}, {cell.table}"
+        if cell.origin == "released":
+            heading += " (released with the program, not printed)"
         if heading != title:
             title = heading
-            yield f"\n{title}\n  {'':{width}}  {'paper':>12}  {'computed':>12}"
+            yield f"\n{title}\n  {'':{width}}  {cell.origin:>12}  {'computed':>12}"
         yield _cell_line(cell, width)
     yield "\nnot computed"
     yield from (f"  {missing.source}: {missing.claim}\n    {missing.why}" for missing in result.missing)
-    counts = result.counts()
-    yield "\n" + " · ".join(f"{number:,} {status}" for status, number in counts.items())
+    yield ""
+    for basis, counts in result.counts().items():
+        numbers = " · ".join(f"{number:,} {status}" for status, number in counts.items())
+        yield f"{BASES[basis]}: {numbers}"
 
 
 def _cell_line(cell: Cell, width: int) -> str:
-    line = f"  {cell.name:{width}}  {_number(cell.paper):>12}  {_number(cell.computed):>12}  {cell.status}"
-    return f"{line}: {cell.why}" if cell.status == "explained" else line
+    line = (
+        f"  {cell.name:{width}}  {_number(cell.published):>12}  {_number(cell.computed):>12}  {cell.status}"
+    )
+    return f"{line}: {cell.why}" if cell.why and not cell.equal else line
 
 
 def _number(value: float | int | str | None) -> str:

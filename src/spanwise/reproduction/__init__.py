@@ -9,35 +9,50 @@ from msgspec import Struct
 
 from spanwise.errors import InputError
 from spanwise.reproduction import fu, ortmann, tables, tough
-from spanwise.reproduction._cells import Cell, Missing
+from spanwise.reproduction._cells import Cell, Missing, among_printed
 from spanwise.reproduction.fu import Effect
 
-__all__ = ["Cell", "Effect", "Missing", "Reproduction", "departure_effects", "reproduce"]
+__all__ = ["BASES", "Cell", "Effect", "Missing", "Reproduction", "departure_effects", "reproduce"]
 
 _PARTS = {part.FOLDER: part for part in (ortmann, tough, fu, tables)}
+
+BASES = {
+    "mentions": "computed from mentions",
+    "printed": "published figures against each other, each cell once",
+}
+STATUSES = ("equal", "explained", "guessed", "unexplained")
 
 # Claims that could not be checked, listed so that their absence is not mistaken for agreement.
 NOT_COMPUTED = (
     Missing(
         "Fu19",
         "Tables 4 and 8 to 11, and R-eDen, R-oov, F-tok, MF-et and MF-tt of Table 7, from the mentions",
-        "outputs on these corpora are not available, and the paper prints no edges for these columns",
+        "outputs on these corpora are not in DATA, and the paper prints no edges for these columns",
+    ),
+    *(
+        Missing(
+            "Fu20",
+            f"{claim}, p = {p}",
+            f"the number of pairs is not in the text at hand; {pairs} pairs that all differ in the same "
+            "direction would give this p in the normal approximation, which is a fit and not a check",
+        )
+        for claim, p, pairs in tables.FITTED
     ),
     Missing(
         "Fu20",
         "Flair against ELMo on long sentences, p = 1.4 × 10−3",
-        "the paper does not say on how many pairs",
+        "the number of pairs is not in the text at hand",
     ),
     Missing(
         "Tu21",
         "Tables 2, 4 to 10 and 12 to 17 from the mentions themselves",
-        "ReCoNLL, OntoNotes, the Dutch data and the systems' outputs are not available; "
+        "ReCoNLL, OntoNotes, the Dutch data and the systems' outputs are not in DATA; "
         "the printed tables are checked against each other",
     ),
     Missing(
         "Ort22",
         "Tables 1 and 2 on chunking and parsing, from the mentions themselves",
-        "the data of these parts are not available; their released results are checked against each other",
+        "the spans of these parts are not in DATA; their released results are checked against each other",
     ),
 )
 
@@ -48,10 +63,14 @@ class Reproduction(Struct, frozen=True):
     cells: tuple[Cell, ...]
     missing: tuple[Missing, ...]
 
-    def counts(self) -> dict[str, int]:
-        """The number of cells that are equal, explained and unexplained."""
-        statuses = Counter(cell.status for cell in self.cells)
-        return {status: statuses[status] for status in ("equal", "explained", "unexplained")}
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many cells have each status, separately for each basis.
+
+        "mentions" counts figures computed from annotated text, "printed" published figures that are only
+        checked against each other.
+        """
+        found = Counter((str(cell.basis), cell.status) for cell in self.cells)
+        return {basis: {status: found[basis, status] for status in STATUSES} for basis in BASES}
 
 
 def reproduce(folder: str | Path) -> Reproduction:
@@ -70,7 +89,7 @@ def reproduce(folder: str | Path) -> Reproduction:
             f"Give the folder that holds {', '.join(_PARTS)}, or some of them."
         )
     cells = [cell for name in folders for cell in _PARTS[name].cells(root / name)]
-    cells += ortmann.released_cells()
+    cells += among_printed(ortmann.released_cells())
     if {fu.FOLDER, tables.FOLDER} <= set(folders):
         cells += fu.fu19_cells(root / fu.FOLDER, root / tables.FOLDER)
     absent = [

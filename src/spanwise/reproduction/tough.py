@@ -42,6 +42,7 @@ def _cells(expected: JsonRecord, dataset: DatasetFacts) -> Iterator[Cell]:
                 100 * (part.share or 0.0),
                 within=0.05 + 1e-9,
                 why=_why(expected, part, subset, label),
+                reason="guess",
             )
 
 
