@@ -20,6 +20,7 @@ from spanwise.reproduction._cells import Cell, closely, exactly, released
 
 FOLDER = "wnut16"
 SOURCE = "Fu20"
+_MODEL_WISE = "model-wise, from the released buckets"
 _FILES = {"Flair": "flair.txt", "ELMo": "elmo.txt"}
 
 
@@ -94,10 +95,8 @@ def _fu19_cell(rows: JsonRecord, row: str, column: str, half: str, computed: flo
     if other is not None and equal(other):
         why = f"the row of {other} has it: Table 7 exchanges the two Flair rows"
     elif column == "R-mor":
-        why, reason = (
-            "section 4.1 names five shapes but not where every word belongs, such as U.S. or 1,5%",
-            "guess",
-        )
+        why = "section 4.1 names five shapes; some words, such as U.S. or 1,5%, may belong to others there"
+        reason = "guess"
     name = f"{row} {half} {column}{_CHOSEN.get(column, '')}"
     return Cell("Fu19", "Table 7", name, float(rows[row][half][column]), computed, equal(row), why, reason)
 
@@ -124,14 +123,14 @@ def _buckets(model: str, ours: Figures, theirs: JsonRecord) -> Iterator[Cell]:
         yield closely(SOURCE, "self-diagnosis", f"{prefix} gap", diagnosis["gap"], attribute.gap)
         yield closely(
             SOURCE,
-            "model-wise, from the released buckets",
+            _MODEL_WISE,
             f"{prefix} S^rho",
             derived["rho"],
             attribute.spearman,
         )
         yield closely(
             SOURCE,
-            "model-wise, from the released buckets",
+            _MODEL_WISE,
             f"{prefix} S^sigma",
             derived["sigma"],
             attribute.std,

@@ -117,7 +117,7 @@ def _means(fu20: Tables, fu19: Tables) -> Iterator[Cell]:
     The order of two columns differs between Fu19's tables; where the mean by position is the printed number,
     that is the explanation.
     """
-    why = "it is the mean by position: Table 4 of Fu19 prints MF-tt before F-ent, Tables 7 to 11 print it after F-ent"
+    why = "it is the mean by position: Fu19 prints MF-tt before F-ent in Table 4, after it in Tables 7 to 11"
     for model, row in fu20["2"]["rows"].items():
         for half, cells_of in (("spearman", row["spearman"]), ("std", row["std"])):
             for index, (column, text) in enumerate(_pairs(cells_of)):
@@ -195,15 +195,15 @@ def _friedman(fu20: Tables) -> Iterator[Cell]:
                 equal = any(_same_digits(str(text), value) for value in possible)
                 if p < possible[0]:
                     why = (
-                        f"lower than {blocks} blocks of 4 buckets can give ({possible[0]:.1e}); there may have been "
-                        "more buckets than the four of appendix B"
+                        f"lower than {blocks} blocks of 4 buckets can give ({possible[0]:.1e}); there may "
+                        "have been more buckets than the four of appendix B"
                     )
                 elif _same_digits(str(text), float(f"{nearest:.2e}")):
                     why = f"{nearest:.3e} was perhaps rounded twice, first to {nearest:.2e}"
                 else:
                     why = (
-                        f"no value of a test without ties on {blocks} blocks of 4 buckets; there may have been ties or "
-                        "other buckets"
+                        f"no value of a test without ties on {blocks} blocks of 4 buckets; there may have "
+                        "been ties or other buckets"
                     )
                 name = f"{row} {column}, possible on {what} × 4 buckets"
                 yield Cell("Fu20", f"Table {table}", name, p, nearest, equal, "" if equal else why, "guess")
@@ -229,12 +229,12 @@ def _wilcoxon() -> Iterator[Cell]:
     ):
         computed = one_direction(pairs, "approx")
         equal = _same_digits(text, computed)
-        why = f"10 pairs would give {one_direction(10, 'approx'):.1e}; with {pairs}, some differences have another sign"
+        why = f"10 pairs would give {one_direction(10, 'approx'):.1e}, or differences in both directions"
         name = f"Wilcoxon, CRF and MLP, eLen, {name}, {pairs} pairs"
         yield Cell("Fu20", "text", name, number_of(text), computed, equal, "" if equal else why, "guess")
     least = one_direction(12, "exact")
     for name, text in (("eCon", "1.7 × 10−8"), ("tCon", "2.3 × 10−7"), ("eFre", "1.2 × 10−5")):
-        why = f"a signed-rank test on 12 pairs cannot be lower than {least:.1e}; another test must have been used"
+        why = f"a signed-rank test on 12 pairs cannot be lower than {least:.1e}"
         yield Cell("Fu20", "text", f"self-diagnosis of {name}", number_of(text), least, False, why, "none")
 
 
@@ -253,7 +253,8 @@ def _scores_of_tu21(tables: Tables) -> Iterator[Cell]:
             # The mean of five F1 scores is within rounding of the F1 of mean precision and mean recall.
             yield closely(
                 "Tu21", f"Table {table}", f"{model} F1 from P and R", float(text), 2 * p * r / (p + r),
-                within=0.015, why="precision and recall of the same row give another F1: perhaps a misprint", reason="guess",
+                within=0.015, reason="guess",
+                why="precision and recall of the same row give another F1: perhaps a misprint",
             )  # fmt: skip
     for table, whole in (("7", "5"), ("8", "5"), ("9", "6"), ("10", "6"), ("12", "15"), ("13", "14")):
         for model in tables[table]["rows"]:
