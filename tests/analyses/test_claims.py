@@ -20,9 +20,9 @@ from spanwise.document.scores import Comparison, Finding
 from spanwise.evaluation import evaluate
 from spanwise.evaluation.scoring import _stepped
 from spanwise.families import Hypotheses, corrected_pairs, stepped_down, unreachable
-from spanwise.reports._wording import finding_parts
 from spanwise.reports.terminal import render
 from spanwise.uncertainty import Resampling, Swapping, enough_shuffles, randomised
+from spanwise.views.wording import finding_parts
 
 PAIR = [(0, 1)]
 

@@ -20,10 +20,10 @@ from spanwise.document.loading import load
 from spanwise.errors import ChoiceError
 from spanwise.intervals import jackknife, wilson
 from spanwise.leakage import check_limits
-from spanwise.reports import _leaks
 from spanwise.reports.outlets import flat, rows
 from spanwise.scores import Measure, MeasureKey
 from spanwise.student import t_quantile
+from spanwise.views import leaks
 
 EVIL = "<script>alert(1)</script>"
 
@@ -138,7 +138,7 @@ def test_where_nothing_leaks_the_interval_is_that_of_wilson(folder: Path) -> Non
     assert present(upper["lost_text"]) > present(upper["leak_rate"])
     text = result.to_text(width=110)
     assert f"0 of {cell.mentions}" in text
-    assert f"at most {_leaks.percent(upper['leak_rate'])}" in text
+    assert f"at most {leaks.percent(upper['leak_rate'])}" in text
 
 
 def test_the_leak_rate_has_the_interval_of_recall_over_hidden_mentions(folder: Path) -> None:

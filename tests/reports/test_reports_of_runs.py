@@ -19,12 +19,12 @@ from spanwise.averages import averaged, deviations, spread
 from spanwise.cli.main import main
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError
-from spanwise.reports import _wording as words
 from spanwise.reports import figures, render
 from spanwise.reports._shown import run_name, study_shown
 from spanwise.reports.errors import listing, to_csv, to_jsonl, to_text
 from spanwise.reports.html.verdicts import overall_verdict, verdicts, worded
 from spanwise.reports.tables import Number
+from spanwise.views import wording as words
 
 SYSTEMS = ("large", "small", "rules")
 

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from spanwise.document.scores import Finding
-from spanwise.reports import _wording as say
 from spanwise.reports import terminal
 from spanwise.reports.tables import table
 from spanwise.reports.terminal import _layout, screen_width, wants_color
 from spanwise.reports.terminal import render as render_screen
+from spanwise.views import wording as say
 
 MAKERS: dict[str, Callable[[], dict[str, Any]]] = {
     "one": documents.result,

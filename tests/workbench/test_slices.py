@@ -23,7 +23,7 @@ from spanwise.errors import ChoiceError, InputError
 from spanwise.evaluation import Inputs, read_inputs
 from spanwise.evaluation.columns import MentionColumns, mention_columns
 from spanwise.slices.index import MentionRuns, NamedSlice, SliceIndex, packed, read_gate, written_slices
-from spanwise.workbench.drawing import Shown, View, view_of
+from spanwise.workbench.drawing import ChosenView, Shown, view_of
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=6)
 Case: TypeAlias = tuple[SliceIndex, Inputs, DescribedSides]
@@ -160,7 +160,7 @@ def merged(condition: Condition) -> bool:
 def test_an_address_is_parsed_back_to_the_same_conditions(condition: Condition) -> None:
     if merged(condition):
         return
-    view = View(condition, (Shown("outcome", "a&b:wrong"),))
+    view = ChosenView(condition, (Shown("outcome", "a&b:wrong"),))
     again = view_of(parse_qsl(view.query(), keep_blank_values=True))
     assert again == view and again.query() == view.query()
 

@@ -98,7 +98,7 @@ _KINDS = {
 
 
 def _verdict_lines(verdicts: list[Verdict]) -> Iterator[str]:
-    from spanwise.reports._wording import SCORES, slice_title
+    from spanwise.views.wording import SCORES, slice_title
 
     outcomes = ["found" if verdict.found else "NOT found" for verdict in verdicts]
     width = max(map(len, ("planted", *outcomes))) + 2

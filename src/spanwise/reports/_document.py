@@ -16,11 +16,11 @@ from spanwise.diagnosis import beaten_letters, letter, lettering, significant_pa
 from spanwise.document import Document, Interval, Settings, given, usual_settings
 from spanwise.document.evaluation import Evaluation, ScoreGrid
 from spanwise.document.scores import PRIMARY, SCORE_PATHS, Comparison, ScoreTest, SystemScores
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as say
-from spanwise.reports._wording import attribute, defined, tough, visible
 from spanwise.settings import SETTINGS, default_value
 from spanwise.statistics import LEVEL
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as say
+from spanwise.views.wording import attribute, defined, tough, visible
 
 if TYPE_CHECKING:
     from spanwise.document.study import (
@@ -303,9 +303,6 @@ def decides(test: DatasetTest) -> bool:
 def score_path(analyses: Analyses) -> tuple[str, ...]:
     """The path, in comparisons, of the score that a study is about."""
     return SCORE_PATHS[analyses.score or "f1"]
-
-
-TINY = 20  # a recall over fewer mentions is marked
 
 
 def slice_words(row: RankedSlice) -> str:

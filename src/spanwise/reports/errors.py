@@ -31,8 +31,8 @@ from spanwise.document.loading import as_document
 from spanwise.document.scores import BucketEdges, SystemScores
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.reports import _wording as say
 from spanwise.reports._shown import ShownDataset, run_name, shown_datasets
+from spanwise.views import wording as say
 
 ShownMention: TypeAlias = GoldMention | PredictedMention
 

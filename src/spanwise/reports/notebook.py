@@ -9,8 +9,8 @@ from spanwise.document import DocumentLike
 from spanwise.document.dataset import DatasetFacts, Description
 from spanwise.document.loading import as_document
 from spanwise.reports._document import short_signature, worded_findings
-from spanwise.reports._wording import count, visible
 from spanwise.reports.tables import Cell, Number, Table, tables, text_of
+from spanwise.views.wording import count, visible
 
 
 def notebook_table(document: DocumentLike) -> str:

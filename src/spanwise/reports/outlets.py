@@ -25,13 +25,13 @@ from spanwise.document.scores import BucketScores, Comparison, Rates, SystemScor
 from spanwise.document.study import Study
 from spanwise.errors import ChoiceError, MissingExtra, unknown
 from spanwise.rates import LEAK_RATES
-from spanwise.reports import _wording as say
 from spanwise.reports._document import short_signature, worded_findings
 from spanwise.reports._shown import shown_datasets
-from spanwise.reports._wording import ERRORS, defined, visible
 from spanwise.reports.tables import Cell, Number, Table, markdown, tables
 from spanwise.settings import CONFIDENCE
 from spanwise.statistics import LEVEL
+from spanwise.views import wording as say
+from spanwise.views.wording import ERRORS, defined, visible
 
 if TYPE_CHECKING:
     import pandas

@@ -41,6 +41,7 @@ from spanwise.workbench.bench import (
 from spanwise.workbench.board import Leaderboard, board_query, leaderboard_of
 from spanwise.workbench.drawing import (
     WHERE,
+    ChosenView,
     Drawn,
     GoldRequest,
     Health,
@@ -52,7 +53,6 @@ from spanwise.workbench.drawing import (
     Sentences,
     ShownJob,
     SliceRequest,
-    View,
     chosen_rows,
     draw,
     place_of,
@@ -331,14 +331,14 @@ def comparison(bench: Bench, request: Request, _: object) -> ResultComparison:
     )  # fmt: skip
 
 
-def compared_view(bench: Bench, request: Request, gold: Gold) -> View:
+def compared_view(bench: Bench, request: Request, gold: Gold) -> ChosenView:
     """The view that a comparison is limited to: its conditions, or those of a saved slice (`slice=NAME`)."""
     view = view_of(request.query_params.multi_items())
     slug = request.query_params.get("slice")
-    return View(parse(bench.slice(gold, slug).conditions), view.shown) if slug else view
+    return ChosenView(parse(bench.slice(gold, slug).conditions), view.shown) if slug else view
 
 
-def sliced_pair(bench: Bench, gold: Gold, view: View, a: Result, b: Result) -> SliceTest | None:
+def sliced_pair(bench: Bench, gold: Gold, view: ChosenView, a: Result, b: Result) -> SliceTest | None:
     """The test of two results on the mentions of a view; None if the view has no condition."""
     if view.condition is None:
         return None
@@ -416,7 +416,7 @@ def mentions(bench: Bench, request: Request, _: object) -> Sentences:
 
 
 def sentences_of(
-    bench: Bench, gold: Gold, view: View, after: int, limit: int, *, systems: Sequence[str] = ()
+    bench: Bench, gold: Gold, view: ChosenView, after: int, limit: int, *, systems: Sequence[str] = ()
 ) -> Sentences:
     """The next sentences with mentions in a view, after sentence `after`; for all or some systems."""
     index = bench.indexed(gold).index

@@ -11,8 +11,8 @@ from starlette.datastructures import QueryParams
 
 from spanwise.diagnosis import PREDICTED, lead_over_runs, lettering, letters
 from spanwise.document.scores import PRIMARY, Comparison, LeadPart, ScoreTest
-from spanwise.reports import _wording as words
 from spanwise.settings import CORRECTION
+from spanwise.views import wording as words
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.index import TESTED
 from spanwise.workbench.standings import Step, family, is_tie, newest_pools, reference_of, step_of

@@ -20,8 +20,8 @@ from spanwise.document.scores import ScoreTest
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation.columns import MentionColumns
 from spanwise.matching import OUTCOMES
-from spanwise.reports._wording import tough
 from spanwise.slices.index import SliceIndex, SystemBits, unpacked_bits
+from spanwise.views.wording import tough
 from spanwise.workbench.bench import sentence_sha
 from spanwise.workbench.guard import MOST_CONDITIONS, Place, Remedy
 from spanwise.workbench.index import SliceTest
@@ -45,7 +45,7 @@ class Shown(Struct, frozen=True, order=True):
     value: str
 
 
-class View(Struct, frozen=True):
+class ChosenView(Struct, frozen=True):
     """What a page shows: the condition of the scored slice, and filters on the sentences below it."""
 
     condition: Condition | None = None
@@ -65,16 +65,16 @@ class View(Struct, frozen=True):
             f"{quote(name, safe='')}={quote(value, safe=',=<>!:*')}" for name, value in self.pairs
         )
 
-    def without(self, clause: Sequence[Criterion]) -> View:
+    def without(self, clause: Sequence[Criterion]) -> ChosenView:
         """A copy without one of the clauses."""
         clauses = (
             [other for other in self.condition.clauses if other != tuple(clause)] if self.condition else []
         )
-        return View(Condition.of(clauses) if clauses else None, self.shown)
+        return ChosenView(Condition.of(clauses) if clauses else None, self.shown)
 
-    def showing(self, *shown: Shown) -> View:
+    def showing(self, *shown: Shown) -> ChosenView:
         """A copy with the same condition but other filters on sentences."""
-        return View(self.condition, tuple(sorted(set(shown))))
+        return ChosenView(self.condition, tuple(sorted(set(shown))))
 
     def address(self, page: str, after: int = -1, systems: str = "") -> str:
         """The canonical address of a page that shows this view from sentence `after` on, for some systems."""
@@ -113,7 +113,7 @@ def parameters(condition: Condition | None) -> list[tuple[str, str]]:
     return pairs
 
 
-def view_of(pairs: Iterable[tuple[str, str]]) -> View:
+def view_of(pairs: Iterable[tuple[str, str]]) -> ChosenView:
     """Parse query parameters into a view.
 
     Values separated by commas are alternatives ("or"), different parameters must all hold ("and"), and a !
@@ -142,7 +142,7 @@ def view_of(pairs: Iterable[tuple[str, str]]) -> View:
     clauses = [clause for text in texts for clause in parse(text).clauses]
     if len(clauses) + len(shown) > MOST_CONDITIONS:
         raise ChoiceError(f"there are more than {MOST_CONDITIONS} conditions.\nLeave some out.")
-    return View(Condition.of(clauses) if clauses else None, tuple(sorted(shown)))
+    return ChosenView(Condition.of(clauses) if clauses else None, tuple(sorted(shown)))
 
 
 def _shown(kind: str, value: str) -> Shown:
@@ -215,7 +215,7 @@ class Drawn(Struct, frozen=True):
         return [*dict.fromkeys(mention.label for mention in chosen), *list(subsets)[:SUBSETS]]
 
 
-def chosen_rows(index: SliceIndex, view: View, notes: Sequence[Note] = ()) -> Ints:
+def chosen_rows(index: SliceIndex, view: ChosenView, notes: Sequence[Note] = ()) -> Ints:
     """The gold mentions that a view shows: those in the slice that pass the filters."""
     inside = unpacked_bits(index.gold.mask(view.condition), index.gold.number)
     for choice in view.shown:

@@ -26,8 +26,8 @@ from spanwise.columns import Ints
 from spanwise.conditions import SENTENCE, TEXT, TOUGHNESS, Condition, parse
 from spanwise.document.scores import PRIMARY
 from spanwise.matching import OUTCOMES
-from spanwise.reports import _wording as words
 from spanwise.slices.index import SliceIndex, unpacked_bits
+from spanwise.views import wording as words
 from spanwise.workbench.api import (
     answering,
     compared_view,
@@ -61,8 +61,8 @@ from spanwise.workbench.drawing import (
     OUTCOME,
     RIGHT,
     WRONG,
+    ChosenView,
     Shown,
-    View,
     draw,
     shown_job,
     token_columns,
@@ -315,7 +315,7 @@ def compare_page(bench: Bench, request: Request) -> Response:
         first, second = (indexed.index.systems[name].outcome for name in (a.system, b.system))
         counts = np.bincount(first.astype(np.int64) * len(OUTCOMES) + second, minlength=len(OUTCOMES) ** 2)
         table = counts.reshape(len(OUTCOMES), -1)
-        won = View(
+        won = ChosenView(
             view.condition, (Shown(OUTCOME, f"{a.system}:{RIGHT}"), Shown(OUTCOME, f"{b.system}:{WRONG}"))
         )
     buckets = bench.shelf.buckets(a)
@@ -376,7 +376,7 @@ def slices_page(
     gold = bench.gold(request.path_params["gold"])
     view = view_of(request.query_params.multi_items())
     if condition is not None:
-        view = View(condition, view.shown)
+        view = ChosenView(condition, view.shown)
     indexed = bench.indexed(gold)
     answer = bench.shelf.slice(indexed, view.condition)
     order = _best(answer)
@@ -389,14 +389,14 @@ def slices_page(
     drawn = _drawn_systems(bench, gold, indexed.index, request)
     points = [] if saved is None else slice_points(bench, gold, saved)
     page = f"/g/{gold.slug}/slices" if saved is None else f"/g/{gold.slug}/slices/{saved.slug}"
-    own = view if saved is None else View(None, view.shown)
+    own = view if saved is None else ChosenView(None, view.shown)
     kinds = {name: _kinds(system.outcomes) for name, system in answer.systems.items()}
     return _render(
         bench, request, "slices", gold, address=own.address(page, after), view=view, answer=answer,
         order=order, testable=testable, test=test, points=points, axis=Axis.of(bounds),
         shapes=shapes_of(bench, gold), facets=_facets(indexed.index, answer, view),
         saved=bench.store.slices(gold.slug), current=saved,
-        tested_at=View(view.condition).address(f"/g/{gold.slug}/tested"),
+        tested_at=ChosenView(view.condition).address(f"/g/{gold.slug}/tested"),
         kinds=kinds, most=max((sum(n for _, n in row) for row in kinds.values()), default=0) or 1,
         left=indexed.left,
         found=sentences_of(bench, gold, view, after, FEW, systems=drawn), systems=drawn,
@@ -430,7 +430,7 @@ def _best(answer: SliceAnswer) -> list[str]:
     )
 
 
-def _words_of(view: View, attribute: str) -> str:
+def _words_of(view: ChosenView, attribute: str) -> str:
     comparisons = view.condition.comparisons(attribute) if view.condition else ()
     return ",".join(comparisons[0].values) if comparisons and comparisons[0].operator == "=" else ""
 
@@ -453,7 +453,7 @@ class ShownFacet(Struct, frozen=True):
     open: bool
 
 
-def _facets(index: SliceIndex, answer: SliceAnswer, view: View) -> list[ShownFacet]:
+def _facets(index: SliceIndex, answer: SliceAnswer, view: ChosenView) -> list[ShownFacet]:
     """Every attribute with its values, their counts and whether they are selected."""
     facets = []
     for attribute, counts in answer.facets.items():
@@ -491,7 +491,7 @@ def weak_page(bench: Bench, request: Request) -> Response:
     gold = bench.gold(request.path_params["gold"])
     indexed = bench.indexed(gold)
     search = weak(bench, request, None)
-    links = {weak_slice.where: View(parse(weak_slice.where)).query() for weak_slice in search.slices}
+    links = {weak_slice.where: ChosenView(parse(weak_slice.where)).query() for weak_slice in search.slices}
     return _render(
         bench, request, "weak", gold, found=search, links=links, names=list(indexed.index.systems),
         shapes=shapes_of(bench, gold),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document.scores import Comparison, ScoreTest
-from spanwise.reports import _wording as words
+from spanwise.views import wording as words
 from spanwise.workbench.bench import Bench
 from spanwise.workbench.index import TESTED
 from spanwise.workbench.looks import level_of, one_sided

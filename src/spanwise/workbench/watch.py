@@ -24,7 +24,7 @@ from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
 from spanwise.errors import SpanwiseError
 from spanwise.evaluation.columns import MentionColumns
-from spanwise.reports._wording import slice_title
+from spanwise.views.wording import slice_title
 from spanwise.workbench.private import COLUMNS
 from spanwise.workbench.store import Board, Gold, ReadResult, Store, WatchedFile
 

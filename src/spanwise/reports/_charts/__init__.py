@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from spanwise.document.scores import Bounded, BucketScores
-from spanwise.reports import _wording as words
 from spanwise.reports._document import examples
+from spanwise.views import wording as words
 
 # The CSS variables of the page, with the values of the light theme, which figure files use. The series
 # are blue, orange, green … after Okabe and Ito, darkened until text in them is readable on white.

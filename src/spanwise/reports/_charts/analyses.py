@@ -12,8 +12,6 @@ from spanwise.document import Interval
 from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence, SystemConfidence
 from spanwise.document.leaks import Leaks
-from spanwise.reports import _leaks as leaks
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, axis_range, marks, points_pair, shortened, width_of
 from spanwise.reports._charts.marks import (
     Channel,
@@ -28,6 +26,8 @@ from spanwise.reports._charts.marks import (
     plot,
     quantity,
 )
+from spanwise.views import leaks as leaks
+from spanwise.views import wording as words
 
 # ---- the matrix of pairs, and annotators compared with the majority of the others ---------------
 

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import BucketScores, Confusion
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, axis_range, marks, share, shortened, titled, width_of
 from spanwise.reports._charts.evaluation import places, shown
 from spanwise.reports._charts.marks import Channel, Drawing, Layer, Options, Plot, Row
+from spanwise.views import wording as words
 
 
 def gains(document: Evaluation, focus: str, style: Style) -> Drawing:

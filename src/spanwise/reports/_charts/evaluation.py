@@ -17,10 +17,10 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._document import compared, label_order, ranked
+from spanwise.views import wording as words
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
 ChartScore: TypeAlias = Literal["f1", "recall"]

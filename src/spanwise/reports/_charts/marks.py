@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.reports._charts import Palette, Style, axis_range, fitted, width_of
-from spanwise.reports._wording import visible
+from spanwise.views.wording import visible
 
 if TYPE_CHECKING:
     import altair as alt

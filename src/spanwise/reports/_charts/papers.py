@@ -8,10 +8,10 @@ from typing import TypeAlias
 from msgspec import UNSET, Struct
 
 from spanwise.document.study import BucketSpread, PairDiagnosis, Study
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import SERIES, Style, axis_range, marks, share, shortened, titled, width_of
 from spanwise.reports._charts.marks import Drawing, Layer, Row
 from spanwise.reports._charts.study import alias
+from spanwise.views import wording as words
 
 STEP, TALL = 38.0, 110.0
 HEAD, FOOT, BETWEEN = 40.0, 44.0, 30.0  # room above, below and beside a panel

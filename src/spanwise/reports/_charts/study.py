@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from spanwise.document import given
 from spanwise.document.study import AttributeWise, FactorStep, PairDiagnosis, Study
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, axis_range, marks, points_pair, share, shortened, titled
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, Options, Row, draw
+from spanwise.views import wording as words
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3])
 

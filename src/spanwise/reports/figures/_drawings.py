@@ -24,12 +24,12 @@ from spanwise.document.scores import (
 from spanwise.document.study import BucketSpread, SelfDiagnosis, Study
 from spanwise.errors import InputError, unknown
 from spanwise.registry import Registry
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import Style, analyses, errors, evaluation, papers, share, shortened, study
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.papers import Bar, Panel
 from spanwise.reports._document import compared, label_order, ranked, union
 from spanwise.reports._shown import study_shown
+from spanwise.views import wording as words
 
 STYLE = Style(most=1000)
 

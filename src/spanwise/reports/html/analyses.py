@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from spanwise.document import Interval
 from spanwise.document.agreement import Agreement, DisagreementExample
 from spanwise.document.analyses import (
-    DifferentSlice,
     Leftover,
     PlacedAnswer,
     PlacementDocument,
     Score,
-    SearchedSlice,
-    Slices,
 )
-from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Split, Suspect, Suspects
-from spanwise.reports import _judging
-from spanwise.reports import _wording as words
+from spanwise.document.dataset import DatasetFacts, DescribedBucket, Description, Suspect, Suspects
+from spanwise.views import judging
+from spanwise.views import wording as words
 
 # ---- a sentence cut into plain and marked pieces ---------------------------------------------------
 
@@ -119,14 +116,6 @@ def contents_of(bucket: DescribedBucket) -> str:
     return "" if text == bucket.name else text
 
 
-# ---- split -----------------------------------------------------------------------------------------
-
-
-def split_parts(document: Split) -> dict[str, object]:
-    """The values that the template of a split needs."""
-    return {"template": "split.html.jinja", "title": "split", "data": None, "split": document}
-
-
 # ---- agreement -------------------------------------------------------------------------------------
 
 
@@ -161,9 +150,9 @@ def agreement_parts(document: Agreement) -> dict[str, object]:
         "sides": [_sides(example) for example in document.sentences],
         "decimal": _decimal,
         "decimals": _decimals,
-        "bound": _judging.bound,
-        "level_sentences": _judging.level_sentences(document),
-        "these_annotators": _judging.THESE_ANNOTATORS,
+        "bound": judging.bound,
+        "level_sentences": judging.level_sentences(document),
+        "these_annotators": judging.THESE_ANNOTATORS,
     }
 
 
@@ -182,7 +171,7 @@ def _matrix(document: Agreement) -> list[list[tuple[float | None, Interval | Non
     table: list[list[tuple[float | None, Interval | None]]] = [[(None, None)] * len(names) for _ in names]
     for pair in document.pairs:
         first, second = (position[name] for name in pair.annotators)
-        table[first][second] = table[second][first] = pair.overall.f1, _judging.bound(pair.interval, "f1")
+        table[first][second] = table[second][first] = pair.overall.f1, judging.bound(pair.interval, "f1")
     return table
 
 
@@ -219,29 +208,6 @@ def readings(suspect: Suspect) -> dict[str, list[MarkedPiece]]:
         "gold": marked(suspect.tokens, [suspect.gold] if suspect.gold else []),
         "proposal": marked(suspect.tokens, [suspect.proposal] if suspect.proposal else []),
     }
-
-
-# ---- slices ----------------------------------------------------------------------------------------
-
-
-def slices_parts(document: Slices) -> dict[str, object]:
-    """The values that the template of slices needs."""
-    return {
-        "template": "slices.html.jinja",
-        "title": "slices",
-        "data": None,
-        "score": "recall" if document.over == "recall" else "F1",
-        "conditions": conditions,
-    }
-
-
-def conditions(row: SearchedSlice | DifferentSlice) -> str:
-    """The conditions of a slice in words."""
-    return " & ".join(
-        f"{words.attribute(condition.attribute)} "
-        + words.visible(condition.value if condition.label is UNSET else condition.label)
-        for condition in row.conditions
-    )
 
 
 # ---- placed answers, also as a panel on the page of an evaluation ----------------------------------

@@ -13,9 +13,6 @@ from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
-from spanwise.reports import _judging
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
 from spanwise.reports._document import (
@@ -40,7 +37,7 @@ from spanwise.reports._shown import (
     run_values,
     study_shown,
 )
-from spanwise.reports.html.analyses import conditions, panel, readings
+from spanwise.reports.html.analyses import panel, readings
 from spanwise.reports.html.packing import contents
 from spanwise.reports.html.verdicts import (
     averages,
@@ -50,6 +47,10 @@ from spanwise.reports.html.verdicts import (
     verdict,
     verdicts,
 )
+from spanwise.views import judging
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as words
+from spanwise.views.slices import conditions
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
 
@@ -553,8 +554,8 @@ def confidence_parts(document: Confidence) -> dict[str, object]:
         "data": None,
         "charts": {name: Markup(text) for name, text in drawn.items()},
         "kinds": CHARTS,
-        "enough": _judging.ENOUGH,
-        "calibration": _judging.calibration,
-        "within": _judging.within,
-        "marks": _judging.daggers(document),
+        "enough": judging.ENOUGH,
+        "calibration": judging.calibration,
+        "within": judging.within,
+        "marks": judging.daggers(document),
     }

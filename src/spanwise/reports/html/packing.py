@@ -19,10 +19,10 @@ from spanwise.columns import Column
 from spanwise.document import given
 from spanwise.document.evaluation import Evaluation, GoldMention, PredictedMention, Sentence
 from spanwise.document.scores import BucketScores, ExactScores, SubsetRecall, SystemScores
-from spanwise.reports import _wording as words
 from spanwise.reports._document import scored_labels
 from spanwise.reports._shown import ShownDataset
 from spanwise.student import t_polynomial
+from spanwise.views import wording as words
 
 # ---- sentences in short rows, deflated, in base64 --------------------------------------------------
 

@@ -23,11 +23,13 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study, StudySettings
 from spanwise.errors import ChoiceError
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import examples, named_test, pair_link, short_signature, statements
 from spanwise.reports.html.packing import packed
+from spanwise.reports.html.views import view_parts
 from spanwise.settings import CONFIDENCE
+from spanwise.views import has_view
+from spanwise.views import wording as words
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
 
@@ -35,11 +37,8 @@ Parts: TypeAlias = dict[str, object]  # the values that a template needs, by nam
 # rendered: only some of them draw charts.
 PAGES = {
     "description": "analyses:description_parts",
-    "split": "analyses:split_parts",
     "agreement": "analyses:agreement_parts",
     "suspects": "analyses:suspects_parts",
-    "slices": "analyses:slices_parts",
-    "leaks": "leaks:leaks_parts",
     "placement": "analyses:placement_parts",
     "confidence": "evaluation:confidence_parts",
 }
@@ -96,6 +95,8 @@ def _parts(document: Document) -> Parts:
         from spanwise.reports.html import evaluation
 
         return evaluation.study_parts(document)
+    if has_view(document):
+        return {"document": document, **view_parts(document)}
     if document.kind not in PAGES:
         raise ChoiceError(
             f"there is no page for a document of kind {document.kind!r}.\n"

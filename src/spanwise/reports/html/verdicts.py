@@ -23,8 +23,6 @@ from spanwise.document.scores import (
 )
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as words
 from spanwise.reports._charts import shortened, titled
 from spanwise.reports._document import compared, decides, examples, ranked, tested_on
 from spanwise.reports._shown import (
@@ -36,6 +34,8 @@ from spanwise.reports._shown import (
     score_at,
     study_settings,
 )
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as words
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 

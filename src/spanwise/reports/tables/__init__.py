@@ -7,16 +7,19 @@ from functools import partial
 
 from spanwise.document import DocumentLike
 from spanwise.document.agreement import Agreement
-from spanwise.document.analyses import PlacementDocument, Slices
+from spanwise.document.analyses import PlacementDocument
 from spanwise.document.confidence import Confidence
-from spanwise.document.dataset import Description, Split, Suspects
+from spanwise.document.dataset import Description, Suspects
 from spanwise.document.evaluation import Evaluation
-from spanwise.document.leaks import Leaks
 from spanwise.document.loading import as_document
 from spanwise.document.study import Study
 from spanwise.errors import unknown
-from spanwise.reports.tables import _leaks, _people, _result, _runs, _study
-from spanwise.reports.tables._table import Cell, Interval, Number, Table, latex, markdown, text_of
+from spanwise.reports.tables import _people, _result, _runs, _study
+from spanwise.reports.tables._table import Table, latex, markdown, paper
+from spanwise.views import has_view, view
+from spanwise.views.cells import Interval, Number, text_of
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.dataset import composition
 
 __all__ = ["Cell", "Interval", "Number", "Table", "latex", "markdown", "names", "table", "tables", "text_of"]
 
@@ -47,6 +50,8 @@ def table(document: DocumentLike, name: str, *, short: bool = False) -> Table:
 
 def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Table | None]]:
     typed = as_document(document)
+    if has_view(typed):
+        return {section.name: partial(paper, section) for section in view(typed).on("paper")}
     if isinstance(typed, Study):
         own = {**_study.TABLES, **_study.DIAGNOSES}
         named = {name: partial(maker, typed, short=short) for name, maker in own.items()}
@@ -54,21 +59,15 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
     if isinstance(typed, Evaluation):
         return {name: partial(maker, typed) for name, maker in _result.TABLES.items()}
     if isinstance(typed, Description):
-        return {"composition": partial(_result.composition, typed.dataset)}
+        return {"composition": lambda: paper(composition(typed.dataset))}
     if isinstance(typed, Agreement):
         return {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
     if isinstance(typed, Confidence):
         return {_name(maker): partial(maker, typed) for maker in _people.CONFIDENCE}
-    if isinstance(typed, Slices):
-        return {_name(maker): partial(maker, typed) for maker in _result.SLICES}
-    if isinstance(typed, Leaks):
-        return {_name(maker): partial(maker, typed) for maker in _leaks.LEAKS}
     if isinstance(typed, Suspects):
         return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):
         return {"policies": partial(_result.policies, typed)}
-    if isinstance(typed, Split):
-        return {"composition": partial(_result.composition, typed.parts["test"].facts)}
     return {}
 
 

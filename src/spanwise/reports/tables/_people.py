@@ -8,10 +8,11 @@ from msgspec import UNSET
 
 from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence, ConfidenceCell
-from spanwise.reports import _wording as say
-from spanwise.reports._judging import THESE_ANNOTATORS, bound
-from spanwise.reports.tables._result import count, decimal, interval, p_value, points, signed
-from spanwise.reports.tables._table import Cell, Table
+from spanwise.reports.tables._table import Table
+from spanwise.views import wording as say
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.cells import count, decimal, interval, p_value, points, signed
+from spanwise.views.judging import THESE_ANNOTATORS, bound
 
 
 def matrix(document: Agreement) -> Table | None:

@@ -9,44 +9,21 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.document import Document, Settings
-from spanwise.document.analyses import PlacementDocument, Slices
-from spanwise.document.dataset import DatasetFacts, SuspectMention, Suspects
+from spanwise.document.analyses import PlacementDocument
+from spanwise.document.dataset import SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as say
-from spanwise.reports._document import TINY, ranked, scored_labels, tested
+from spanwise.reports._document import ranked, scored_labels, tested
 from spanwise.reports._document import statements as worded
-from spanwise.reports.tables._table import Cell, Interval, Number, Table
+from spanwise.reports.tables._table import Table, paper
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as say
+from spanwise.views.cells import Number, count, decimal, interval, p_value, points, signed
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.dataset import TINY, composition, mentions
 
 RELAXED = ("strict", "exact", "partial", "type")
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
-
-
-def points(value: float | None) -> Number:
-    """A score in points."""
-    return Number(value, say.points(value))
-
-
-def signed(value: float | None) -> Number:
-    """A difference in points."""
-    return Number(value, say.signed(value))
-
-
-def interval(ends: Sequence[float | None] | None, *, differs: bool = False) -> Interval:
-    """An interval of a score, or of a difference."""
-    low, high = ends or (None, None)
-    return Interval((low, high), say.signed_interval(ends) if differs else say.interval(ends))
-
-
-def count(value: float | None) -> Number:
-    """A number of mentions."""
-    return Number(value, say.count(value))
-
-
-def p_value(value: float | None) -> Number:
-    """A p-value."""
-    return Number(value, say.p_value(value))
 
 
 def marked(numbers: Sequence[Number]) -> list[Number]:
@@ -55,12 +32,6 @@ def marked(numbers: Sequence[Number]) -> list[Number]:
     if len(defined) < 2:
         return list(numbers)
     return [replace(number, best=number.value == max(defined)) for number in numbers]
-
-
-def mentions(number: int | None) -> Number:
-    """The number of mentions in a subset, with a dagger if there are few."""
-    mark = "†" if number is not None and number < TINY else ""
-    return Number(number, say.count(number) + mark)
 
 
 def ranged(cells: Sequence[Number], number: int | None) -> list[Number]:
@@ -384,26 +355,6 @@ def confusion(document: Evaluation) -> Table | None:
     return Table("confusion", caption, ("system", "gold", *names, "missed"), tuple(rows))
 
 
-def composition(dataset: DatasetFacts) -> Table | None:
-    """How many of each label's gold mentions are in each tough subset, and their share."""
-    order = list(dataset.labels_in_order)
-    rows: list[tuple[Cell, ...]] = []
-    for subset, shares in (dataset.tough or {}).items():
-        cells: list[Cell] = [mentions(shares.overall.mentions), points(shares.overall.share)]
-        for label in order:
-            share = shares.labels.get(label)
-            cells += [mentions(share.mentions if share else None), points(share.share if share else None)]
-        rows.append((subset, *cells))
-    header = ["subset", "all", "all %"]
-    for label in order:
-        header += [label, f"{label} %"]
-    caption = (
-        "Gold mentions in each tough subset and their share in percent, overall and by label"
-        f" (Tu and Lignos 2021). † fewer than {TINY} mentions."
-    )
-    return Table("composition", caption, tuple(header), tuple(rows))
-
-
 TableMaker: TypeAlias = Callable[[Evaluation], Table | None]
 
 TABLES: dict[str, TableMaker] = {
@@ -425,42 +376,10 @@ TABLES: dict[str, TableMaker] = {
         statements,
         confusion,
     )
-} | {"composition": lambda document: composition(document.dataset)}
+} | {"composition": lambda document: paper(composition(document.dataset))}
 
 
 # ---- slices, suspects and placed answers -----------------------------------------------------------
-
-
-def decimal(value: float | None) -> Number:
-    """A coefficient with three decimals."""
-    return Number(value, "n/a" if value is None else f"{value:.3f}")
-
-
-def weak(document: Slices) -> Table | None:
-    """The slices in which a system is weak."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name, row.where, count(row.units), points(None if row.loss is None else 1 - row.loss),
-            Number(row.t, f"{row.t:.1f}"), p_value(row.p),
-        )
-        for name, system in document.systems.items()
-        for row in system.slices
-    ]  # fmt: skip
-    caption = f"Weak slices at a family-wise error rate of {say.percent(document.settings.level)}."
-    return Table(
-        "weak", caption, ("system", "mentions with", "mentions", document.over, "T", "p"), tuple(rows)
-    )
-
-
-def different(document: Slices) -> Table | None:
-    """The slices in which two systems differ."""
-    rows: list[tuple[Cell, ...]] = [
-        (*pair.systems, row.where, count(row.units), row.better, signed(row.difference), p_value(row.p))
-        for pair in document.comparison
-        for row in pair.slices
-    ]
-    header = ("first", "second", "mentions with", "mentions", "better", "difference", "p")
-    return Table("different", "Slices in which two systems differ.", header, tuple(rows))
 
 
 def suspects(document: Suspects) -> Table | None:
@@ -499,6 +418,3 @@ def policies(document: PlacementDocument) -> Table | None:
     ]  # fmt: skip
     caption = "The same answers by every rule. Ceiling: F1 with the gold mentions themselves as answers."
     return Table("policies", caption, ("rule", "predicted", "right", "P", "R", "F1", "ceiling"), tuple(rows))
-
-
-SLICES: tuple[Callable[[Slices], Table | None], ...] = (weak, different)

@@ -9,10 +9,7 @@ from msgspec.structs import replace
 
 from spanwise.document.scores import PRIMARY_SCORES, BucketLead
 from spanwise.document.study import AttributeWise, BlockTest, ModelWise, PairedTest, Spread, Study
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as say
 from spanwise.reports._document import (
-    TINY,
     differing,
     family_of,
     greyed,
@@ -25,8 +22,13 @@ from spanwise.reports._document import (
     tested_on,
 )
 from spanwise.reports.tables import _result
-from spanwise.reports.tables._result import count, marked, mentions, p_value, points, ranged, signed
-from spanwise.reports.tables._table import Cell, Number, Table
+from spanwise.reports.tables._result import marked, ranged
+from spanwise.reports.tables._table import Table
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as say
+from spanwise.views.cells import Number, count, p_value, points, signed
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.dataset import TINY, mentions
 
 
 def over_runs(spread: Spread | None) -> Number:

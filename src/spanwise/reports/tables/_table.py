@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
 from msgspec import Struct
 
-from spanwise.reports._wording import UNDEFINED, defined, visible
 from spanwise.spreadsheet import to_csv
+from spanwise.views import Section
+from spanwise.views.cells import Cell as ViewCell
+from spanwise.views.cells import Interval, Number, ShareBar, text_of
+from spanwise.views.cells import PaperCell as Cell
+from spanwise.views.wording import UNDEFINED, defined, visible
 
 # ---- LaTeX that compiles unchanged, on a page of any width -----------------------------------------
 
@@ -195,36 +198,6 @@ def _fonts(lines: Iterable[str]) -> list[str]:
 # ---- tables ----------------------------------------------------------------------------------------
 
 
-class Number(Struct, frozen=True):
-    """A number as it is in the document, and as it is shown to readers.
-
-    Attributes:
-        value: the unrounded number, for CSV; None if it is undefined.
-        text: the rounded number, for LaTeX and Markdown.
-        best: whether it is the best in its column, shown in bold.
-        letters: the letters of the systems that it is significantly better than, shown raised.
-        weak: whether its test was not significant, shown in grey, or in Markdown in brackets.
-        std: its standard deviation over runs, in a separate column in CSV.
-    """
-
-    value: float | None
-    text: str
-    best: bool = False
-    letters: str = ""
-    weak: bool = False
-    std: float | None = None
-
-
-class Interval(Struct, frozen=True):
-    """Both ends of an interval as they are in the document, and as they are shown to readers."""
-
-    ends: tuple[float | None, float | None]
-    text: str
-
-
-Cell: TypeAlias = str | Number | Interval
-
-
 class Table(Struct, frozen=True):
     """Rows of cells under a header, with a caption that explains the numbers."""
 
@@ -309,9 +282,21 @@ class Table(Struct, frozen=True):
         return ["", *std, *(["letters"] if any(number.letters for number in numbers) else [])]
 
 
-def text_of(cell: Cell) -> str:
-    """The text of a cell as it is shown to readers, without marks."""
-    return cell if isinstance(cell, str) else cell.text
+def paper(section: Section) -> Table | None:
+    """The table of a section; drawings and their columns are left out."""
+    table = section.table
+    if table is None:
+        return None
+    kept = [
+        at for at in range(len(table.columns)) if not any(isinstance(row[at], ShareBar) for row in table.rows)
+    ]
+    header = tuple(table.columns[at].title for at in kept)
+    rows = tuple(tuple(_plain_cell(row[at]) for at in kept) for row in table.rows)
+    return Table(section.name, section.caption or section.note or str(section.title), header, rows)
+
+
+def _plain_cell(cell: ViewCell) -> Cell:
+    return cell if isinstance(cell, (str, Number, Interval)) else text_of(cell)
 
 
 def _latex_cell(cell: Cell) -> str:

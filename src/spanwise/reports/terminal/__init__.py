@@ -17,12 +17,9 @@ NARROWEST = 40
 SCREENS = {
     "study": "_study:lines",
     "description": "_data:description_lines",
-    "split": "_data:split_lines",
     "agreement": "_data:agreement_lines",
     "suspects": "_data:suspects_lines",
     "confidence": "_analyses:confidence_lines",
-    "slices": "_analyses:slices_lines",
-    "leaks": "_leaks:leaks_lines",
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
@@ -49,13 +46,16 @@ def render(
     """
     from spanwise.document.evaluation import Evaluation
     from spanwise.document.loading import as_document
-    from spanwise.reports.terminal import _layout, _result, _several
+    from spanwise.reports.terminal import _layout, _result, _several, _view
     from spanwise.reports.terminal._layout import fit, paint
+    from spanwise.views import has_view
 
     room = min(screen_width(width), WIDEST)
     color = wants_color() if color is None else color
     document = as_document(document)
     match document:
+        case _ if has_view(document):
+            lines = _view.lines(document, room, seconds if document.kind in TIMED else None)
         case Evaluation() if len(document.systems) == 1:
             lines = _result.lines(document, room, seconds, saved)
         case Evaluation():

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
 from textwrap import wrap
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from spanwise.document.analyses import (
-    DifferentSlice,
     Explanation,
     Leftover,
-    PairSlices,
     PlacementDocument,
     Score,
-    SearchedSlice,
-    SliceCondition,
-    Slices,
-    SystemSlices,
 )
 from spanwise.document.confidence import Confidence, ConfidenceCell, ReliabilityBin, SystemConfidence
-from spanwise.reports import _wording as say
-from spanwise.reports._judging import ENOUGH, calibration, daggers, within
-from spanwise.reports._wording import visible
 from spanwise.reports.terminal._layout import (
     Column,
     ScreenCell,
@@ -36,10 +25,12 @@ from spanwise.reports.terminal._layout import (
     flow,
     grid,
     heading,
-    reading_options,
     sentence,
     text,
 )
+from spanwise.views import wording as say
+from spanwise.views.judging import ENOUGH, calibration, daggers, within
+from spanwise.views.wording import visible
 
 # ---- confidence ------------------------------------------------------------------------------------
 
@@ -244,151 +235,6 @@ def _scores(score_bin: ReliabilityBin) -> str:
     return (
         f"> {score_bin.low:.3g}" if score_bin.high is None else f"({score_bin.low:.3g}, {score_bin.high:.3g}]"
     )
-
-
-# ---- slices ----------------------------------------------------------------------------------------
-
-
-def slices_lines(document: Slices, width: int) -> list[ScreenLine]:
-    """All sections: one for each system and one for each pair."""
-    result = [*banner(document, None), *files(document.inputs, width, notes=document.notes)]
-    for name, system in document.systems.items():
-        result += _sliced_system(name, system, document, width)
-    for pair in document.comparison:
-        result += _pair(pair, document, width)
-    return [*result, *_next(document, width)]
-
-
-def _score(document: Slices) -> str:
-    return "recall" if document.over == "recall" else "F1"
-
-
-def _sliced_system(name: str, system: SystemSlices, document: Slices, width: int) -> list[ScreenLine]:
-    score = None if system.overall.loss is None else 1 - system.overall.loss
-    note = f"{_score(document)} {say.points(score)} over {say.plural(system.overall.units, 'mention')}"
-    result = heading(f"Where {say.visible(name)} is weak", note, width)
-    result += sentence(
-        _verdict(system.tested, system.significant, len(system.slices), document, "weak slice"),
-        width,
-        indent=2,
-    )
-    result += _weak(system.slices, document, width)
-    if system.slices and not any(other.slices for other in _before(name, document)):
-        note = f"Intervals are 95 % for all {say.plural(system.tested, 'slice')} at once. {say.SELECTED}"
-        result += sentence(note, width, indent=2, style="faint")
-    if system.confirmed is not UNSET:
-        result += _confirmed(system.confirmed.found_on, system.confirmed.tested_on, document, width)
-        result += _weak(system.confirmed.slices, document, width)
-    return result
-
-
-def _before(name: str, document: Slices) -> list[SystemSlices]:
-    """The systems shown before one; a note on all tables is shown only with the first."""
-    names = list(document.systems)
-    return [document.systems[other] for other in names[: names.index(name)]]
-
-
-def _verdict(tested: int, significant: int, listed: int, document: Slices, finding: str) -> str:
-    level = f"{100 * document.settings.level:g} %"
-    searched = f"{say.plural(tested, 'slice')} of up to {say.plural(document.settings.depth, 'condition')}"
-    if not tested:
-        return f"No slice has {document.settings.least} mentions inside and outside."
-    if not listed:
-        return say.none_found(tested, finding, document.settings.level)
-    return f"Of {searched}, {significant:,} are significant at a family-wise error rate of {level}."
-
-
-def _weak(rows: tuple[SearchedSlice, ...], document: Slices, width: int) -> list[ScreenLine]:
-    top = max((row.rest_loss or 0.0 for row in rows), default=0.0) or 1.0
-    cells: list[list[ScreenCell]] = [
-        [
-            text(f"{index}"),
-            text(_conditions(row.conditions)),
-            say.count(row.units),
-            [(say.points(None if row.loss is None else 1 - row.loss), "strong")],
-            text(say.interval(row.interval), "faint"),
-            f"{row.t:.1f}",
-            text(say.listed_p(row.p), "" if row.p is not None else "faint"),
-            bar((row.rest_loss or 0.0) / top, style="bad"),
-        ]
-        for index, row in enumerate(rows, start=1)
-    ]
-    columns = [
-        Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
-        Column(_score(document), right=True), Column("interval", rank=1), Column("T", right=True, rank=2),
-        Column("p", right=True), Column("loss", least=8, most=20, rank=3),
-    ]  # fmt: skip
-    return [*grid(columns, cells, width), *_later(rows, width)]
-
-
-def _pair(pair: PairSlices, document: Slices, width: int) -> list[ScreenLine]:
-    first, second = (say.visible(name) for name in pair.systems)
-    result = heading(f"Where {first} and {second} differ", f"by {_score(document)}", width)
-    result += sentence(
-        _verdict(pair.tested, pair.significant, len(pair.slices), document, "slice in which they differ"),
-        width,
-        indent=2,
-    )
-    result += _different(pair.slices, width)
-    if pair.confirmed is not UNSET:
-        result += _confirmed(pair.confirmed.found_on, pair.confirmed.tested_on, document, width)
-        result += _different(pair.confirmed.slices, width)
-    return result
-
-
-def _different(rows: tuple[DifferentSlice, ...], width: int) -> list[ScreenLine]:
-    cells: list[list[ScreenCell]] = [
-        [
-            text(f"{index}"),
-            text(_conditions(row.conditions)),
-            say.count(row.units),
-            text(row.better, "strong"),
-            say.points(None if row.difference is None else abs(row.difference)),
-            f"{row.t:.1f}",
-            text(say.listed_p(row.p), "" if row.p is not None else "faint"),
-        ]
-        for index, row in enumerate(rows, start=1)
-    ]
-    columns = [
-        Column(right=True), Column("mentions with", least=24), Column("mentions", right=True),
-        Column("better"), Column("by", right=True), Column("T", right=True, rank=1), Column("p", right=True),
-    ]  # fmt: skip
-    return [*grid(columns, cells, width), *_later(rows, width)]
-
-
-def _later(rows: Sequence[SearchedSlice | DifferentSlice], width: int) -> list[ScreenLine]:
-    note = say.later_note(row.p for row in rows)
-    return sentence(note, width, indent=2, style="faint") if note else []
-
-
-def _confirmed(found_on: int, tested_on: int, document: Slices, width: int) -> list[ScreenLine]:
-    unit = document.settings.unit
-    words = f"The best slices of {say.plural(found_on, unit)}, tested on the other {tested_on:,}:"
-    return [[], *sentence(words, width, indent=2)]
-
-
-def _conditions(conditions: tuple[SliceCondition, ...]) -> str:
-    return " & ".join(_condition(condition) for condition in conditions)
-
-
-def _condition(condition: SliceCondition) -> str:
-    name = say.attribute(condition.attribute)
-    return f"{name} {condition.value}" if condition.label is UNSET else f"{name} {condition.label}"
-
-
-def _next(document: Slices, width: int) -> list[ScreenLine]:
-    """The command that lists the errors of the first slice."""
-    slices = [(name, system.slices[0]) for name, system in document.systems.items() if system.slices]
-    paths = {row.system: row.path for row in document.inputs if row.role == "predicted"}
-    gold = next((row.path for row in document.inputs if row.role == "gold"), None)
-    if not document.settings.command or not slices or gold is None:
-        return []
-    name, row = slices[0]
-    sources = [gold] if paths.get(name) == gold else [gold, str(paths.get(name))]
-    train = [part for item in document.inputs if item.role == "train" for part in ("--train", str(item.path))]
-    command = shlex.join(["spanwise", "errors", *sources, *train, "--where", row.where])
-    command = " ".join([command, *reading_options(document.settings.command)])
-    return [*heading("Next", "", width), *sentence(command, width, indent=2)]
 
 
 # ---- placement -------------------------------------------------------------------------------------

@@ -10,15 +10,11 @@ from spanwise.document.dataset import (
     DatasetFacts,
     Description,
     LabelConflict,
-    Split,
-    SplitShare,
     Suspect,
     SuspectMention,
     Suspects,
 )
 from spanwise.document.scores import BucketEdges
-from spanwise.reports import _wording as say
-from spanwise.reports._judging import THESE_ANNOTATORS, bound, level_sentences
 from spanwise.reports.terminal._layout import (
     Column,
     ScreenCell,
@@ -36,6 +32,8 @@ from spanwise.reports.terminal._layout import (
     text,
 )
 from spanwise.reports.terminal._result import absent
+from spanwise.views import wording as say
+from spanwise.views.judging import THESE_ANNOTATORS, bound, level_sentences
 
 # ---- description -----------------------------------------------------------------------------------
 
@@ -196,50 +194,6 @@ def _name(row: LabelConflict) -> ScreenLine:
     counts = " ".join(f"{say.visible(label)} {say.count(number)}" for label, number in row.labels.items())
     shown = text(row.text, "strong") if row.text else []
     return [*shown, (f" {counts}" if shown else counts, "faint")]
-
-
-# ---- split -----------------------------------------------------------------------------------------
-
-
-def split_lines(document: Split, width: int) -> list[ScreenLine]:
-    """All sections, the parts first."""
-    return [
-        *banner(document, None),
-        *files(document.inputs, width, notes=document.notes),
-        *_parts(document, width),
-        *_shares(document, width),
-        *tough_lines(document.parts["test"].facts, width, title="The test mentions"),
-    ]
-
-
-def _parts(document: Split, width: int) -> list[ScreenLine]:
-    by_documents = document.settings.unit == "document"
-    rows: list[list[ScreenCell]] = []
-    for name, part in document.parts.items():
-        facts = part.facts
-        sizes = [facts.documents] if by_documents else []
-        sizes += [facts.sentences, facts.tokens, facts.mentions]
-        rows.append([text(name, "strong"), *map(say.count, sizes), text(part.path or "", "faint")])
-    names = [*(["documents"] if by_documents else []), "sentences", "tokens", "mentions"]
-    columns = [Column("part"), *(Column(name, right=True) for name in names), Column(least=8)]
-    return [*heading("Parts", f"seed {document.settings.seed}", width), *grid(columns, rows, width)]
-
-
-def _shares(document: Split, width: int) -> list[ScreenLine]:
-    rows: list[list[ScreenCell]] = []
-    requested: list[tuple[str, SplitShare]] = [*document.shares.items(), ("sentences", document.size)]
-    for subset, share in requested:
-        mean, low, high = share.random
-        chance = (
-            "" if subset == "sentences" else f"{say.percent(mean)} ({say.percent(low)}–{say.percent(high)})"
-        )
-        name = "sentences in the test" if subset == "sentences" else say.tough(subset)
-        rows.append([text(name), say.percent(share.asked), say.percent(share.reached), text(chance, "faint")])
-    columns = [
-        Column("share"), Column("asked", right=True), Column("reached", right=True, style="strong"),
-        Column("random splits", right=True, rank=1),
-    ]  # fmt: skip
-    return [*heading("Shares", "of the test mentions", width), *grid(columns, rows, width)]
 
 
 # ---- agreement -------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -15,9 +14,12 @@ from spanwise.document.dataset import DatasetFacts
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Bounded, Confusion, ScoreTest, SystemScores
 from spanwise.intervals import FEW_UNITS
-from spanwise.reports import _wording as say
 from spanwise.reports._document import short_signature, statements
-from spanwise.reports._wording import visible
+from spanwise.views import wording as say
+from spanwise.views.cells import Column as Column
+from spanwise.views.commands import quoted as _quoted
+from spanwise.views.commands import reading_options
+from spanwise.views.wording import visible
 
 Piece: TypeAlias = tuple[str, str]  # text and the name of its style
 ScreenLine: TypeAlias = list[Piece]
@@ -38,23 +40,10 @@ STYLES = {
 }
 
 
-class Column(Struct, frozen=True):
-    """One column: its title and how it adapts to the available width.
+class AxisColumn(Column, frozen=True):
+    """A column of drawings with a drawn title, such as the axis over intervals."""
 
-    Attributes:
-        least: the minimum width, to which text is cut with `…`; drawings require it.
-        most: the maximum width to which a drawing grows.
-        rank: columns with the highest rank are dropped first; those with rank 0 are always kept.
-        names: whether it holds names, which are cut in the middle because they differ at their ends.
-    """
-
-    title: str | Stretch = ""
-    right: bool = False
-    style: str = ""
-    least: int | None = None
-    most: int = 0
-    rank: int = 0
-    names: bool = False
+    axis: Stretch | None = None
 
 
 def text(value: object, style: str = "") -> ScreenLine:
@@ -208,7 +197,7 @@ def grid(
     _shrink(widths, least, shown, room)
     _grow(columns, widths, shown, room)
     lines = []
-    if any(columns[i].title for i in shown):
+    if any(columns[i].title or _axis(columns[i]) for i in shown):
         lines.append(_row([columns[i] for i in shown], [widths[i] for i in shown], None, indent, gap))
     for row in rows:
         cells = [row[i] for i in shown]
@@ -221,11 +210,13 @@ def _filled(cell: ScreenCell) -> bool:
 
 
 def _natural(column: Column, cells: Sequence[ScreenCell]) -> int:
-    drawn = any(callable(cell) for cell in cells) or callable(column.title)
-    if drawn:
+    if _axis(column) or any(callable(cell) for cell in cells):
         return column.least or 8
-    title = cell_len(column.title) if isinstance(column.title, str) else 0
-    return max([title, *(size(_line(cell, "", 0)) for cell in cells)])
+    return max([cell_len(visible(column.title)), *(size(_line(cell, "", 0)) for cell in cells)])
+
+
+def _axis(column: Column) -> Stretch | None:
+    return column.axis if isinstance(column, AxisColumn) else None
 
 
 def _least(column: Column, natural: int) -> int:
@@ -266,7 +257,7 @@ def _row(
 ) -> ScreenLine:
     line: ScreenLine = [(" " * indent, "")]
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        cell = column.title if cells is None else cells[index]
+        cell: ScreenCell = (_axis(column) or column.title) if cells is None else cells[index]
         style = "faint" if cells is None else column.style
         content = (squeezed if column.names and cells else fit)(_line(cell, style, width), width)
         blank = (" " * (width - size(content)), "")
@@ -451,6 +442,12 @@ def files(
         lines += facts[1:]
     if len(shown) < len(inputs):
         lines.append(text(f" … and {len(inputs) - len(shown)} more files", "faint"))
+    return [*lines, *warnings(notes, width)]
+
+
+def warnings(notes: Iterable[str], width: int) -> list[ScreenLine]:
+    """Notes with an exclamation mark before each."""
+    lines: list[ScreenLine] = []
     for note in notes:
         first, *rest = sentence(note, width, indent=3)
         lines += [[(" ! ", "warn"), *first[1:]], *rest]
@@ -622,27 +619,6 @@ def next_steps(document: Evaluation, width: int, saved: Sequence[str]) -> list[S
     return lines
 
 
-# The options of an evaluation that `spanwise errors` needs in order to read the same mentions.
-_READING = (
-    "--align", "--format", "--token-column", "--tag-column", "--separator", "--scheme", "--repair",
-    "--comments", "--duplicates", "--labels", "--documents", "--annotator", "--encoding", "--answers",
-    "--level", "--threshold", "--aliases", "--repeats", "--unknown", "--prompt-unit", "--response",
-    "--sample",
-)  # fmt: skip
-
-
-def reading_options(command: str) -> list[str]:
-    """The options in a command that control how files are read, quoted for the shell."""
-    words = shlex.split(command)
-    options = []
-    for index, word in enumerate(words):
-        if word in _READING and index + 1 < len(words):
-            options += [word, _quoted(words[index + 1])]
-        elif word.partition("=")[0] in _READING:
-            options.append(_quoted(word))
-    return options
-
-
 def _is_merged(inputs: Sequence[Input]) -> bool:
     """Whether gold and predictions are in the same files, so that the gold file is also a system's file."""
     gold = {row.path for row in inputs if row.role == "gold"}
@@ -653,10 +629,6 @@ def _command_lines(command: str, width: int) -> list[ScreenLine]:
     # Wrapped with the shell's line continuation, so that the command can still be pasted.
     lines = flow([[(word, "")] for word in command.split(" ")], width - 2, indent=4, join=" ")
     return [[*line, (" \\", "")] for line in lines[:-1]] + lines[-1:]
-
-
-def _quoted(value: object) -> str:
-    return say.visible(shlex.quote(str(value)))
 
 
 def _first_system(document: Evaluation) -> str | None:

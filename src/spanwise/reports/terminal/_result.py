@@ -18,9 +18,9 @@ from spanwise.document.scores import (
     SystemScores,
     WeakSlice,
 )
-from spanwise.reports import _wording as say
 from spanwise.reports._document import scored_labels
 from spanwise.reports.terminal._layout import (
+    AxisColumn,
     Column,
     Scale,
     ScreenCell,
@@ -42,6 +42,7 @@ from spanwise.reports.terminal._layout import (
     sentence,
     text,
 )
+from spanwise.views import wording as say
 
 
 class ScoredRow(Struct, frozen=True):
@@ -290,7 +291,7 @@ def _scored(
         *(Column(other, right=True, rank=2) for other in others),
         Column(score, right=True),
         *([Column(interval_title(settings))] if bounded else []),
-        Column(scale.axis, least=20, most=44, rank=1),
+        AxisColumn(axis=scale.axis, least=20, most=44, rank=1),
     ]
     return grid(columns, table, width)
 

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as say
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, tested, turned, union
 from spanwise.reports.terminal._layout import (
+    AxisColumn,
     Column,
     Scale,
     ScreenCell,
@@ -37,6 +36,8 @@ from spanwise.reports.terminal._layout import (
     text,
 )
 from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, none_of, slices
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as say
 
 MOST_PAIRS = 10
 MOST_PARTS = 8
@@ -137,7 +138,7 @@ def _scores(
         *(Column(say.visible(name), right=True, least=7, rank=1) for name in credits),
         *([] if primary == "macro" else [Column("macro", right=True, rank=1)]),
         Column("beats", least=5),
-        Column(scale.axis, least=18, most=36, rank=2),
+        AxisColumn(axis=scale.axis, least=18, most=36, rank=2),
     ]
     by = f" by {say.PRIMARY_SCORES[primary]}" if primary != "f1" else ""
     note = f"beats: significantly better{by} than the system with that letter" if tests.tested else ""

@@ -21,10 +21,7 @@ from spanwise.document.study import (
     Study,
     SubsetSpread,
 )
-from spanwise.reports import _sentences as sentences
-from spanwise.reports import _wording as say
 from spanwise.reports._document import (
-    TINY,
     alone,
     decides,
     differing,
@@ -57,6 +54,9 @@ from spanwise.reports.terminal._layout import (
     text,
 )
 from spanwise.statistics import LEVEL
+from spanwise.views import sentences as sentences
+from spanwise.views import wording as say
+from spanwise.views.dataset import TINY
 
 MOST_FLIPS = 8
 MOST_DATASETS = 3  # the maximum number of datasets shown one by one

@@ -13,7 +13,7 @@ from msgspec import UnsetType
 
 from spanwise.document import Interval, Settings, given
 from spanwise.document.scores import Comparison, ScoreTest
-from spanwise.reports._wording import count, plural, points, visible
+from spanwise.views.wording import count, plural, points, visible
 
 if TYPE_CHECKING:
     from spanwise.document.study import StudySettings

@@ -10,8 +10,8 @@ from spanwise.document import Interval
 from spanwise.document.agreement import Agreement, SystemLevel
 from spanwise.document.confidence import AtPrecision, Confidence, ConfidenceCell, Threshold
 from spanwise.intervals import FEW_UNITS
-from spanwise.reports import _wording as say
 from spanwise.statistics import LEVEL
+from spanwise.views import wording as say
 
 ENOUGH = 100  # the minimum number of predictions for showing a calibration error
 

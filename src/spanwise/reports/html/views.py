@@ -1,0 +1,220 @@
+"""Template values of the page of any view: its words, tables and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from spanwise.document import Document
+from spanwise.document.leaks import Leaks
+from spanwise.reports._charts import PAGE, SERIES, Style
+from spanwise.reports._charts.marks import Drawing
+from spanwise.views import Section, view
+from spanwise.views.cells import (
+    Cell,
+    Chart,
+    Clause,
+    Grid,
+    NamedNumbers,
+    Number,
+    Paragraphs,
+    Quote,
+    QuotePiece,
+    ShareBar,
+    text_of,
+)
+from spanwise.views.wording import visible
+
+WIDE = 6  # a table with more columns takes the whole width of the page
+
+
+class Card(Struct, frozen=True):
+    """A section as a card: its width, its parts as markup, and what follows without a title of its own."""
+
+    section: Section
+    title: Markup
+    width: str
+    parts: list[Markup]
+
+
+def view_parts(document: Document) -> dict[str, object]:
+    """The values that the template of views needs."""
+    shown = view(document)
+    charts = _charts(document)
+    places: dict[Markup, str] = {}  # of several sections with one title, the first
+    cards: list[Card] = []
+    for section in shown.on("page"):
+        parts = [
+            drawn for block in section.blocks if (drawn := _block(block, section, charts, shown.systems))
+        ]
+        if not section.title and cards:  # it continues the section before it
+            cards[-1].parts.extend(parts)
+        elif parts:
+            cards.append(Card(section, isolated(section.title), _width(section), parts))
+            places.setdefault(cards[-1].title, section.name)
+    return {
+        "template": "view.html.jinja",
+        "title": shown.title,
+        "data": None,
+        "view": shown,
+        "about": isolated(shown.about),
+        "verdict": isolated(shown.verdict),
+        "statements": [isolated(text) for text in shown.statements],
+        "cards": cards,
+        "places": places,
+    }
+
+
+def isolated(words: Clause) -> Markup:
+    """The words as markup, in which names cannot change the direction of the text around them."""
+    names = [Markup("<bdi>{}</bdi>").format(visible(name)) for name in words.names]
+    return Markup(escape(words.text)).format(*names)
+
+
+def _width(section: Section) -> str:
+    tables = [block for block in section.blocks if isinstance(block, Grid)]
+    columns = max((len(table.columns) for table in tables), default=0)
+    quotes = any(isinstance(block, Quote) for block in section.blocks)
+    return "wide12" if columns > WIDE or quotes else "a6"
+
+
+def _block(
+    block: object, section: Section, charts: dict[str, Markup], systems: Sequence[str]
+) -> Markup | None:
+    match block:
+        case Grid():
+            return _table(block, section) if block.rows else None
+        case Paragraphs():
+            opening = Markup('<p class="note">' if block.style == "faint" else "<p>")
+            return Markup("\n").join(opening + isolated(text) + Markup("</p>") for text in block.texts)
+        case Chart():
+            drawn = charts.get(block.name)
+            return None if drawn is None else Markup('<div class="chart">{}</div>{}').format(
+                drawn, _key(systems) if block.key else ""
+            )  # fmt: skip
+        case Quote():
+            return _quote(block)
+        case _:
+            return None
+
+
+def _key(systems: Sequence[str]) -> Markup:
+    spans = [
+        Markup('<span class="k{}"><bdi>{}</bdi></span> ').format(at, visible(name))
+        for at, name in enumerate(systems[:SERIES])
+    ]
+    return Markup('<p class="key">') + Markup("").join(spans) + Markup("</p>")
+
+
+# ---- tables ----------------------------------------------------------------------------------------
+
+
+def _table(table: Grid, section: Section) -> Markup:
+    right = [column.right for column in table.columns]
+    drawn = [any(isinstance(row[at], ShareBar) for row in table.rows) for at in range(len(right))]
+    head = Markup("").join(
+        _tag("th", escape(visible(column.title)), "track" if bar else "r" if number else "")
+        for column, number, bar in zip(table.columns, right, drawn, strict=True)
+    )
+    lead = next((at for at, number in enumerate(right) if not number), 0)  # the column that names a row
+    rows = Markup("\n").join(
+        Markup("<tr>")
+        + Markup("").join(
+            _tag("th" if at == lead else "td", _cell(cell), _kind(cell, right[at]), at == lead)
+            for at, cell in enumerate(row)
+        )
+        + Markup("</tr>")
+        for row in table.rows
+    )
+    titled = any(column.title for column in table.columns)
+    label = visible(str(section.title) or section.name)
+    return Markup(
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table class="facts">{}<tbody>\n{}\n'
+        "</tbody></table></div>"
+    ).format(label, Markup("<thead><tr>{}</tr></thead>").format(head) if titled else "", rows)
+
+
+def _tag(name: str, content: Markup, kind: str, scope: bool = False) -> Markup:
+    attributes = Markup(' scope="row"') if scope else Markup("")
+    if kind:
+        attributes += Markup(' class="{}"').format(kind)
+    return Markup("<{0}{1}>{2}</{0}>").format(name, attributes, content)
+
+
+def _kind(cell: Cell, right: bool) -> str:
+    return "track" if isinstance(cell, ShareBar) else "r" if right else ""
+
+
+def _cell(cell: Cell) -> Markup:
+    if isinstance(cell, ShareBar):
+        return Markup(
+            '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
+            '<rect class="rail" x="0" y="1" width="100" height="8"/>'
+            '<rect class="full" x="0" y="1" width="{}" height="8"/></svg>'
+        ).format(round(100 * cell.share, 2))
+    if isinstance(cell, NamedNumbers):
+        pairs = [Markup('<span class="chip">{} {}</span>').format(name, text) for name, text in cell.pairs]
+        return Markup(" ").join(pairs)
+    text = escape(visible(text_of(cell)))
+    if isinstance(cell, Number):
+        letters = Markup("<sup>{}</sup>").format(cell.letters) if cell.letters else ""
+        bold = cell.best or cell.style in ("strong", "score")
+        return (Markup("<b>{}</b>{}") if bold else Markup("{}{}")).format(text, letters)
+    style = "" if isinstance(cell, str) else cell.style
+    isolate = Markup("<bdi>{}</bdi>").format(text) if text else text
+    if style in ("strong", "score"):
+        return Markup("<b>{}</b>").format(isolate)
+    return Markup('<span class="muted">{}</span>').format(isolate) if style == "faint" and text else isolate
+
+
+# ---- quoted sentences ------------------------------------------------------------------------------
+
+
+def _quote(quote: Quote) -> Markup:
+    chips = Markup(" ").join(
+        Markup('<span class="chip">{}</span>').format(visible(chip)) for chip in quote.chips
+    )
+    rows = Markup("").join(_reading(side, pieces) for side, pieces in quote.readings)
+    said = Markup("<p>{}</p>").format(visible(quote.evidence)) if quote.evidence else ""
+    about = Markup('<p class="about"><bdi>{}</bdi> {}</p>').format(visible(quote.source), chips)
+    return Markup('<div class="leaking">{}{}{}</div>').format(about if quote.source else "", rows, said)
+
+
+def _reading(side: str, pieces: Sequence[QuotePiece]) -> Markup:
+    drawn = Markup("")
+    for piece in pieces:
+        words = escape(visible(piece.text.rstrip(" ")))
+        blank = " " if piece.text.endswith(" ") else ""
+        label = Markup(" <small>{}</small>").format(visible(piece.label)) if piece.label else ""
+        if piece.state:
+            drawn += Markup('<span class="leak {}">{}{}</span>{}').format(piece.state, words, label, blank)
+        else:
+            drawn += words + blank
+    lead = Markup("<small>{}</small> ").format(visible(side)) if side else ""
+    return Markup('<p dir="auto">{}{}</p>').format(lead, drawn)
+
+
+# ---- charts ----------------------------------------------------------------------------------------
+
+
+def _leaks(document: Document) -> list[Drawing]:
+    from spanwise.reports._charts import analyses
+
+    assert isinstance(document, Leaks)
+    return analyses.leak_drawings(document, Style(PAGE))
+
+
+CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {"leaks": _leaks}
+
+
+def _charts(document: Document) -> dict[str, Markup]:
+    if document.kind not in CHARTS:
+        return {}
+    from spanwise.reports._charts import marks
+    from spanwise.reports._charts.svg import svg
+
+    with marks.unchecked():
+        drawn = svg(CHARTS[document.kind](document))
+    return {name: Markup(text) for name, text in drawn.items()}

@@ -1,0 +1,114 @@
+"""What every surface shows of a document, from the document alone: a verdict, findings and sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from spanwise.document import Document, DocumentLike, Input
+from spanwise.document.dataset import DatasetFacts
+from spanwise.document.loading import as_document
+from spanwise.views.cells import Block, Clause, Grid, Phrase
+
+Surface: TypeAlias = Literal["screen", "page", "paper"]
+EVERYWHERE: tuple[Surface, ...] = ("screen", "page", "paper")
+SHOWN: tuple[Surface, ...] = ("screen", "page")  # in the layout of screens and pages
+PAPER: tuple[Surface, ...] = ("paper",)  # LaTeX, Markdown, CSV and notebooks: one table over all systems
+PAGE: tuple[Surface, ...] = ("page",)
+SCREEN: tuple[Surface, ...] = ("screen",)
+
+
+class Section(Struct, frozen=True):
+    """One part of a document: a title, a note, and tables, sentences or charts.
+
+    Attributes:
+        name: the name of its table in papers, and of its place on the page.
+        caption: the caption in papers; by default the note.
+        on: the surfaces that show it.
+        group: the title over this section and those that follow on a page, such as a system's name.
+    """
+
+    name: str
+    title: Clause
+    blocks: tuple[Block, ...]
+    note: str = ""
+    caption: str = ""
+    on: tuple[Surface, ...] = EVERYWHERE
+    group: str = ""
+
+    @property
+    def table(self) -> Grid | None:
+        """Its first table that has rows, or None."""
+        return next((block for block in self.blocks if isinstance(block, Grid) and block.rows), None)
+
+
+class Remark(Struct, frozen=True):
+    """Something to know before reading on; `check` if it is a reason for doubt."""
+
+    strong: str
+    rest: str
+    check: bool = False
+    link: str = ""
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """What there is to show of a document.
+
+    Attributes:
+        about: what the page is about, over the verdict.
+        verdict: the answer in a sentence.
+        findings: what else to know first.
+        statements: sentences that support the verdict.
+        notes: warnings.
+        inputs: the files, listed at the top of a screen with facts about the `dataset`.
+        facts: what a screen says at the top if it does not list files.
+        systems: the names of systems in the order of their colours.
+    """
+
+    title: str
+    about: Clause
+    verdict: Clause
+    sections: tuple[Section, ...]
+    findings: tuple[Remark, ...] = ()
+    statements: tuple[Clause, ...] = ()
+    notes: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    dataset: DatasetFacts | None = None
+    facts: tuple[Phrase, ...] = ()
+    systems: tuple[str, ...] = ()
+
+    def on(self, surface: Surface) -> list[Section]:
+        """The sections that a surface shows; papers show tables alone."""
+        shown = [section for section in self.sections if surface in section.on]
+        return [section for section in shown if section.table] if surface == "paper" else shown
+
+
+VIEWS = {
+    "leaks": "leaks:leaks_view",
+    "slices": "slices:slices_view",
+    "split": "dataset:split_view",
+}
+
+
+def has_view(document: Document) -> bool:
+    """Whether a document is shown through its view."""
+    return document.kind in VIEWS
+
+
+def view(document: DocumentLike) -> View:
+    """The view of a document: what every surface shows of it.
+
+    Examples:
+        >>> import spanwise
+        >>> leaks = spanwise.leaks([["B-PER", "O"]], {"crf": [["O", "O"]]}, resamples=0)
+        >>> shown = view(leaks)
+        >>> str(shown.verdict), [section.name for section in shown.on("paper")]
+        ('crf: 1 of 1 sentence still shows a mention.', ['leaks'])
+    """
+    document = as_document(document)
+    module, function = VIEWS[document.kind].split(":")
+    make: Callable[[Document], View] = getattr(import_module(f"spanwise.views.{module}"), function)
+    return make(document)

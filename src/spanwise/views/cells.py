@@ -1,0 +1,229 @@
+"""What a section is made of: typed cells in columns, sentences, charts and quoted sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from spanwise.views import wording as say
+
+# ---- words -----------------------------------------------------------------------------------------
+
+
+class Clause(Struct, frozen=True):
+    """A text with names in place of each `{}`; pages isolate the names, which may run from right to left."""
+
+    text: str
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text.format(*map(say.visible, self.names))
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+def words(text: str, *names: str) -> Clause:
+    """A text with names in place of each `{}`.
+
+    Examples:
+        >>> str(words("Where {} is weak", "crf"))
+        'Where crf is weak'
+    """
+    return Clause(text, names)
+
+
+def literal(text: str) -> Clause:
+    """A text as it is, whatever braces it has."""
+    return Clause(text.replace("{", "{{").replace("}", "}}"))
+
+
+def joined(parts: Sequence[Clause]) -> Clause:
+    """Several texts as one, with a blank between them."""
+    return Clause(" ".join(part.text for part in parts), tuple(name for part in parts for name in part.names))
+
+
+# ---- cells -----------------------------------------------------------------------------------------
+
+
+class Phrase(Struct, frozen=True):
+    """A text in a style ("strong", "faint", "mark" or "score"); it may link to a place on the page."""
+
+    text: str
+    style: str = ""
+    link: str = ""
+
+
+class Number(Struct, frozen=True):
+    """A number as it is in the document, and as it is shown to readers.
+
+    Attributes:
+        value: the unrounded number, for CSV; None if it is undefined.
+        text: the rounded number, for all other surfaces.
+        best: whether it is the best in its column, shown in bold.
+        letters: the letters of the systems that it is significantly better than, shown raised.
+        weak: whether its test was not significant, shown in grey, or in Markdown in brackets.
+        std: its standard deviation over runs, in a separate column in CSV.
+        style: how screens and pages show it, as for `Phrase`.
+    """
+
+    value: float | None
+    text: str
+    best: bool = False
+    letters: str = ""
+    weak: bool = False
+    std: float | None = None
+    style: str = ""
+
+
+class Interval(Struct, frozen=True):
+    """Both ends of an interval as they are in the document, and as they are shown to readers."""
+
+    ends: tuple[float | None, float | None]
+    text: str
+    style: str = ""
+
+
+class ShareBar(Struct, frozen=True):
+    """A bar that fills a share of its column; papers leave it out."""
+
+    share: float
+    style: str = "mark"
+
+
+class NamedNumbers(Struct, frozen=True):
+    """Names with numbers, one after another: as many as fit on a screen, all on a page."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+PaperCell: TypeAlias = str | Number | Interval  # what can be typeset, and written as CSV
+Cell: TypeAlias = PaperCell | Phrase | ShareBar | NamedNumbers
+
+
+def points(value: float | None, style: str = "") -> Number:
+    """A score in points."""
+    return Number(value, say.points(value), style=style)
+
+
+def signed(value: float | None, style: str = "") -> Number:
+    """A difference in points."""
+    return Number(value, say.signed(value), style=style)
+
+
+def interval(ends: Sequence[float | None] | None, *, differs: bool = False, style: str = "") -> Interval:
+    """An interval of a score, or of a difference."""
+    low, high = ends or (None, None)
+    return Interval((low, high), say.signed_interval(ends) if differs else say.interval(ends), style)
+
+
+def count(value: float | None) -> Number:
+    """A number of mentions."""
+    return Number(value, say.count(value))
+
+
+def percent(value: float | None, style: str = "") -> Number:
+    """A share in percent."""
+    return Number(value, say.percent(value), style=style)
+
+
+def p_value(value: float | None) -> Number:
+    """A p-value."""
+    return Number(value, say.p_value(value))
+
+
+def decimal(value: float | None, style: str = "") -> Number:
+    """A coefficient with three decimals."""
+    shown = say.UNDEFINED if value is None else f"{value:.3f}"
+    return Number(value, shown.replace("-", say.MINUS), style=style)
+
+
+def text_of(cell: Cell) -> str:
+    """The text of a cell as it is shown to readers, without marks."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, ShareBar):
+        return ""
+    if isinstance(cell, NamedNumbers):
+        return "  ".join(f"{name} {text}" for name, text in cell.pairs)
+    return cell.text
+
+
+# ---- blocks ----------------------------------------------------------------------------------------
+
+
+class Column(Struct, frozen=True):
+    """One column: its title and how it adapts to the available width.
+
+    Attributes:
+        least: the minimum width on a screen, to which text is cut with `…`; drawings require it.
+        most: the maximum width to which a drawing grows.
+        rank: columns with the highest rank are dropped first; those with rank 0 are always kept.
+        names: whether it holds names, which are cut in the middle because they differ at their ends.
+        wide: the width from which a screen shows it at all.
+    """
+
+    title: str = ""
+    right: bool = False
+    style: str = ""
+    least: int | None = None
+    most: int = 0
+    rank: int = 0
+    names: bool = False
+    wide: int = 0
+
+
+class Grid(Struct, frozen=True):
+    """Rows of cells in columns; a screen shows the first `most` rows and says how many `noun` are left."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    most: int | None = None
+    noun: str = ""
+
+
+class Paragraphs(Struct, frozen=True):
+    """Sentences, one paragraph each."""
+
+    texts: tuple[Clause, ...]
+    style: str = ""
+
+
+class Chart(Struct, frozen=True):
+    """A chart of the page, by its name; `key` says whether it needs a key of the systems' colours."""
+
+    name: str
+    key: bool = False
+
+
+class QuotePiece(Struct, frozen=True):
+    """A piece of a quoted sentence; `state` is how it is drawn, and empty for plain text."""
+
+    text: str
+    state: str = ""
+    label: str = ""
+
+
+class Quote(Struct, frozen=True):
+    """A sentence with marked mentions: where it is from, remarks on it, and how each side reads it."""
+
+    source: str
+    chips: tuple[str, ...]
+    readings: tuple[tuple[str, tuple[QuotePiece, ...]], ...]
+    evidence: str = ""
+
+
+Block: TypeAlias = Grid | Paragraphs | Chart | Quote
+
+
+def note(text: str, style: str = "") -> Paragraphs:
+    """One sentence as it is."""
+    return Paragraphs((literal(text),), style)
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[Cell]]) -> Grid:
+    """Rows under titles, with numbers to the right."""
+    numeric = [any(isinstance(row[at], Number) for row in rows) for at in range(len(titles))]
+    return Grid([Column(title, right) for title, right in zip(titles, numeric, strict=True)], rows)

@@ -1,0 +1,173 @@
+"""Every word and number of a view is on every surface that shows its section."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from spanwise import views
+from spanwise.cli.main import main
+from spanwise.document import Document
+from spanwise.document.loading import load
+from spanwise.reports import html as pages
+from spanwise.reports import tables, terminal
+from spanwise.views import Section, View, cells
+from spanwise.views.cells import Column, Grid, Interval, NamedNumbers, Number, Paragraphs, ShareBar, text_of
+
+SYSTEMS = "a=swapper.conll b=memoriser.conll"
+COMMANDS = {
+    "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
+    "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
+    "split": "split gold.conll --unseen 60 --dev 10 -o parts",
+}
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Document]:
+    """A document of every kind that has a view, from the demo corpus."""
+    folder = tmp_path_factory.mktemp("views")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        main(["demo", ".", "--only-files"])
+        _write_scored(folder)
+        for kind, line in COMMANDS.items():
+            assert main([*line.split(), "--json", f"{kind}.json", "--quiet"]) == 0
+    return {kind: load(folder / f"{kind}.json") for kind in COMMANDS}
+
+
+def _write_scored(folder: Path) -> None:
+    """Predictions with scores, and the same mentions as strings without positions."""
+    main(["convert", "swapper.conll", "swapper.jsonl"])
+    rows = [json.loads(line) for line in (folder / "swapper.jsonl").read_text("utf-8").splitlines()]
+    answers = []
+    for at, row in enumerate(rows):
+        named = []
+        for span in row["spans"]:
+            span["score"] = round(0.5 + (7 * at + 3 * span["start"]) % 49 / 100, 2)
+            named.append(
+                {"text": " ".join(row["tokens"][span["start"] : span["end"]]), "label": span["label"]}
+            )
+        answers.append({"id": at, "response": json.dumps(named)})
+    for name, lines in (("scored", rows), ("answers", answers)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def test_every_kind_of_document_with_a_view_is_tested() -> None:
+    assert set(COMMANDS) == set(views.VIEWS)
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_every_word_and_number_of_a_section_is_on_the_screen(
+    kind: str, documents: Mapping[str, Document]
+) -> None:
+    document = documents[kind]
+    screen = _plain(terminal.render(document, width=120, color=False))
+    for section in views.view(document).on("screen"):
+        for text in _texts(section, screen=True):
+            # A cell may be cut at the end of its column; titles and sentences are wrapped, not cut.
+            assert _plain(text)[:10].rstrip() in screen, (section.name, text)
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_every_word_and_number_of_a_section_is_on_the_page(
+    kind: str, documents: Mapping[str, Document]
+) -> None:
+    document = documents[kind]
+    shown = views.view(document)
+    page = _plain(html.unescape(re.sub("<[^>]*>", " ", pages.render(document))))
+    for text in (str(shown.about), str(shown.verdict), *shown.notes, *_of_page(shown)):
+        assert _plain(text) in page, text
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_every_word_and_number_of_a_section_is_in_papers(
+    kind: str, documents: Mapping[str, Document]
+) -> None:
+    document = documents[kind]
+    shown = views.view(document).on("paper")
+    assert shown and list(tables.tables(document)) == [section.name for section in shown]
+    for section in shown:
+        table = tables.table(document, section.name)
+        latex, markdown = table.to_latex(), table.to_markdown()
+        values = {value for row in csv.reader(io.StringIO(table.to_csv())) for value in row}
+        assert section.table is not None
+        for row in section.table.rows:
+            for cell in row:
+                assert tables.latex(text_of(cell)) in latex and tables.markdown(text_of(cell)) in markdown
+                for value in _values(cell):
+                    assert value in values, (section.name, value)
+
+
+def test_a_section_added_in_one_place_is_on_every_surface(
+    documents: Mapping[str, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = documents["split"]
+    grid = Grid([Column("moon"), Column("craters", right=True)], [["Luna", cells.count(5185)]])
+    added = Section("moons", cells.words("Moons of {}", "Earth"), (grid,), "as counted from here")
+    whole = views.view(document)
+    for module in (views, tables):
+        monkeypatch.setattr(module, "view", lambda _: replace(whole, sections=(*whole.sections, added)))
+    monkeypatch.setattr("spanwise.reports.html.views.view", views.view)
+    monkeypatch.setattr("spanwise.reports.terminal._view.view", views.view)
+    screen, page = terminal.render(document, width=100, color=False), pages.render(document)
+    table = tables.table(document, "moons")
+    for text in (screen, page, table.to_latex(), table.to_markdown()):
+        assert all(word in text for word in ("moon", "craters", "Luna", "5,185", "as counted from here"))
+    assert "Moons of Earth" in screen and "Moons of <bdi>Earth</bdi>" in page
+    assert table.to_csv().splitlines() == ["moon,craters", "Luna,5185"]
+
+
+def test_names_in_a_title_cannot_change_the_page_around_them() -> None:
+    from spanwise.reports.html.views import isolated
+
+    assert isolated(cells.words("Where {} is <weak>", "<b>{}")) == (
+        "Where <bdi>&lt;b&gt;{}</bdi> is &lt;weak&gt;"
+    )
+    assert str(cells.literal("a {b} c")) == "a {b} c"
+
+
+def _of_page(shown: View) -> Iterator[str]:
+    for section in shown.on("page"):
+        if any(isinstance(block, cells.Chart) for block in section.blocks):
+            continue  # left out if there is nothing to draw
+        yield from _texts(section, screen=False)
+
+
+def _texts(section: Section, *, screen: bool) -> Iterator[str]:
+    """Titles, notes, sentences and cells; on a screen only the columns and rows that it has room for."""
+    yield str(section.title)
+    yield section.note
+    for block in section.blocks:
+        if isinstance(block, Paragraphs):
+            yield from map(str, block.texts)
+        if isinstance(block, Grid):
+            kept = [at for at, column in enumerate(block.columns) if not screen or not column.rank]
+            for row in block.rows[: block.most if screen else None]:
+                for cell in (row[at] for at in kept):
+                    if isinstance(cell, NamedNumbers):
+                        yield from (
+                            f"{name} {number}" for name, number in cell.pairs[: 1 if screen else None]
+                        )
+                    elif not isinstance(cell, ShareBar):
+                        yield text_of(cell)
+
+
+def _values(cell: cells.Cell) -> Iterator[str]:
+    """The unrounded numbers of a cell, as CSV writes them."""
+    if isinstance(cell, Number):
+        yield "n/a" if cell.value is None else str(cell.value)
+    elif isinstance(cell, Interval):
+        yield from ("n/a" if end is None else str(end) for end in cell.ends)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", "", text)
