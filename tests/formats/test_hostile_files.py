@@ -11,6 +11,7 @@ import pytest
 from spanwise import formats
 from spanwise.cli.main import main
 from spanwise.errors import InputError
+from spanwise.formats.writing import write
 
 OK = b"a B-X\nb I-X\n\nc O\n"
 JSON = b'{"tokens": ["a"], "tags": ["O"]}\n'
@@ -150,3 +151,17 @@ def test_even_a_very_long_token_is_read(tmp_path: Path) -> None:
     path = tmp_path / "long.conll"
     path.write_bytes(b"x" * (1 << 20) + b" B-X\nb O\n")
     assert len(formats.read(path).corpus.words(0)[0]) == 1 << 20
+
+
+@pytest.mark.parametrize("key", ["tokens", "words", "sentence"])
+def test_a_sentence_that_is_not_split_into_tokens_is_not_read_without_its_text(key: str) -> None:
+    with pytest.raises(InputError, match=rf"the '{key}' of the record is a string, not a list of tokens"):
+        formats.read([{key: "Ann Lee", "spans": [[0, 2, "PER"]]}])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_half_a_character_in_a_further_field_is_refused_when_it_is_written(name: str, tmp_path: Path) -> None:
+    record = {"tokens": ["Ann"], "spans": [], "note": "\ud800"}
+    annotation = formats.read([record])
+    with pytest.raises(InputError, match="a further field holds half of a surrogate pair"):
+        write(annotation, tmp_path / name)

@@ -343,6 +343,11 @@ def _gather(content: JsonRecords, line: int, record: Mapping[str, object], optio
     if content.kind == "text with spans of characters":
         _gather_text(content, line, record)
     elif content.kind == "spans without text":
+        if (key := next((key for key in _TOKENS if isinstance(record.get(key), str)), None)) is not None:
+            raise InputError(
+                at(content.path, line, f"the {key!r} of the record is a string, not a list of tokens.\n"
+                   "Give a list, or call it 'text' if the spans count characters.")
+            )  # fmt: skip
         _gather_spans(content, line, record, None)
     else:
         _gather_tokens(content, line, record, options)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from spanwise.columns import codes
 from spanwise.corpus import Annotation, Mentions
-from spanwise.errors import ChoiceError, InputError
+from spanwise.errors import ChoiceError, InputError, at
 from spanwise.formats import FORMATS, PACKED, make_folder, read_by, write_atomically
 from spanwise.formats._format import UNBOUNDED, Format, Options
 from spanwise.formats._holding import (
@@ -141,8 +141,15 @@ def _to_bytes(
     columns = {"score": chosen.score_column} if scores and chosen.score_column is not None else {}
 
     def write(given: Annotation) -> bytes:
-        data = write_bytes(given, scheme)
-        return data.encode("utf-8") if isinstance(data, str) else data
+        try:
+            data = write_bytes(given, scheme)
+            return data.encode("utf-8") if isinstance(data, str) else data
+        except UnicodeEncodeError as error:  # in a further field: reading checks the rest
+            half = error.object[error.start : error.end]
+            raise InputError(
+                at(name, None, f"a further field holds half of a surrogate pair ({half!r}), which no file "
+                   "can hold.\nWrite the whole character, or leave it out.")
+            ) from None  # fmt: skip
 
     def read_back(data: bytes, named: str | None) -> Annotation:
         file = File.of_bytes(name, data)
