@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.attributes import Attribute, Side
+from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing, Strategy
 from spanwise.calibration._cells import (
     at_precision_of,
@@ -27,27 +27,27 @@ from spanwise.calibration._cells import (
 )
 from spanwise.calibration._resampling import Draws
 from spanwise.calibration.measures import Scored
-from spanwise.columns import Bools, Column, Floats, Ints, floats, ints
-from spanwise.corpus import Annotation, Mentions, with_one_labelling
+from spanwise.columns import Bools, Column, Floats, floats, ints
+from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
-from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
+from spanwise.evaluation import tables
+from spanwise.evaluation._choices import Choices, Inputs, documented
 from spanwise.evaluation._dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
-    buckets_of,
     is_spark,
     open_inputs,
     open_sources,
     read_by_spark,
 )
+from spanwise.evaluation.tables import TalliedBlock
 from spanwise.formats import NO_SCORE, read
 from spanwise.formats._format import ReadKeywords
-from spanwise.matching import MATCHERS
+from spanwise.mentions import MentionTable, MentionTables
 from spanwise.settings import MOST_DRAWS
 
 if TYPE_CHECKING:
@@ -181,128 +181,42 @@ def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) 
     return _weighed(test, dev_scored, None, checked)
 
 
-# ---- results of blocks: small columns, independent of the length of the text ----
+class ScoreNotes(Struct, frozen=True):
+    """How the scores of one system were read."""
 
-
-class ScoredSide(Struct, frozen=True, eq=False):
-    """The mentions of gold or of one system in columns: unit, label, buckets."""
-
-    unit: Ints
-    label: Ints
-    labels: tuple[str, ...]
-    bucket: Column  # mentions × attributes
-
-    @classmethod
-    def joined(cls, parts: Sequence[ScoredSide], units: Sequence[int]) -> ScoredSide:
-        """Concatenate the mentions of consecutive parts; `units` is the number of units in each."""
-        begins = np.cumsum([0, *units])[:-1].tolist()
-        labels = tuple(sorted({label for part in parts for label in part.labels}))
-        return cls(
-            ints(np.concatenate([part.unit + begin for part, begin in zip(parts, begins, strict=True)])),
-            ints(np.concatenate([part.coded(labels) for part in parts])),
-            labels,
-            np.concatenate([part.bucket for part in parts]),
-        )
-
-    def coded(self, labels: Sequence[str]) -> Ints:
-        """The label of each mention as an index into `labels`; -1 if it is not among them."""
-        index = {label: code for code, label in enumerate(labels)}
-        return ints(ints([index.get(label, -1) for label in self.labels])[self.label])
-
-    @property
-    def used(self) -> set[str]:
-        """The labels that occur."""
-        return {self.labels[code] for code in np.unique(self.label).tolist()}
-
-
-class ScoredMentions(Struct, frozen=True, eq=False):
-    """The predictions of one system: their scores (NaN if missing), and whether each is right."""
-
-    side: ScoredSide
-    score: Floats
-    right: Bools
     path: str
     without: str | None  # a description of the first mention without a score
     from_tokens: bool  # whether scores are combined from token scores
 
     @classmethod
-    def joined(cls, parts: Sequence[ScoredMentions], units: Sequence[int]) -> ScoredMentions:
-        """Concatenate the predictions of consecutive parts."""
+    def concat(cls, parts: Sequence[ScoreNotes]) -> ScoreNotes:
+        """The notes on consecutive blocks."""
         return cls(
-            ScoredSide.joined([part.side for part in parts], units),
-            floats(np.concatenate([part.score for part in parts])),
-            np.concatenate([part.right for part in parts]),
             parts[0].path,
             next((part.without for part in parts if part.without is not None), None),
             any(part.from_tokens for part in parts),
         )
 
 
-class ScoredBlock(Struct, frozen=True, eq=False):
-    """The scored mentions of one block."""
-
-    units: int
-    gold: ScoredSide
-    systems: Mapping[str, ScoredMentions]
-    sums: Mapping[str, BlockSums]
-
-    @classmethod
-    def joined(cls, parts: Sequence[ScoredBlock]) -> ScoredBlock:
-        """Concatenate consecutive blocks."""
-        if len(parts) == 1:
-            return parts[0]
-        units = [part.units for part in parts]
-        return cls(
-            sum(units),
-            ScoredSide.joined([part.gold for part in parts], units),
-            {
-                system: ScoredMentions.joined([part.systems[system] for part in parts], units)
-                for system in parts[0].systems
-            },
-            BlockSums.added([part.sums for part in parts]),
-        )
-
-
-class _WeighContext(Struct, frozen=True, eq=False):
-    """What `weigh` needs in addition to a block."""
-
-    shared: BlockContext
-    token_scores: TokenScores | None  # None to ignore token scores
-
-
-def weigh(reference: object, shared: _WeighContext) -> ScoredBlock:
-    """Return the scores of the predictions of one block, and whether each is right."""
-    context = shared.shared
+def tally(
+    reference: object, context: BlockContext, *, token_scores: TokenScores | None
+) -> tuple[TalliedBlock, dict[str, ScoreNotes]]:
+    """The mentions of one block, with the scores of predictions; without `token_scores`, only their own."""
     block = context.source.open(reference)
-    units, facts = ResampledUnits.of(block.corpus, context.unit), context.facts
-    gold, *others = context.sides(block) if facts is not None else [None] * (1 + len(block.systems))
-    exact = MATCHERS.find("exact").function
-
-    def side(mentions: Mentions, bucketed: Side | None) -> ScoredSide:
-        buckets = np.zeros((len(mentions), 0), np.uint8)
-        if bucketed is not None and facts is not None:
-            buckets = buckets_of(facts, bucketed)
-        unit = ints(units.of_sentence[mentions.sentence])
-        return ScoredSide(unit, ints(mentions.label), tuple(mentions.labels), buckets)
-
-    systems = {}
-    for (system, mentions), predicted in zip(block.systems.items(), others, strict=True):
+    tallied = tables.tally(block, context)
+    systems, notes = {}, {}
+    for system, table in tallied.tables.systems.items():
         annotation = block.predicted[system]
-        scored = annotation.mentions
-        if shared.token_scores is not None:
-            scored = _with_scores(annotation, shared.token_scores)
+        mentions = annotation.mentions if token_scores is None else _with_scores(annotation, token_scores)
         # Alignment keeps mentions in the order in which they were read.
-        score = np.full(len(mentions), np.nan) if scored.score is None else scored.score
-        matching = exact(*with_one_labelling([block.gold.mentions, mentions]))
-        systems[system] = ScoredMentions(
-            side(mentions, predicted),
-            floats(score),
-            np.asarray(matching.predicted_partner >= 0),
+        score = np.full(len(table), np.nan) if mentions.score is None else mentions.score
+        systems[system] = table.with_columns({"score": floats(score)})
+        notes[system] = ScoreNotes(
             annotation.reading.path,
             _without_score(annotation, np.isnan(score)),
             annotation.mentions.score is None and "score" in annotation.corpus.columns,
         )
-    return ScoredBlock(units.number, side(block.gold.mentions, gold), systems, BlockSums.of_block(block))
+    return replace(tallied, tables=replace(tallied.tables, systems=systems)), notes
 
 
 def _without_score(annotation: Annotation, absent: Bools) -> str | None:
@@ -316,7 +230,8 @@ def _without_score(annotation: Annotation, absent: Bools) -> str | None:
 class _Joined(Struct, frozen=True, eq=False):
     """The scored mentions of all blocks, and a description of the inputs."""
 
-    whole: ScoredBlock
+    tables: MentionTables
+    notes: Mapping[str, ScoreNotes]
     unit: str
     inputs: tuple[Input, ...]
     bucketings: Mapping[str, Bucketing]
@@ -324,31 +239,33 @@ class _Joined(Struct, frozen=True, eq=False):
     @property
     def from_tokens(self) -> bool:
         """Whether the scores of any system are combined from token scores."""
-        return any(system.from_tokens for system in self.whole.systems.values())
+        return any(notes.from_tokens for notes in self.notes.values())
 
 
 def _joined(opened: OpenedSources, token_scores: TokenScores | None) -> _Joined:
     try:
         context = opened.fix_facts() if opened.shared.attributes else opened.shared
         source = context.source
-        asked = partial(_WeighContext, token_scores=token_scores)
-        whole = ScoredBlock.joined(
-            list(context.mapped(opened.engine, weigh, source.references(), send=asked))
-        )
+        asked = partial(tally, token_scores=token_scores)
+        parts = list(context.mapped(opened.engine, asked, source.references()))
     finally:
         opened.free()
+    whole = TalliedBlock.concat([tallied for tallied, _ in parts])
+    notes = {
+        system: ScoreNotes.concat([notes[system] for _, notes in parts]) for system in whole.tables.systems
+    }
     entries = [*source.entries(whole.sums), *opened.training]
     cuts = {} if context.facts is None else context.facts.bucketings
-    return _Joined(whole, context.unit, tuple(map(documented, entries)), cuts)
+    return _Joined(whole.tables, notes, context.unit, tuple(map(documented, entries)), cuts)
 
 
 def _weighed(
     test: _Joined, dev: _Joined | None, tokens: str | None, options: ConfidenceOptions
 ) -> Confidence:
-    number = test.whole.units
+    number = test.tables.gold.units
     draws = Draws.of(number, options.resamples, options.seed)
-    partner = _partners(test.whole.systems, dev)
-    scored = {system: _scored(test.whole, system, options.missing) for system in test.whole.systems}
+    partner = _partners(test.notes, dev)
+    scored = {system: _scored(test, system, options.missing) for system in test.notes}
     systems = {
         name: _system(system, draws, partner.get(name), test.bucketings, options)
         for name, system in scored.items()
@@ -486,55 +403,50 @@ class _System(Struct, frozen=True, eq=False):
 
     whole: Scored
     absent: int
-    gold: ScoredSide
-    predicted: ScoredSide
+    gold: MentionTable
+    predicted: MentionTable
 
     def part(self, gold: Bools, predicted: Bools) -> Scored:
         """The selected predictions, against the selected gold mentions."""
         whole = self.whole
-        gold_by_unit = np.bincount(self.gold.unit[gold], minlength=len(whole.gold_by_unit))
         return Scored(
             floats(whole.score[predicted]),
             whole.right[predicted],
             ints(whole.unit[predicted]),
-            ints(gold_by_unit),
+            self.gold.by_unit(gold),
         )
 
     def labels(self) -> dict[str, Scored]:
         """The predictions of every label that has gold or predicted mentions."""
-        names = sorted(self.gold.used | self.predicted.used)
-        gold, predicted = self.gold.coded(names), self.predicted.coded(names)
+        names = sorted(self.gold.used_labels | self.predicted.used_labels)
         return {
-            name: self.part(np.asarray(gold == code), np.asarray(predicted == code))
-            for code, name in enumerate(names)
+            name: self.part(self.gold.where(label=name), self.predicted.where(label=name)) for name in names
         }
 
     def buckets(self, bucketings: Mapping[str, Bucketing]) -> dict[str, dict[str, Scored]]:
         """The predictions in every bucket of every attribute, against the gold mentions in it."""
         cells: dict[str, dict[str, Scored]] = {}
-        for index, (name, bucketing) in enumerate(bucketings.items()):
-            gold_bucket, predicted_bucket = self.gold.bucket[:, index], self.predicted.bucket[:, index]
+        for name, bucketing in bucketings.items():
+            gold, predicted = self.gold[f"bucket.{name}"], self.predicted[f"bucket.{name}"]
             parts = {
-                bucket.name: self.part(np.asarray(gold_bucket == code), np.asarray(predicted_bucket == code))
+                bucket.name: self.part(np.asarray(gold == code), np.asarray(predicted == code))
                 for code, bucket in enumerate(bucketing.buckets)
             }
             cells[name] = {bucket: part for bucket, part in parts.items() if part.gold or len(part.score)}
         return cells
 
 
-def _scored(block: ScoredBlock, system: str, missing: Missing) -> _System:
-    predictions, gold = block.systems[system], block.gold
-    score, absent = _scores(predictions.score, predictions.path, predictions.without, missing)
-    gold_by_unit = ints(np.bincount(gold.unit, minlength=block.units))
-    return _System(
-        Scored(score, predictions.right, predictions.side.unit, gold_by_unit), absent, gold, predictions.side
-    )
+def _scored(joined: _Joined, system: str, missing: Missing) -> _System:
+    gold, predicted, notes = joined.tables.gold, joined.tables.systems[system], joined.notes[system]
+    score, absent = _scores(predicted["score"], notes.path, notes.without, missing)
+    whole = Scored(score, predicted["right"], predicted["unit"], gold.by_unit())
+    return _System(whole, absent, gold, predicted)
 
 
 def _system(
     system: _System,
     draws: Draws,
-    dev: tuple[ScoredBlock, str] | None,
+    dev: tuple[_Joined, str] | None,
     bucketings: Mapping[str, Bucketing],
     options: ConfidenceOptions,
 ) -> SystemConfidence:
@@ -559,19 +471,19 @@ def _system(
     )
 
 
-def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[ScoredBlock, str]]:
+def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[_Joined, str]]:
     """The dev predictions of each system, matched by name if possible, otherwise by order."""
     if dev is None:
         return {}
-    names, others = list(systems), list(dev.whole.systems)
+    names, others = list(systems), list(dev.notes)
     if set(others) >= set(names):
-        return {system: (dev.whole, system) for system in names}
+        return {system: (dev, system) for system in names}
     if len(others) != len(names):
         raise ChoiceError(
             f"there are {many(len(names), 'system')}, but the dev set has predictions of "
             f"{len(others)}.\nGive the dev predictions of every system, under the same names."
         )
-    return {system: (dev.whole, other) for system, other in zip(names, others, strict=True)}
+    return {system: (dev, other) for system, other in zip(names, others, strict=True)}
 
 
 def _signature(test: _Joined, options: ConfidenceOptions, tokens: str | None, dev: bool) -> str:
@@ -597,7 +509,7 @@ def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence])
             notes.append(f"{name}: {system.overall.why}, so calibration is not computed.")
     if draws.groups is not None and len(draws.weights):
         notes.append(
-            f"The {test.whole.units:,} {test.unit}s were joined at random into {draws.groups:,} groups, "
-            "which are the units of intervals and tests."
+            f"The {test.tables.gold.units:,} {test.unit}s were joined at random into {draws.groups:,} "
+            "groups, which are the units of intervals and tests."
         )
     return tuple(notes)

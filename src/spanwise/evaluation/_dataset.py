@@ -31,7 +31,7 @@ from spanwise.attributes import (
 )
 from spanwise.attributes import Side as AttributeSide
 from spanwise.buckets import Bucketing, default_strategy, fit
-from spanwise.columns import Column, Floats, Ints, floats, frozen, ints
+from spanwise.columns import Floats, Ints, floats, frozen, ints
 from spanwise.composition import SentenceHashes
 from spanwise.corpus import Annotation, Mentions
 from spanwise.document import Input
@@ -149,15 +149,6 @@ def sides_of(
         name: _side(compute_values(attribute, side), facts.bucketings[name])
         for name, attribute in facts.attributes.items()
     }
-
-
-def buckets_of(facts: Facts, side: AttributeSide) -> Column:
-    """The bucket of each mention of a side (mentions × attributes); no attribute may be of tokens."""
-    most = max((len(bucketing) for bucketing in facts.bucketings.values()), default=0)
-    buckets = np.zeros((len(side.mentions), len(facts.attributes)), dtype=np.min_scalar_type(most))
-    for index, (name, attribute) in enumerate(facts.attributes.items()):
-        buckets[:, index] = facts.bucketings[name].assign(values_of(attribute, side))
-    return frozen(buckets)
 
 
 def _side(values: Values, bucketing: Bucketing) -> BucketedSide:

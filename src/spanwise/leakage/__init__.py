@@ -34,9 +34,9 @@ from spanwise.evaluation._dataset import (
     BlockContext,
     OpenedSources,
     UnopenedSources,
-    buckets_of,
     open_sources,
     resolve_frame,
+    sides_of,
 )
 from spanwise.evaluation.scoring import score_and_test
 from spanwise.intervals import FEW_UNITS
@@ -249,16 +249,14 @@ def _cells(context: BlockContext, block: Block) -> dict[Key, dict[str, Bools]]:
     if facts is None:
         return cells
     side = context.context(block.gold).side(mentions)
-    bucket = buckets_of(facts, side)
-    for index, (name, bucketing) in enumerate(facts.bucketings.items()):
+    for name, bucketed in sides_of(facts, side).items():
         cells["buckets", name] = {
-            one.name: np.asarray(bucket[:, index] == code) for code, one in enumerate(bucketing.buckets)
+            one.name: np.asarray(bucketed.bucket == code)
+            for code, one in enumerate(facts.bucketings[name].buckets)
         }
     tough = context.toughness(block, side)
     if tough is not None:
-        cells["tough", ""] = {
-            subset: np.asarray(tough.member[:, index]) for index, subset in enumerate(tough.subsets)
-        }
+        cells["tough", ""] = {subset: tough.of(subset) for subset in tough.subsets}
     return cells
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -11,11 +12,10 @@ from msgspec import UNSET, Struct
 
 from spanwise import __version__
 from spanwise.alignment import How
-from spanwise.attributes import Attribute, Side, Toughness
+from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing, Strategy
-from spanwise.columns import Bools, Column, Ints, floats, ints, on_grid, plain, ratio
+from spanwise.columns import Bools, Column, floats, ints, on_grid, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition
-from spanwise.corpus import with_one_labelling
 from spanwise.document import Input
 from spanwise.document.analyses import (
     DifferentConfirmation,
@@ -31,20 +31,19 @@ from spanwise.document.analyses import (
 )
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
-from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Choices, Inputs, ResampledUnits, documented
+from spanwise.evaluation import tables
+from spanwise.evaluation._choices import Choices, Inputs, documented
 from spanwise.evaluation._dataset import (
     BlockContext,
-    Facts,
     OpenedSources,
     UnopenedSources,
-    buckets_of,
     open_inputs,
     open_sources,
     resolve_frame,
 )
+from spanwise.evaluation.tables import TalliedBlock
 from spanwise.formats._format import ReadKeywords
-from spanwise.matching import MATCHERS
+from spanwise.mentions import MentionTables
 from spanwise.settings import MOST_DRAWS
 from spanwise.slices._search import Facet, Items, Key, ListedSlice, Search, confirm, search
 
@@ -213,7 +212,7 @@ class _About(Struct, frozen=True, eq=False):
 
 
 def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
-    kind, number = about.unit, case.rows.units
+    kind, number = about.unit, case.tables.gold.units
     systems = {
         system: _one_system(case, system, confirmed=settings.confirm, options=settings.search)
         for system in case.systems
@@ -222,7 +221,7 @@ def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
         _one_pair(case, first, second, confirmed=settings.confirm, options=settings.search)
         for first, second in combinations(case.systems, 2)
     ]
-    tough = settings.over == "recall" and bool(case.rows.subsets)
+    tough = settings.over == "recall" and bool(case.tables.gold.named("tough"))
     names = (*case.cuts, *((TOUGHNESS,) if tough else ()))
     tested = [system.tested for system in systems.values()]
     return Slices(
@@ -251,106 +250,9 @@ def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
     )
 
 
-class MentionRows(Struct, frozen=True, eq=False):
-    """Mentions in columns: unit, buckets, tough subsets, and which systems got each one right."""
-
-    unit: Ints
-    bucket: Column  # mentions × attributes
-    right: Bools  # mentions × systems: whether a gold mention was found, or a predicted one is right
-    tough: Bools | None = None  # mentions × subsets
-
-    def __len__(self) -> int:
-        return len(self.unit)
-
-    @classmethod
-    def of(
-        cls,
-        side: Side,
-        units: ResampledUnits,
-        right: Bools,
-        facts: Facts,
-        tough: Toughness | None = None,
-    ) -> MentionRows:
-        """The mentions of one side, in the buckets shared by all blocks."""
-        unit = ints(units.of_sentence[side.mentions.sentence])
-        return cls(unit, buckets_of(facts, side), right, None if tough is None else tough.member)
-
-    @classmethod
-    def joined(cls, parts: Sequence[MentionRows], units: Sequence[int]) -> MentionRows:
-        """Concatenate the mentions of consecutive parts; `units` is the number of units in each."""
-        if len(parts) == 1:
-            return parts[0]
-        begins = np.cumsum([0, *units])[:-1].tolist()
-        tough = [part.tough for part in parts if part.tough is not None]
-        return cls(
-            ints(np.concatenate([part.unit + begin for part, begin in zip(parts, begins, strict=True)])),
-            np.concatenate([part.bucket for part in parts]),
-            np.concatenate([part.right for part in parts]),
-            np.concatenate(tough) if tough else None,
-        )
-
-
-class SliceRows(Struct, frozen=True, eq=False):
-    """The rows that slices are counted from: gold mentions and, over F1, each system's predictions."""
-
-    units: int
-    gold: MentionRows
-    predicted: Mapping[str, MentionRows]
-    subsets: tuple[str, ...]
-
-    @classmethod
-    def joined(cls, parts: Sequence[SliceRows]) -> SliceRows:
-        """Concatenate the rows of consecutive parts of a corpus."""
-        units = [part.units for part in parts]
-        return cls(
-            sum(units),
-            MentionRows.joined([part.gold for part in parts], units),
-            {
-                system: MentionRows.joined([part.predicted[system] for part in parts], units)
-                for system in parts[0].predicted
-            },
-            parts[0].subsets,
-        )
-
-
-class _Tallying(Struct, frozen=True, eq=False):
-    """What `tally` needs in addition to a block."""
-
-    shared: BlockContext
-    over: Over
-
-
-class _Tallied(Struct, frozen=True, eq=False):
-    """The rows of one block, and its share of the sums over the input files."""
-
-    rows: SliceRows
-    sums: Mapping[str, BlockSums]
-
-
-def tally(reference: object, counting: _Tallying) -> _Tallied:
-    """Return the mentions of one block, in the buckets shared by all blocks."""
-    context = counting.shared
-    block = context.source.open(reference)
-    gold, *others = context.sides(block)
-    facts, units = context.facts, ResampledUnits.of(block.corpus, context.unit)
-    assert facts is not None
-    exact = MATCHERS.find("exact").function
-    found_by = np.zeros((len(gold.mentions), len(others)), dtype=bool)
-    predicted = {}
-    for index, (system, side) in enumerate(zip(block.systems, others, strict=True)):
-        matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
-        found_by[:, index] = matching.gold_partner >= 0
-        if counting.over == "f1":
-            right = np.asarray(matching.predicted_partner[:, None] >= 0)
-            predicted[system] = MentionRows.of(side, units, right, facts)
-    tough = context.toughness(block, gold)
-    rows = SliceRows(
-        units.number,
-        MentionRows.of(gold, units, found_by, facts, tough),
-        predicted,
-        () if tough is None else tough.subsets,
-    )
-    return _Tallied(rows, BlockSums.of_block(block))
+def tally(reference: object, context: BlockContext, *, over: Over) -> TalliedBlock:
+    """The mentions of one block; over recall, only those of gold."""
+    return tables.tally(context.source.open(reference), context, predicted=over == "f1", tough=True)
 
 
 def _slices(opened: OpenedSources, settings: Looking) -> Slices:
@@ -358,25 +260,13 @@ def _slices(opened: OpenedSources, settings: Looking) -> Slices:
     try:
         context = opened.fix_facts()
         source = context.source
-        parts = list(
-            context.mapped(
-                opened.engine,
-                tally,
-                source.references(),
-                send=lambda current: _Tallying(current, settings.over),
-            )
-        )
+        asked = partial(tally, over=settings.over)
+        whole = TalliedBlock.concat(list(context.mapped(opened.engine, asked, source.references())))
     finally:
         opened.free()
     assert context.facts is not None
-    sums = BlockSums.added([part.sums for part in parts])
-    entries = [*source.entries(sums), *opened.training]
-    case = _Case(
-        tuple(source.systems),
-        SliceRows.joined([part.rows for part in parts]),
-        context.facts.bucketings,
-        settings.over,
-    )
+    entries = [*source.entries(whole.sums), *opened.training]
+    case = _Case(tuple(source.systems), whole.tables, context.facts.bucketings, settings.over)
     about = _About(
         tuple(map(documented, entries)),
         entries[0].sha256,
@@ -389,20 +279,16 @@ def _slices(opened: OpenedSources, settings: Looking) -> Slices:
 
 
 class _Case(Struct, frozen=True, eq=False):
-    """The systems, the rows of gold and predicted mentions, and the bucketing of each attribute."""
+    """The systems, the tables of gold and predicted mentions, and the bucketing of each attribute."""
 
     systems: tuple[str, ...]
-    rows: SliceRows
+    tables: MentionTables
     cuts: Mapping[str, Bucketing]
     over: Over
 
     def found(self, system: str) -> Bools:
-        """Which gold rows a system found exactly."""
-        return np.asarray(self.rows.gold.right[:, self.systems.index(system)])
-
-    def right(self, system: str) -> Bools:
-        """Which of a system's predicted rows are right."""
-        return np.asarray(self.rows.predicted[system].right[:, 0])
+        """Which gold mentions a system found exactly."""
+        return self.tables.gold[f"found.{system}"]
 
     def items(
         self,
@@ -412,19 +298,20 @@ class _Case(Struct, frozen=True, eq=False):
         paired: bool,
     ) -> Items:
         """The gold mentions, followed over F1 by the predictions of the given systems."""
-        listed = [self.rows.gold]
+        gold = self.tables.gold
+        listed = [gold]
         if self.over == "f1":
-            listed += [self.rows.predicted[system] for system in systems]
+            listed += [self.tables.systems[system] for system in systems]
         facets = []
-        for index, (name, bucketing) in enumerate(self.cuts.items()):
-            code = np.concatenate([rows.bucket[:, index] for rows in listed])
+        for name, bucketing in self.cuts.items():
+            code = np.concatenate([table[f"bucket.{name}"] for table in listed])
             facets.append(Facet.of_codes(name, [bucket.name for bucket in bucketing.buckets], ints(code)))
-        tough = self.rows.gold.tough
-        if tough is not None and self.over == "recall":
-            facets.append(Facet.of_members(TOUGHNESS, self.rows.subsets, tough))
+        tough = gold.named("tough")
+        if tough and self.over == "recall":
+            facets.append(Facet.of_members(TOUGHNESS, tuple(tough), np.stack([*tough.values()], axis=1)))
         return Items(
-            ints(np.concatenate([rows.unit for rows in listed])),
-            self.rows.units,
+            ints(np.concatenate([table["unit"] for table in listed])),
+            gold.units,
             floats(np.concatenate(weights)),
             tuple(facets),
             paired,
@@ -448,7 +335,7 @@ class _Case(Struct, frozen=True, eq=False):
 def _one_system(case: _Case, system: str, *, confirmed: bool, options: SearchOptions) -> SystemSlices:
     weights = [ints(~case.found(system))]
     if case.over == "f1":
-        weights.append(ints(~case.right(system)))
+        weights.append(ints(~case.tables.systems[system]["right"]))
     items = case.items(weights, [system], paired=False)
     result = search(items, **options)
     overall = ItemsOverall(units=len(items), loss=plain(ratio(items.total, len(items))))
@@ -535,14 +422,14 @@ def _one_pair(case: _Case, first: str, second: str, *, confirmed: bool, options:
 
 def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str, float | None]]:
     """Each item's contribution to the difference between two systems, and the difference itself."""
-    gold, found_a, found_b = case.rows.gold, case.found(first), case.found(second)
+    found_a, found_b = case.found(first), case.found(second)
     gain = ints(found_a.astype(np.int64) - found_b)
-    n = len(gold)
+    n = len(case.tables.gold)
     if case.over == "recall":
         items = case.items([ints(-gain)], [first, second], paired=True)
         return items, {"units": n, "difference": plain(ratio(items.total, n))}
-    predicted = case.rows.predicted[first], case.rows.predicted[second]
-    sizes = [len(rows) for rows in predicted]
+    predicted = case.tables.systems[first], case.tables.systems[second]
+    sizes = [len(table) for table in predicted]
     f1_a = float(ratio(2 * np.count_nonzero(found_a), n + sizes[0]))
     f1_b = float(ratio(2 * np.count_nonzero(found_b), n + sizes[1]))
     # The mean of the decomposition and of its mirror image, with the two systems swapped.
@@ -551,8 +438,7 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     most = scale * np.count_nonzero(gain) + charge * sum(sizes)
     weights = [on_grid(gain * scale, most)]
     weights += [
-        on_grid(np.full(len(rows), sign * charge), most)
-        for rows, sign in zip(predicted, (-1, 1), strict=True)
+        on_grid(np.full(size, sign * charge), most) for size, sign in zip(sizes, (-1, 1), strict=True)
     ]
     items = case.items(weights, [first, second], paired=True)
     return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
