@@ -29,12 +29,11 @@ from spanwise.calibration._resampling import Draws
 from spanwise.calibration.measures import Scored
 from spanwise.columns import Bools, Column, Floats, floats, ints
 from spanwise.corpus import Annotation, Mentions
-from spanwise.document import Input
 from spanwise.document.confidence import Confidence, ConfidenceSettings, SystemConfidence
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation._choices import Choices, Inputs, documented
+from spanwise.evaluation._choices import Choices, Inputs
 from spanwise.evaluation._dataset import (
     BlockContext,
     OpenedSources,
@@ -44,10 +43,10 @@ from spanwise.evaluation._dataset import (
     open_sources,
     read_by_spark,
 )
-from spanwise.evaluation.tables import TalliedBlock
+from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats import NO_SCORE, read
 from spanwise.formats._format import ReadKeywords
-from spanwise.mentions import MentionTable, MentionTables
+from spanwise.mentions import MentionTable
 from spanwise.settings import MOST_DRAWS
 
 if TYPE_CHECKING:
@@ -121,20 +120,20 @@ def confidence(
     columns = {} if score_column is None else {"columns": {"score": score_column}}
     runner = engine_of(engine)
 
-    def joined(sources: Sources, name: str | None, choices: Choices) -> _Joined:
+    def walked(sources: Sources, name: str | None, choices: Choices) -> _Scored:
         if is_spark(sources[0]) or read_by_spark(*sources, runner):
             raise ChoiceError(
                 "confidence scores are read from local files, not by Spark.\n"
                 "Give local files; with the session as engine=, its executors match the mentions."
             )
         unopened = UnopenedSources(*sources, choices, name=name, engine=runner, predicted_reading=columns)
-        return _joined(open_sources(unopened, memory=memory, workers=workers), token_scores)
+        return _walk(open_sources(unopened, memory=memory, workers=workers), token_scores)
 
     dev_scored = None
-    test = joined((gold, systems, train), name, options.choices(align=align, reading=reading))
+    test = walked((gold, systems, train), name, options.choices(align=align, reading=reading))
     if dev is not None:
         dev_choices = Choices.of_mentions(attributes="none", buckets=None, align=align, reading=reading)
-        dev_scored = joined((dev[0], dev[1], None), None, dev_choices)
+        dev_scored = walked((dev[0], dev[1], None), None, dev_choices)
     return _weighed(test, dev_scored, token_scores if test.from_tokens else None, options)
 
 
@@ -175,9 +174,9 @@ class ConfidenceOptions(Struct, frozen=True, kw_only=True):
 def confidence_of(inputs: Inputs, *, dev: Inputs | None = None, **options: Any) -> Confidence:
     """Like `confidence`, but for data that has already been read."""
     checked = ConfidenceOptions(**options)
-    test = _joined(open_inputs(inputs, checked.choices(reading={})), None)
+    test = _walk(open_inputs(inputs, checked.choices(reading={})), None)
     dev_choices = Choices.of_mentions(attributes="none", buckets=None, reading={})
-    dev_scored = None if dev is None else _joined(open_inputs(dev, dev_choices), None)
+    dev_scored = None if dev is None else _walk(open_inputs(dev, dev_choices), None)
     return _weighed(test, dev_scored, None, checked)
 
 
@@ -227,14 +226,16 @@ def _without_score(annotation: Annotation, absent: Bools) -> str | None:
     return f"{annotation.corpus.place(sentence)}: the mention {label} [{start}, {end}) has no score"
 
 
-class _Joined(Struct, frozen=True, eq=False):
-    """The scored mentions of all blocks, and a description of the inputs."""
+class _Scored(Struct, frozen=True, eq=False):
+    """The scored mentions of all blocks, and how their scores were read."""
 
-    tables: MentionTables
-    notes: Mapping[str, ScoreNotes]
-    unit: str
-    inputs: tuple[Input, ...]
-    bucketings: Mapping[str, Bucketing]
+    walked: Walked
+    notes: Mapping[str, ScoreNotes]  # by system
+
+    @property
+    def units(self) -> int:
+        """The number of units."""
+        return self.walked.tables.gold.units
 
     @property
     def from_tokens(self) -> bool:
@@ -242,32 +243,28 @@ class _Joined(Struct, frozen=True, eq=False):
         return any(notes.from_tokens for notes in self.notes.values())
 
 
-def _joined(opened: OpenedSources, token_scores: TokenScores | None) -> _Joined:
+def _walk(opened: OpenedSources, token_scores: TokenScores | None) -> _Scored:
     try:
         context = opened.fix_facts() if opened.shared.attributes else opened.shared
-        source = context.source
         asked = partial(tally, token_scores=token_scores)
-        parts = list(context.mapped(opened.engine, asked, source.references()))
+        parts = list(context.mapped(opened.engine, asked, context.source.references()))
     finally:
         opened.free()
-    whole = TalliedBlock.concat([tallied for tallied, _ in parts])
     notes = {
-        system: ScoreNotes.concat([notes[system] for _, notes in parts]) for system in whole.tables.systems
+        system: ScoreNotes.concat([notes[system] for _, notes in parts]) for system in context.source.systems
     }
-    entries = [*source.entries(whole.sums), *opened.training]
-    cuts = {} if context.facts is None else context.facts.bucketings
-    return _Joined(whole.tables, notes, context.unit, tuple(map(documented, entries)), cuts)
+    return _Scored(Walked.of([tallied for tallied, _ in parts], context, opened), notes)
 
 
 def _weighed(
-    test: _Joined, dev: _Joined | None, tokens: str | None, options: ConfidenceOptions
+    test: _Scored, dev: _Scored | None, tokens: str | None, options: ConfidenceOptions
 ) -> Confidence:
-    number = test.tables.gold.units
+    number = test.units
     draws = Draws.of(number, options.resamples, options.seed)
     partner = _partners(test.notes, dev)
     scored = {system: _scored(test, system, options.missing) for system in test.notes}
     systems = {
-        name: _system(system, draws, partner.get(name), test.bucketings, options)
+        name: _system(system, draws, partner.get(name), test.walked.bucketings, options)
         for name, system in scored.items()
     }
     pairs = tuple(
@@ -277,18 +274,25 @@ def _weighed(
         )
         for first, second in combinations(scored, 2)
     )  # fmt: skip
+    inputs = [*test.walked.inputs]
+    if dev is not None:
+        inputs += [replace(entry, role=f"dev {entry.role}") for entry in dev.walked.inputs]
     return Confidence(
         spanwise=__version__,
         kind="confidence",
         signature=_signature(test, options, tokens, dev is not None),
         inputs=(
-            *test.inputs,
-            *(() if dev is None else (replace(entry, role=f"dev {entry.role}") for entry in dev.inputs)),
+            *test.walked.inputs,
+            *(
+                ()
+                if dev is None
+                else (replace(entry, role=f"dev {entry.role}") for entry in dev.walked.inputs)
+            ),
         ),
         settings=ConfidenceSettings(
             resamples=options.resamples,
             seed=options.seed,
-            unit=test.unit,
+            unit=test.walked.unit,
             number=number,
             few_units=number < FEW_UNITS,
             groups=draws.groups,
@@ -436,8 +440,9 @@ class _System(Struct, frozen=True, eq=False):
         return cells
 
 
-def _scored(joined: _Joined, system: str, missing: Missing) -> _System:
-    gold, predicted, notes = joined.tables.gold, joined.tables.systems[system], joined.notes[system]
+def _scored(scored: _Scored, system: str, missing: Missing) -> _System:
+    tables, notes = scored.walked.tables, scored.notes[system]
+    gold, predicted = tables.gold, tables.systems[system]
     score, absent = _scores(predicted["score"], notes.path, notes.without, missing)
     whole = Scored(score, predicted["right"], predicted["unit"], gold.by_unit())
     return _System(whole, absent, gold, predicted)
@@ -446,7 +451,7 @@ def _scored(joined: _Joined, system: str, missing: Missing) -> _System:
 def _system(
     system: _System,
     draws: Draws,
-    dev: tuple[_Joined, str] | None,
+    dev: tuple[_Scored, str] | None,
     bucketings: Mapping[str, Bucketing],
     options: ConfidenceOptions,
 ) -> SystemConfidence:
@@ -471,7 +476,7 @@ def _system(
     )
 
 
-def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[_Joined, str]]:
+def _partners(systems: Iterable[str], dev: _Scored | None) -> dict[str, tuple[_Scored, str]]:
     """The dev predictions of each system, matched by name if possible, otherwise by order."""
     if dev is None:
         return {}
@@ -486,21 +491,21 @@ def _partners(systems: Iterable[str], dev: _Joined | None) -> dict[str, tuple[_J
     return {system: (dev, other) for system, other in zip(names, others, strict=True)}
 
 
-def _signature(test: _Joined, options: ConfidenceOptions, tokens: str | None, dev: bool) -> str:
+def _signature(test: _Scored, options: ConfidenceOptions, tokens: str | None, dev: bool) -> str:
     parts = ["spanwise", f"v:{__version__}", "match:exact", "bins:balanced.10", f"missing:{options.missing}"]
     if tokens is not None:
         parts.append(f"tokens:{tokens}")
     parts += [
-        f"ci:{'logit-t' if options.resamples else 'none'}.{test.unit}",
+        f"ci:{'logit-t' if options.resamples else 'none'}.{test.walked.unit}",
         f"resamples:{options.resamples}",
         f"seed:{options.seed}",
         f"threshold:{'dev' if dev else 'none'}",
     ]
-    digest = test.inputs[0].sha256
+    digest = test.walked.inputs[0].sha256
     return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
-def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
+def _notes(test: _Scored, draws: Draws, systems: Mapping[str, SystemConfidence]) -> tuple[str, ...]:
     notes = []
     for name, system in systems.items():
         if system.missing:
@@ -509,7 +514,7 @@ def _notes(test: _Joined, draws: Draws, systems: Mapping[str, SystemConfidence])
             notes.append(f"{name}: {system.overall.why}, so calibration is not computed.")
     if draws.groups is not None and len(draws.weights):
         notes.append(
-            f"The {test.tables.gold.units:,} {test.unit}s were joined at random into {draws.groups:,} "
-            "groups, which are the units of intervals and tests."
+            f"The {test.units:,} {test.walked.unit}s were joined at random into {draws.groups:,} groups, "
+            "which are the units of intervals and tests."
         )
     return tuple(notes)

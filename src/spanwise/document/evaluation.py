@@ -466,8 +466,9 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
 
     def find_slices(self, **options: object) -> Slices:
         """Find slices where systems are weak or differ; `options` are keywords of `spanwise.find_slices`."""
+        inputs_of(self.in_memory)  # an error if they are not in memory
         redact = bool(self.settings.redacted)
-        slices: Slices = resolve("slices:slices_of")(self._inputs, **{"redact": redact, **options})
+        slices: Slices = resolve("slices:slices_of")(self.in_memory, **{"redact": redact, **options})
         return slices
 
     def confidence(self, **options: object) -> Confidence:

@@ -271,6 +271,7 @@ class EvaluatedBlock(Struct, frozen=True, eq=False):
     data: DatasetBlock
     systems: Mapping[str, Evaluated]
     described: DatasetPart
+    choices: Choices
 
     @property
     def counted(self) -> Mapping[str, Counted]:
@@ -415,7 +416,7 @@ def match_systems(
     threads = min(shared.threads, MOST_THREADS) if built_in and long else 1
     calls = [partial(evaluate_system, data, side, shared.choices) for side in sides]
     systems = dict(zip(block.systems, together(calls, threads=threads), strict=True))
-    return EvaluatedBlock(data.counted(), systems, gold.described)
+    return EvaluatedBlock(data.counted(), systems, gold.described, shared.choices)
 
 
 class Whole(Struct, frozen=True, eq=False):

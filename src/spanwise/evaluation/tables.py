@@ -1,19 +1,31 @@
-"""The mentions of a block as tables, matched and bucketed: what slices and confidence are computed from."""
+"""The mentions of a dataset as tables, matched and bucketed: what slices and confidence are computed from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from spanwise.attributes import Attribute, choose
 from spanwise.attributes import Side as AttributeSide
-from spanwise.columns import Column, ints
+from spanwise.buckets import Bucketing
+from spanwise.columns import Bools, Column, ints
+from spanwise.composition import input_entry
 from spanwise.corpus import with_one_labelling
-from spanwise.evaluation._blocks import BlockSums
-from spanwise.evaluation._choices import Block, ResampledUnits
-from spanwise.evaluation._dataset import BlockContext, sides_of
+from spanwise.document import Input
+from spanwise.engines import InProcess
+from spanwise.evaluation._blocks import BlockSums, OneBlock, TrainingFacts
+from spanwise.evaluation._choices import Block, Choices, ResampledUnits, documented
+from spanwise.evaluation._counting import EvaluatedBlock
+from spanwise.evaluation._dataset import BlockContext, Facts, OpenedSources, prepare_source, sides_of
+from spanwise.evaluation._measures import OUTCOME, BucketedSide
 from spanwise.matching import MATCHERS
 from spanwise.mentions import MentionTable, MentionTables
+
+T = TypeVar("T")
 
 
 class TalliedBlock(Struct, frozen=True, eq=False):
@@ -22,53 +34,169 @@ class TalliedBlock(Struct, frozen=True, eq=False):
     tables: MentionTables
     sums: Mapping[str, BlockSums]
 
+
+class Walked(Struct, frozen=True, eq=False):
+    """The mentions of all blocks, and what was found out about the data on the way."""
+
+    tables: MentionTables
+    facts: Facts | None  # None without attributes
+    unit: str
+    inputs: tuple[Input, ...]
+    marked: bool  # whether the data mark documents
+
     @classmethod
-    def concat(cls, parts: Sequence[TalliedBlock]) -> TalliedBlock:
-        """The mentions of consecutive blocks."""
+    def of(cls, parts: Sequence[TalliedBlock], context: BlockContext, opened: OpenedSources) -> Walked:
+        """Concatenate the mentions of all blocks of a source."""
+        source = context.source
+        entries = [*source.entries(BlockSums.added([part.sums for part in parts])), *opened.training]
         return cls(
             MentionTables.concat([part.tables for part in parts]),
-            BlockSums.added([part.sums for part in parts]),
+            context.facts,
+            context.unit,
+            tuple(map(documented, entries)),
+            marked=source.documents is not None,
         )
+
+    @property
+    def bucketings(self) -> Mapping[str, Bucketing]:
+        """The buckets of each attribute."""
+        return {} if self.facts is None else self.facts.bucketings
 
 
 def tally(
-    block: Block, context: BlockContext, *, predicted: bool = True, tough: bool = False
+    block: Block,
+    context: BlockContext,
+    *,
+    predicted: bool = True,
+    tough: bool = False,
+    evaluated: EvaluatedBlock | None = None,
 ) -> TalliedBlock:
     """The mentions of one block, in the buckets that all blocks share.
 
     Args:
         predicted: whether there are tables of predictions, not only of gold.
         tough: whether tough gold mentions are marked.
+        evaluated: the same block after its evaluation, whose matching and buckets are then used.
     """
     gold, *others = context.sides(block)
     units = ResampledUnits.of(block.corpus, context.unit)
-    exact = MATCHERS.find("exact").function
-    columns = _columns(gold, units, context)
-    toughness = context.toughness(block, gold) if tough else None
-    if toughness is not None:
-        columns |= {f"tough.{subset}": toughness.of(subset) for subset in toughness.subsets}
+    columns = _columns(gold, units, context, {} if evaluated is None else evaluated.data.gold_sides)
+    if tough:
+        toughness = None if evaluated is None else evaluated.data.toughness
+        toughness = toughness or context.toughness(block, gold)
+        if toughness is not None:
+            columns |= {f"tough.{subset}": toughness.of(subset) for subset in toughness.subsets}
     systems = {}
     for system, side in zip(block.systems, others, strict=True):
-        matching = exact(*with_one_labelling([gold.mentions, side.mentions]))
-        columns[f"found.{system}"] = matching.gold_partner >= 0
+        found, right = _matched(gold, side) if evaluated is None else _exact(evaluated, system)
+        columns[f"found.{system}"] = found
         if predicted:
-            right = {"right": matching.predicted_partner >= 0}
-            systems[system] = _table(side, units, {**_columns(side, units, context), **right})
+            known = {} if evaluated is None else evaluated.systems[system].predicted_sides
+            own = {**_columns(side, units, context, known), "right": right}
+            systems[system] = _table(side, units, own)
     return TalliedBlock(MentionTables(_table(gold, units, columns), systems), BlockSums.of_block(block))
+
+
+def _matched(gold: AttributeSide, predicted: AttributeSide) -> tuple[Bools, Bools]:
+    """Which gold mentions were found, and which predictions are right."""
+    exact = MATCHERS.find("exact").function
+    matching = exact(*with_one_labelling([gold.mentions, predicted.mentions]))
+    return matching.gold_partner >= 0, matching.predicted_partner >= 0
+
+
+def _exact(evaluated: EvaluatedBlock, system: str) -> tuple[Bools, Bools]:
+    """The same, from the matching of an evaluation, whatever its matcher is."""
+    case = evaluated.systems[system].case
+    return case.right, np.asarray(case.exact.predicted_outcome == OUTCOME["TP"])
 
 
 def _table(side: AttributeSide, units: ResampledUnits, columns: Mapping[str, Column]) -> MentionTable:
     return MentionTable({}, tuple(side.mentions.labels), units.number).with_columns(columns)
 
 
-def _columns(side: AttributeSide, units: ResampledUnits, context: BlockContext) -> dict[str, Column]:
-    """The unit and the label of each mention and, if facts are fixed, its buckets."""
-    mentions = side.mentions
+def _columns(
+    side: AttributeSide, units: ResampledUnits, context: BlockContext, known: Mapping[str, BucketedSide]
+) -> dict[str, Column]:
+    """The unit and the label of each mention and, if facts are fixed, its buckets, some of them `known`."""
+    mentions, facts = side.mentions, context.facts
     columns: dict[str, Column] = {
         "unit": ints(units.of_sentence[mentions.sentence]),
         "label": mentions.label,
     }
-    if context.facts is not None:
-        buckets = sides_of(context.facts, side)
-        columns |= {f"bucket.{name}": bucketed.bucket for name, bucketed in buckets.items()}
+    if facts is not None:
+        others = {name: one for name, one in facts.attributes.items() if name not in known}
+        sides = {**known, **sides_of(replace(facts, attributes=others), side)}
+        columns |= {f"bucket.{name}": sides[name].bucket for name in facts.attributes}
     return columns
+
+
+# ---- after an evaluation ---------------------------------------------------------------------------
+
+
+_OF_TRAINING = frozenset({"train", "train mentions", "vocabulary"})  # what an attribute may need
+
+
+def walk_again(
+    evaluated: EvaluatedBlock, choices: Choices, *, predicted: bool = True, tough: bool = False
+) -> Walked | None:
+    """The tables of a dataset that was evaluated as one block, from the columns of its evaluation.
+
+    Attributes that the evaluation lacks are computed now, since they need no training data.
+
+    Returns:
+        None if that is not so, or if attributes would be computed or cut in another way.
+    """
+    inputs, facts = evaluated.inputs, evaluated.data.facts
+    if inputs is None or not _alike(evaluated.choices, choices):
+        return None
+    asked = {
+        one.name: one
+        for one in choose([] if isinstance(choices.attributes, str) else choices.attributes or [])
+    }
+    others = [one for name, one in asked.items() if name not in facts.attributes]
+    redefined = any(
+        one.function is not asked.get(name, one).function for name, one in facts.attributes.items()
+    )
+    if redefined or (inputs.train and any(one.needs & _OF_TRAINING for one in others)):
+        return None
+    training = TrainingFacts(entries=[input_entry("train", annotation) for annotation in inputs.train])
+    opened = prepare_source(
+        OneBlock(inputs), replace(choices, attributes=others or "none"), training, InProcess()
+    )
+    unmarked = tough and evaluated.data.toughness is None
+    context = replace(opened, shared=replace(opened.shared, always_tough=unmarked)).fix_facts()
+    assert context.facts is not None
+    context = replace(context, facts=_together(facts, context.facts, list(asked)))
+    tallied = tally(inputs, context, predicted=predicted, tough=tough, evaluated=evaluated)
+    return Walked.of([tallied], context, opened)
+
+
+def _alike(before: Choices, now: Choices) -> bool:
+    """Whether attributes are computed and cut in the same way."""
+    return all(
+        getattr(before, name) == getattr(now, name)
+        for name in ("lowercase", "vocabulary", "buckets", "edges", "redact")
+    )
+
+
+def _same(known: Attribute, asked: Attribute) -> bool:
+    """Whether attributes of one name have the same values and buckets; the kind of a known one is fixed."""
+    fitting = asked.kind is None or asked.kind == known.kind
+    names = [name for name in Attribute.__struct_fields__ if name != "kind"]
+    return fitting and all(getattr(asked, name) == getattr(known, name) for name in names)
+
+
+def _together(known: Facts, new: Facts, names: Sequence[str]) -> Facts:
+    """The facts about these attributes, most of them known."""
+
+    def both(known: Mapping[str, T], new: Mapping[str, T]) -> dict[str, T]:
+        merged = {**known, **new}
+        return {name: merged[name] for name in names if name in merged}
+
+    return Facts(
+        both(known.attributes, new.attributes),
+        both(known.bucketings, new.bucketings),
+        both(known.strategies, new.strategies),
+        both(known.zeta, new.zeta),
+        new.absent,
+    )

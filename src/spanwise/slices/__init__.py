@@ -16,7 +16,6 @@ from spanwise.attributes import Attribute
 from spanwise.buckets import Bucketing, Strategy
 from spanwise.columns import Bools, Column, floats, ints, on_grid, plain, ratio
 from spanwise.conditions import DEFAULT, TOUGHNESS, Condition
-from spanwise.document import Input
 from spanwise.document.analyses import (
     DifferentConfirmation,
     DifferentSlice,
@@ -32,7 +31,8 @@ from spanwise.document.analyses import (
 from spanwise.engines import Engine, engine_of
 from spanwise.errors import ChoiceError, unknown
 from spanwise.evaluation import tables
-from spanwise.evaluation._choices import Choices, Inputs, documented
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._counting import EvaluatedBlock
 from spanwise.evaluation._dataset import (
     BlockContext,
     OpenedSources,
@@ -41,7 +41,8 @@ from spanwise.evaluation._dataset import (
     open_sources,
     resolve_frame,
 )
-from spanwise.evaluation.tables import TalliedBlock
+from spanwise.evaluation.result import KeptMentions
+from spanwise.evaluation.tables import TalliedBlock, Walked
 from spanwise.formats._format import ReadKeywords
 from spanwise.mentions import MentionTables
 from spanwise.settings import MOST_DRAWS
@@ -126,7 +127,8 @@ def find_slices(
     unopened = UnopenedSources(
         gold, systems, train, options.choices(align=align, reading=reading), columns, name, runner
     )
-    return _slices(open_sources(unopened, always_tough=True, memory=memory, workers=workers), options)
+    opened = open_sources(unopened, always_tough=True, memory=memory, workers=workers)
+    return _searched(_walk(opened, options.over), options)
 
 
 class SearchOptions(TypedDict):
@@ -194,25 +196,23 @@ class Looking(Struct, frozen=True, kw_only=True):
         }
 
 
-def slices_of(inputs: Inputs, **options: Any) -> Slices:
-    """Like `find_slices`, but for data that has already been read."""
-    checked = Looking(**options)
-    return _slices(open_inputs(inputs, checked.choices(reading={}), always_tough=True), checked)
+def slices_of(live: KeptMentions, **options: Any) -> Slices:
+    """Like `find_slices`, but after an evaluation, whose matching and buckets are used if they fit."""
+    settings = Looking(**options)
+    choices, over = settings.choices(reading={}), settings.over
+    walked = None
+    if isinstance(live.kept, EvaluatedBlock):
+        walked = tables.walk_again(live.kept, choices, predicted=over == "f1", tough=True)
+    if walked is None:
+        assert live.inputs is not None
+        walked = _walk(open_inputs(live.inputs, choices, always_tough=True), over)
+    return _searched(walked, settings)
 
 
-class _About(Struct, frozen=True, eq=False):
-    """The facts about the data that go into the document."""
-
-    inputs: tuple[Input, ...]
-    digest: str | None  # of gold
-    unit: str
-    absent: Mapping[str, str]
-    strategies: Mapping[str, str]  # how attributes are cut
-    marked: bool  # whether the data mark documents
-
-
-def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
-    kind, number = about.unit, case.tables.gold.units
+def _searched(walked: Walked, settings: Looking) -> Slices:
+    assert walked.facts is not None
+    case = _Case(walked.tables, walked.bucketings, settings.over)
+    kind, number = walked.unit, case.tables.gold.units
     systems = {
         system: _one_system(case, system, confirmed=settings.confirm, options=settings.search)
         for system in case.systems
@@ -227,8 +227,8 @@ def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
     return Slices(
         spanwise=__version__,
         kind="slices",
-        signature=_signature(about, settings, names),
-        inputs=about.inputs,
+        signature=_signature(walked, settings, names),
+        inputs=walked.inputs,
         settings=SliceSettings(
             depth=settings.depth,
             least=settings.least,
@@ -238,7 +238,7 @@ def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
             number=number,
             few_units=number < FEW_UNITS,
             attributes=names,
-            absent=dict(about.absent),
+            absent=dict(walked.facts.absent),
             command=settings.command,
         ),
         over=settings.over,
@@ -246,7 +246,7 @@ def _searched(case: _Case, about: _About, settings: Looking) -> Slices:
         flips=settings.flips,
         systems=systems,
         comparison=tuple(pairs),
-        notes=_notes(about, number, [*systems.values(), *pairs]),
+        notes=_notes(walked, number, [*systems.values(), *pairs]),
     )
 
 
@@ -255,36 +255,28 @@ def tally(reference: object, context: BlockContext, *, over: Over) -> TalliedBlo
     return tables.tally(context.source.open(reference), context, predicted=over == "f1", tough=True)
 
 
-def _slices(opened: OpenedSources, settings: Looking) -> Slices:
-    """Tally all blocks and search them; data in memory is a single block."""
+def _walk(opened: OpenedSources, over: Over) -> Walked:
+    """Tally all blocks; data in memory is a single block."""
     try:
         context = opened.fix_facts()
-        source = context.source
-        asked = partial(tally, over=settings.over)
-        whole = TalliedBlock.concat(list(context.mapped(opened.engine, asked, source.references())))
+        asked = partial(tally, over=over)
+        parts = list(context.mapped(opened.engine, asked, context.source.references()))
     finally:
         opened.free()
-    assert context.facts is not None
-    entries = [*source.entries(whole.sums), *opened.training]
-    case = _Case(tuple(source.systems), whole.tables, context.facts.bucketings, settings.over)
-    about = _About(
-        tuple(map(documented, entries)),
-        entries[0].sha256,
-        context.unit,
-        context.facts.absent,
-        context.facts.strategies,
-        marked=source.documents is not None,
-    )
-    return _searched(case, about, settings)
+    return Walked.of(parts, context, opened)
 
 
 class _Case(Struct, frozen=True, eq=False):
-    """The systems, the tables of gold and predicted mentions, and the bucketing of each attribute."""
+    """The tables of gold and predicted mentions, and the bucketing of each attribute."""
 
-    systems: tuple[str, ...]
     tables: MentionTables
     cuts: Mapping[str, Bucketing]
     over: Over
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return tuple(self.tables.gold.named("found"))
 
     def found(self, system: str) -> Bools:
         """Which gold mentions a system found exactly."""
@@ -444,8 +436,9 @@ def _differences(case: _Case, first: str, second: str) -> tuple[Items, dict[str,
     return items, {"units": n + sum(sizes), "difference": plain(f1_a - f1_b)}
 
 
-def _signature(about: _About, settings: Looking, names: Sequence[str]) -> str:
-    cuts = [f"{name}[{about.strategies[name]}]" if name in about.strategies else name for name in names]
+def _signature(walked: Walked, settings: Looking, names: Sequence[str]) -> str:
+    strategies = {} if walked.facts is None else walked.facts.strategies
+    cuts = [f"{name}[{strategies[name]}]" if name in strategies else name for name in names]
     parts = [
         "spanwise",
         f"v:{__version__}",
@@ -453,18 +446,18 @@ def _signature(about: _About, settings: Looking, names: Sequence[str]) -> str:
         f"over:{settings.over}",
         f"depth:{settings.depth}",
         f"least:{settings.least}",
-        f"test:signflip.maxT.{about.unit}.{settings.flips}",
+        f"test:signflip.maxT.{walked.unit}.{settings.flips}",
         f"level:{settings.level}",
         f"seed:{settings.seed}",
         "attributes:" + "+".join(cuts),
     ]
-    digest = [f"gold:{about.digest[:8]}"] if about.digest else []
-    return "|".join([*parts, *digest]).replace("\n", " ")
+    digest = walked.inputs[0].sha256
+    return "|".join([*parts, f"gold:{digest[:8]}"] if digest else parts).replace("\n", " ")
 
 
-def _notes(about: _About, number: int, searches: Sequence[SystemSlices | PairSlices]) -> tuple[str, ...]:
-    notes, kind = [], about.unit
-    if kind == "sentence" and not about.marked:
+def _notes(walked: Walked, number: int, searches: Sequence[SystemSlices | PairSlices]) -> tuple[str, ...]:
+    notes, kind = [], walked.unit
+    if kind == "sentence" and not walked.marked:
         notes.append(
             "The data mark no documents, so sentences change sign; errors that cluster in documents make "
             "this test reject too often. Mark documents if you can."

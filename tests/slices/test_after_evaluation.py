@@ -1,0 +1,121 @@
+"""Slices after an evaluation use its matching and buckets, and equal those found from the sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spanwise
+from spanwise.evaluation import tables
+from spanwise.evaluation._choices import Choices
+from spanwise.evaluation._counting import EvaluatedBlock
+from spanwise.evaluation._dataset import open_inputs
+from spanwise.evaluation.result import KeptMentions
+from spanwise.evaluation.tables import Walked
+
+WORDS = st.sampled_from(["Rome", "Oslo", "May", "the"])
+SPANS = st.tuples(st.integers(0, 2), st.integers(1, 2), st.sampled_from(["LOC", "PER"]))
+TEXTS = st.lists(WORDS, min_size=4, max_size=4)
+MENTIONS = st.lists(SPANS, max_size=4, unique=True)
+SENTENCES = st.lists(st.tuples(TEXTS, MENTIONS, MENTIONS), min_size=1, max_size=5)
+Sentence = tuple[list[str], list[tuple[int, int, str]], list[tuple[int, int, str]]]
+
+
+def spans_of(sentences: list[Sentence], side: int) -> list[dict[str, Any]]:
+    """Records with tokens and spans, some of them overlapping."""
+    return [
+        {
+            "tokens": sentence[0],
+            "spans": [
+                {"start": start, "end": start + size, "label": label}
+                for start, size, label in (sentence[1], sentence[2])[side]
+            ],
+        }
+        for sentence in sentences
+    ]
+
+
+TRAIN = spans_of([(["Rome", "the", "May", "Oslo"], [(0, 1, "LOC"), (2, 1, "PER"), (2, 2, "LOC")], [])], 0)
+
+
+def block_of(result: spanwise.Result) -> EvaluatedBlock:
+    live = result.in_memory
+    assert isinstance(live, KeptMentions)
+    assert isinstance(live.kept, EvaluatedBlock)
+    return live.kept
+
+
+@pytest.mark.parametrize("matcher", ["fair", "exact"])
+@given(SENTENCES)
+@settings(max_examples=60)
+def test_the_columns_of_an_evaluation_are_those_of_a_walk_of_its_own(
+    matcher: str, sentences: list[Sentence]
+) -> None:
+    gold, mine = (spans_of(sentences, side) for side in (0, 1))
+    result = spanwise.evaluate(gold, {"mine": mine}, matcher=matcher, train=TRAIN, resamples=0)
+    block = block_of(result)
+    choices = Choices.of_mentions(attributes=["fu20", "label"], buckets=None, reading={})
+    again = tables.walk_again(block, choices, tough=True)
+    assert again is not None
+    assert block.inputs is not None
+    opened = open_inputs(block.inputs, choices, always_tough=True)
+    context = opened.fix_facts()
+    parts = [
+        tables.tally(context.source.open(reference), context, tough=True)
+        for reference in context.source.references()
+    ]
+    assert written(again) == written(Walked.of(parts, context, opened))
+
+
+def written(walked: Walked) -> dict[str, Any]:
+    assert walked.facts is not None
+    return {
+        "gold": {name: column.tolist() for name, column in walked.tables.gold.columns.items()},
+        "predicted": {
+            name: column.tolist() for name, column in walked.tables.systems["mine"].columns.items()
+        },
+        "buckets": {name: cut.to_dict() for name, cut in walked.bucketings.items()},
+        "strategies": dict(walked.facts.strategies),
+        "absent": dict(walked.facts.absent),
+        "inputs": walked.inputs,
+        "unit": walked.unit,
+    }
+
+
+OPTIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
+    ({}, {}, True),
+    ({"attributes": "none"}, {}, False),
+    ({"buckets": {"entity_length": "1,2"}}, {}, False),
+    ({}, {"buckets": {"entity_length": "1,2"}}, False),
+    ({"lowercase": True}, {}, False),
+    ({}, {"attributes": ["entity_length", "label"]}, True),
+    ({}, {"over": "f1"}, True),
+    ({"unit": "block:2"}, {}, True),
+]
+
+
+@pytest.mark.parametrize(("evaluating", "slicing", "reused"), OPTIONS)
+@pytest.mark.parametrize("trained", [True, False])
+def test_slices_after_an_evaluation_equal_those_from_the_sources(
+    evaluating: dict[str, Any], slicing: dict[str, Any], reused: bool, trained: bool
+) -> None:
+    sentences: list[Sentence] = [
+        (["Rome", "saw", "Oslo", "May"], [(0, 1, "LOC"), (2, 2, "PER")], [(0, 1, "LOC"), (2, 1, "PER")]),
+        (["May", "the", "Rome", "Oslo"], [(0, 1, "PER")], [(0, 1, "LOC"), (2, 2, "PER")]),
+    ] * 12
+    gold, mine = (spans_of(sentences, side) for side in (0, 1))
+    train = gold[:1] if trained else None
+    options = {"flips": 99, "least": 2, **slicing}
+    result = spanwise.evaluate(gold, {"mine": mine}, train=train, resamples=0, **evaluating)
+    assert result.find_slices(**options) == spanwise.find_slices(gold, {"mine": mine}, train=train, **options)
+    attributes = slicing.get("attributes", ["fu20", "label"])
+    choices = Choices.of_mentions(attributes=attributes, buckets=slicing.get("buckets"), reading={})
+    again = tables.walk_again(block_of(result), choices, tough=True)
+    # Without training data, no attribute needs another look at them.
+    if reused or (not trained and evaluating == {"attributes": "none"}):
+        assert again is not None
+    else:
+        assert again is None
