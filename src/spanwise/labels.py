@@ -18,6 +18,7 @@ from spanwise.errors import ChoiceError
 LabelMap = Mapping[str, str | None]  # None, or an empty string: the label is left out
 GivenMap = str | os.PathLike[str] | Mapping[str, object] | None  # as a caller gives it: text, file or mapping
 RULES = ("map", "predicted_map", "only", "without")  # the keywords of `read` that make up `LabelRules`
+EVERY = "any label"  # what all mentions are labeled at level 0 of a hierarchy
 MOST_LISTED = 20  # labels in a message
 
 
@@ -123,6 +124,69 @@ class LabelRules(Struct, frozen=True):
             for name in names
             if name not in there
         ]
+
+
+class Hierarchy(Struct, frozen=True):
+    """Labels as paths: `person/artist` is a kind of `person`.
+
+    Level 0 is one label for all mentions, level k the first k steps of each path, and the deepest level the
+    labels themselves. A label that `paths` does not name is its own path.
+    """
+
+    paths: Mapping[str, str] = field(default_factory=dict)
+    separator: str = "/"
+
+    @classmethod
+    def of(cls, given: Mapping[str, str | None], separator: str | None) -> Hierarchy | None:
+        """The hierarchy with these paths; None if neither paths nor a separator are given.
+
+        Raises:
+            ChoiceError: the separator is empty, or a path is empty, has an empty step or occurs twice.
+
+        Examples:
+            >>> Hierarchy.of({"artist": "person/artist"}, None).at("artist", 1)
+            'person'
+        """
+        if not given and separator is None:
+            return None
+        if separator is not None and (not isinstance(separator, str) or not separator.strip()):
+            raise ChoiceError(
+                f"hierarchy_separator is {separator!r}, but must be what separates the steps of a label.\n"
+                "Give a character such as '/'."
+            )
+        between, seen = separator or "/", dict[str, str]()
+        for label, path in given.items():
+            if not path or not all(step.strip() for step in path.split(between)):
+                raise ChoiceError(
+                    f"hierarchy has no path for the label {label!r}, or one with an empty step: {path or ''!r}.\n"
+                    f"Write it like artist = 'person{between}artist'."
+                )
+            if path in seen:
+                raise ChoiceError(
+                    f"hierarchy gives the labels {seen[path]!r} and {label!r} the same path {path!r}.\n"
+                    "Make them one label with map, or give them different paths."
+                )
+            seen[path] = label
+        return cls({label: path for label, path in given.items() if path}, between)
+
+    def path(self, label: str) -> str:
+        """The path of a label."""
+        return self.paths.get(label, label)
+
+    def depth(self, labels: Iterable[str]) -> int:
+        """The number of the deepest level: the most steps that a label has."""
+        return max((self.path(label).count(self.separator) + 1 for label in labels), default=0)
+
+    def at(self, label: str, level: int) -> str:
+        """What a label is called at a level; shorter paths stay whole."""
+        if not level:
+            return EVERY
+        return self.separator.join(self.path(label).split(self.separator)[:level])
+
+    def apply(self, mentions: Mentions, level: int) -> Mentions:
+        """The mentions with their labels at a level; those that become equal are one."""
+        targets: dict[str, str | None] = {label: self.at(label, level) for label in mentions.labels}
+        return LabelRules(targets).apply(mentions, predicted=False).mentions
 
 
 class MissingLabel(Struct, frozen=True):

@@ -190,6 +190,16 @@ _DECLARED = (
         signed=lambda kept: "beta:" + "+".join(f"{beta:g}" for beta in kept.beta) if kept.beta else "",
     ),
     Setting(
+        "hierarchy", "score every level of a hierarchy of labels: a TOML file with label = \"path/to/it\"",
+        metavar="FILE", toml=str | dict[str, object],
+        signed=lambda kept: f"hierarchy:{kept.signed_hierarchy}" if kept.signed_hierarchy else "",
+    ),
+    Setting(
+        "hierarchy_separator",
+        "what separates the steps of a hierarchy (/); without --hierarchy, the labels are paths themselves",
+        metavar="TEXT", toml=str,
+    ),
+    Setting(
         "memory",
         "evaluate in parts that need about this much memory, such as 512MB (default: parts of 1GB if "
         "files are large); does not change any number",

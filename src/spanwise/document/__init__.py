@@ -260,6 +260,8 @@ class Settings(Part, frozen=True, kw_only=True):
     correction: str
     primary: str | UnsetType = UNSET  # if it is not F1
     beta: tuple[float, ...] | UnsetType = UNSET  # of the F-betas beside F1
+    hierarchy: Mapping[str, str] | UnsetType = UNSET  # from label to path
+    hierarchy_separator: str | UnsetType = UNSET
     align: str
     repair: str
     map: Mapping[str, str | None] | UnsetType = UNSET  # from label to label; null leaves a label out
@@ -292,6 +294,13 @@ class Settings(Part, frozen=True, kw_only=True):
     def label_rules(self) -> str:
         """A hash of all rules by which labels are mapped or left out; empty without rules."""
         return self._hash("map", "predicted_map", "only", "without")
+
+    @property
+    def signed_hierarchy(self) -> str:
+        """The separator of a hierarchy of labels and, if it was given, a hash of it; empty without one."""
+        if not self.hierarchy_separator:
+            return ""
+        return self.hierarchy_separator + (f".{self._hash('hierarchy')}" if self.hierarchy else "")
 
     def _hash(self, *names: str) -> str:
         rules = {name: value for name in names if (value := getattr(self, name))}

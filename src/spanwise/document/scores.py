@@ -355,6 +355,27 @@ def primary_name(path: tuple[str, ...]) -> str:
 PRIMARY_OF = {score: choice for choice, score in PRIMARY_SCORES.items()}
 
 
+class LevelExact(Part, frozen=True, kw_only=True):
+    """The scores of exact matching at one level of a hierarchy of labels."""
+
+    overall: ExactScores
+    labels: Mapping[str, ExactScores]
+
+
+class LevelFair(Part, frozen=True, kw_only=True):
+    """The fair scores at one level of a hierarchy of labels."""
+
+    overall: FairScores
+    labels: Mapping[str, FairScores]
+
+
+class LevelScores(Part, frozen=True, kw_only=True):
+    """All scores at one level of a hierarchy of labels."""
+
+    exact: LevelExact
+    fair: LevelFair
+
+
 class SystemScores(Part, frozen=True, kw_only=True):
     """All scores of one system in one run."""
 
@@ -368,6 +389,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     attributes: Mapping[str, AttributeScores]
     slices: tuple[WeakSlice, ...]
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
+    hierarchy: Mapping[str, LevelScores] | UnsetType = UNSET  # by level: "0" is one label for all
 
     def about(self, primary: str) -> Rates:
         """The group of scores that contains the primary score, with their intervals."""

@@ -27,7 +27,18 @@ from spanwise.credits import Credit, credit_of
 from spanwise.document import Alignment, Input, Settings
 from spanwise.engines import at_once, cores, together
 from spanwise.errors import ChoiceError, InputError, unknown
-from spanwise.formats import PACKED, Reader, is_source, listed_sources, read, rules_of, stem_of, with_rules
+from spanwise.formats import (
+    PACKED,
+    Reader,
+    hierarchy_of,
+    is_source,
+    listed_sources,
+    read,
+    rules_of,
+    stem_of,
+    with_rules,
+)
+from spanwise.labels import GivenMap, Hierarchy
 from spanwise.formats._format import ReadKeywords
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.rates import RATES, f_beta, is_rate
@@ -392,6 +403,7 @@ class Choices(Struct, frozen=True, eq=False):
     correction: str
     primary: str
     beta: tuple[float, ...]
+    hierarchy: Hierarchy | None
     align: How
     examples: str
     examples_cap: int
@@ -413,6 +425,8 @@ class Choices(Struct, frozen=True, eq=False):
         vocabulary: Sequence[str] | None,
         beta: float | Sequence[float],
         primary: str,
+        hierarchy: GivenMap | Hierarchy = None,
+        hierarchy_separator: str | None = None,
         **others: Any,
     ) -> Choices:
         """Convert the keywords of `evaluate` to the form that later stages use."""
@@ -435,6 +449,7 @@ class Choices(Struct, frozen=True, eq=False):
             vocabulary=None if vocabulary is None else frozenset(vocabulary),
             primary=primary,
             beta=_betas(beta, primary),
+            hierarchy=hierarchy_of(hierarchy, hierarchy_separator),
             **others,
         )
 
@@ -518,6 +533,8 @@ class Choices(Struct, frozen=True, eq=False):
         } | {
             "primary": UNSET if self.primary == "f1" else self.primary,
             "beta": self.beta or UNSET,
+            "hierarchy": UNSET if self.hierarchy is None else dict(self.hierarchy.paths),
+            "hierarchy_separator": UNSET if self.hierarchy is None else self.hierarchy.separator,
             "matcher": UNSET if self.matcher.name == "fair" else self.matcher.name,
             "repair": self.reading.get("repair", default_value("repair")),
             **rules_of(self.reading).to_dict(),

@@ -121,9 +121,9 @@ class BucketedSide(Struct, frozen=True, eq=False):
         return mentions if self.mention is None else np.asarray(mentions[self.mention])
 
 
-def exact_measures(case: MatchedSystem) -> list[Measure]:
-    """Exact scores overall and per label, their averages, and token accuracy."""
-    counts = _tally(
+def exact_counts(case: MatchedSystem) -> Counts:
+    """Gold, predicted and correct mentions by label."""
+    return _tally(
         case,
         case.labels,
         EXACT,
@@ -133,12 +133,17 @@ def exact_measures(case: MatchedSystem) -> list[Measure]:
             len(case.labels),
         ),
     )
+
+
+def exact_measures(case: MatchedSystem) -> list[Measure]:
+    """Exact scores overall and per label, their averages, and token accuracy."""
+    counts = exact_counts(case)
     measures = [
         Measure(
             MeasureKey("exact"),
             counts,
             "exact with overall",
-            _labeled_paths(("exact",), case.labels),
+            labeled_paths(("exact",), case.labels),
             "exact",
             tuple(RATES),
         ),
@@ -154,7 +159,7 @@ def fair_measures(
     case: MatchedSystem, events: Events, *, focus: str, credits: Sequence[str]
 ) -> list[Measure]:
     """Fair scores and those under other credits, overall and per label, and the gains of fixing errors."""
-    counts, share = _outcomes(case, events, focus)
+    counts, share = outcome_counts(case, events, focus)
     measures = []
     for credit in ("fair", *credits):
         prefix = ("fair",) if credit == "fair" else ("credits", credit)
@@ -163,7 +168,7 @@ def fair_measures(
                 MeasureKey(*prefix),
                 counts,
                 "credited with overall",
-                _labeled_paths(prefix, case.labels),
+                labeled_paths(prefix, case.labels),
                 family="fair" if credit == "fair" else None,
                 tested=("f1",) if credit == "fair" else (),
                 credit=credit,
@@ -211,10 +216,11 @@ def _tough_cells(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _tough_paths(labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    return tuple(path for name in SUBSETS for path in _labeled_paths(("tough", name), labels))
+    return tuple(path for name in SUBSETS for path in labeled_paths(("tough", name), labels))
 
 
-def _labeled_paths(prefix: tuple[str, ...], labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def labeled_paths(prefix: tuple[str, ...], labels: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Where the scores of all mentions, and then those of every label, go in the document."""
     return ((*prefix, "overall"), *((*prefix, "labels", label) for label in labels))
 
 
@@ -227,9 +233,11 @@ def joined_measures(parts: Sequence[Measure], labels: Sequence[str]) -> Measure:
         return replace(first, counts=counts, paths=_tough_paths(labels))
     if first.key.kind == "averages":
         return replace(first, counts=counts.with_cells(labels))
+    if first.family == "hierarchy":
+        labels = sorted(counts.cells)  # those of the level
     if first.scorer in ("exact with overall", "credited with overall"):
         prefix = first.paths[0][:-1]
-        return replace(first, counts=counts.with_cells(labels), paths=_labeled_paths(prefix, labels))
+        return replace(first, counts=counts.with_cells(labels), paths=labeled_paths(prefix, labels))
     return replace(first, counts=counts)
 
 
@@ -354,7 +362,8 @@ def _found_and_predicted(
     return [EventGroup(*gold, _gold_positions(cells, EXACT)), EventGroup(*predicted, (second,))]
 
 
-def _outcomes(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, float]:
+def outcome_counts(case: MatchedSystem, events: Events, focus: str) -> tuple[Counts, float]:
+    """Outcomes by label, and what one of them is worth: ½ if events count under both labels."""
     gold, predicted = case.event_labels
     # An event without a mention on one side counts under the label of the other.
     sides = {"gold": [(gold, predicted)], "predicted": [(predicted, gold)]}

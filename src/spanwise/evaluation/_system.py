@@ -18,6 +18,7 @@ from spanwise.corpus import with_one_labelling
 from spanwise.counts import CrossTable
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._dataset import DatasetBlock, Facts, mention_sides, sides_of
+from spanwise.evaluation._hierarchy import depth_of, level_measures, with_levels
 from spanwise.evaluation._measures import (
     BucketedSide,
     MatchedSystem,
@@ -54,7 +55,8 @@ class Counted(Struct, frozen=True, eq=False):
         if len(parts) == 1:
             return parts[0]
         labels = tuple(sorted({label for part in parts for label in part.labels}))
-        by_key = [{measure.key: measure for measure in part.measures} for part in parts]
+        depth = max(depth_of(part.measures) for part in parts)
+        by_key = [{measure.key: measure for measure in with_levels(part.measures, depth)} for part in parts]
         # The whole has the measures that all parts have: accuracy is missing where mentions overlap.
         shared = [key for key in by_key[0] if all(key in of_part for of_part in by_key)]
         measures = [joined_measures([of_part[key] for of_part in by_key], labels) for key in shared]
@@ -118,6 +120,7 @@ def evaluate_system(data: DatasetBlock, predicted: AttributeSide, choices: Choic
             tables |= outcome_tables(case, name, *sides, names)
     for left, right in choices.crosses:
         measures.append(_cross(case, data.facts, left, right, gold_sides, other_sides))
+    measures += level_measures(case, choices)
     counted = Counted(tuple(case.labels), measures, tables, _by_sentence(case))
     return Evaluated(counted, case, matching, mention_sides(gold_sides), mention_sides(other_sides))
 

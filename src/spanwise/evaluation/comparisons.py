@@ -214,6 +214,8 @@ def _family(measure: Measure, path: Path, score: str) -> str | None:
         return "labels" if of_label else None
     if measure.family == "tough":
         return "tough" if path[-1] == "overall" else None
+    if measure.family == "hierarchy":
+        return "hierarchy" if path[-2] != "labels" else None
     if measure.family == "leaks":
         return path[0] if path == ("overall",) or score == "leak_rate" else None
     return measure.family

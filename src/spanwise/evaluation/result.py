@@ -58,6 +58,7 @@ from spanwise.document.scores import (
 from spanwise.evaluation._choices import Choices, Inputs, block_size
 from spanwise.evaluation._counting import Whole
 from spanwise.evaluation._dataset import Facts
+from spanwise.evaluation._hierarchy import all_levels, level_scores
 from spanwise.evaluation._hints import hints
 from spanwise.evaluation._measures import NOBODY, SIDES
 from spanwise.evaluation._system import CONFUSING, Counted, Evaluated
@@ -140,18 +141,25 @@ def result_of(
         unit: what is resampled, "sentence" or "document".
         memory: a bound on the memory for resampling, in bytes; it does not change any number.
     """
+    whole = replace(whole, counted=_all_levels(whole.counted))
     summary = _summary_of(choices, whole, training=training, unit=unit, memory=memory)
     settings = summary.settings
     sentences, about = kept.examples(settings)
     units = UnitCounts(
         kind=settings.unit,
         number=settings.units,
-        systems={name: _packed_later(counted, settings.block or 1) for name, counted in kept.counted.items()},
+        systems={name: _packed_later(counted, settings.block or 1) for name, counted in _all_levels(kept.counted).items()},
     )
     codes = kept.codes(settings.block or 1)
     document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)
     keys = {key: getattr(document, key) for key in Evaluation.__struct_fields__}
     return LiveEvaluation(**keys, live=KeptMentions(kept))
+
+
+def _all_levels(counted: Mapping[str, Counted]) -> Mapping[str, Counted]:
+    """The counts of every system, with the same levels of a hierarchy of labels."""
+    levels = all_levels({name: system.measures for name, system in counted.items()})
+    return {name: replace(system, measures=levels[name]) for name, system in counted.items()}
 
 
 def _packed_later(counted: Counted, block: int) -> Later[PackedMeasure]:
@@ -341,6 +349,7 @@ def system_scores(
             ",".join(pair): _crossed(facts, pair, counts[MeasureKey("cross", ",".join(pair))], scored)
             for pair in crosses
         },
+        hierarchy=level_scores(measures, scored),
         slices=(),
     )
     return replace(scores, slices=slices(scores, mentions, scored.slices))

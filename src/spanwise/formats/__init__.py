@@ -41,7 +41,7 @@ from spanwise.formats._opening import (
 )
 from spanwise.formats._sentences import is_records
 from spanwise.formats.memory import annotated_columns, from_lists, from_spans, from_tags
-from spanwise.labels import RULES, GivenMap, LabelRules, label_map, label_names
+from spanwise.labels import RULES, GivenMap, Hierarchy, LabelRules, label_map, label_names
 from spanwise.schemes import Repair
 from spanwise.streams import pipes_read_once
 
@@ -266,6 +266,13 @@ def rules_of(reading: ReadKeywords) -> LabelRules:
         label_names(reading.get("only"), option="only"),
         label_names(reading.get("without"), option="without"),
     )
+
+
+def hierarchy_of(given: GivenMap | Hierarchy, separator: str | None) -> Hierarchy | None:
+    """The hierarchy of labels, whose paths may be in a TOML file; None if there is none."""
+    if isinstance(given, Hierarchy):
+        return given
+    return Hierarchy.of(_map_of(given, "hierarchy"), separator)
 
 
 def with_rules(reading: ReadKeywords) -> dict[str, Any]:
