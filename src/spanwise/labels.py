@@ -141,7 +141,7 @@ class Hierarchy(Struct, frozen=True):
         """The hierarchy with these paths; None if neither paths nor a separator are given.
 
         Raises:
-            ChoiceError: the separator is empty, or a path is empty, has an empty step or occurs twice.
+            ChoiceError: the separator is empty, or a path is empty or has an empty step.
 
         Examples:
             >>> Hierarchy.of({"artist": "person/artist"}, None).at("artist", 1)
@@ -154,20 +154,26 @@ class Hierarchy(Struct, frozen=True):
                 f"hierarchy_separator is {separator!r}, but must be what separates the steps of a label.\n"
                 "Give a character such as '/'."
             )
-        between, seen = separator or "/", dict[str, str]()
+        between = separator or "/"
         for label, path in given.items():
             if not path or not all(step.strip() for step in path.split(between)):
                 raise ChoiceError(
-                    f"hierarchy has no path for the label {label!r}, or one with an empty step: {path or ''!r}.\n"
+                    f"hierarchy gives the label {label!r} the path {path or ''!r}, which has an empty step.\n"
                     f"Write it like artist = 'person{between}artist'."
                 )
-            if path in seen:
+        return cls({label: path for label, path in given.items() if path}, between)
+
+    def check(self, labels: Iterable[str]) -> None:
+        """Refuse two labels with one path: the deepest level would not be the labels themselves."""
+        seen: dict[str, str] = {}
+        for label in labels:
+            other = seen.setdefault(self.path(label), label)
+            if other != label:
+                path = self.path(label)
                 raise ChoiceError(
-                    f"hierarchy gives the labels {seen[path]!r} and {label!r} the same path {path!r}.\n"
+                    f"hierarchy gives the labels {other!r} and {label!r} the same path {path!r}.\n"
                     "Make them one label with map, or give them different paths."
                 )
-            seen[path] = label
-        return cls({label: path for label, path in given.items() if path}, between)
 
     def path(self, label: str) -> str:
         """The path of a label."""

@@ -98,7 +98,8 @@ def add_errors(parser: argparse.ArgumentParser) -> None:
     # The remaining settings of `evaluate` do not affect errors.
     unused = (
         "name", "focus", "weights", "attribute", "cross", "vocabulary", "lowercase", "seed", "confidence",
-        "unit", "correction", "primary", "beta", "hierarchy", "hierarchy_separator", "examples", "redact", "memory",
+        "unit", "correction", "primary", "beta", "hierarchy", "hierarchy_separator", "examples",
+        "redact", "memory",
     )  # fmt: skip
     parser.set_defaults(**{name: flag_default(SETTINGS[name]) for name in unused})
     parser.set_defaults(resamples=0, examples_cap=_NO_LIMIT, workers=1)

@@ -179,8 +179,8 @@ def evaluate(
         primary: the score that the primary question is about: "f1", "precision", "recall", "macro" or "fair"
             F1, or an F-beta such as "f2". Choose it before looking at the scores.
         beta: the F-betas to report besides F1, such as 2 (recall counts twice as much) or [0.5, 2].
-        hierarchy: the path of each label, such as `{"artist": "person/artist"}`, or a TOML file of them; every
-            level of it is scored, from one label for all mentions down to the labels themselves.
+        hierarchy: the path of each label, such as `{"artist": "person/artist"}`, or a TOML file of them;
+            every level is scored, from one label for all mentions down to the labels themselves.
         hierarchy_separator: what separates the steps of a path ("/"); without `hierarchy`, the labels are
             paths themselves.
         align: what to do if the tokens of predictions and gold differ: "strict" (an error), "position",
@@ -240,7 +240,8 @@ def evaluate(
         matcher=matcher, focus=focus, weights=weights, attributes=attributes, buckets=buckets, edges=edges,
         cross=cross, vocabulary=vocabulary, lowercase=lowercase, resamples=resamples, seed=seed,
         confidence=confidence, unit=unit, pairs=pairs, correction=correction, primary=primary, beta=beta,
-        hierarchy=hierarchy, hierarchy_separator=hierarchy_separator, align=align, examples=examples, examples_cap=examples_cap, redact=redact, command=command,
+        hierarchy=hierarchy, hierarchy_separator=hierarchy_separator, align=align,
+        examples=examples, examples_cap=examples_cap, redact=redact, command=command,
         tags=tags or {}, reading=reading,
     )  # fmt: skip
     sources = UnopenedSources(gold, systems, train, choices, columns, name, chosen_engine)

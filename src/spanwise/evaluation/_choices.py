@@ -38,8 +38,8 @@ from spanwise.formats import (
     stem_of,
     with_rules,
 )
-from spanwise.labels import GivenMap, Hierarchy
 from spanwise.formats._format import ReadKeywords
+from spanwise.labels import GivenMap, Hierarchy
 from spanwise.matching import MATCHERS, Matcher
 from spanwise.rates import RATES, f_beta, is_rate
 from spanwise.settings import SETTINGS, default_value

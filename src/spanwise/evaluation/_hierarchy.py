@@ -9,13 +9,12 @@ from msgspec.structs import replace
 
 from spanwise.corpus import with_one_labelling
 from spanwise.document.scores import ExactScores, FairScores, LevelExact, LevelFair, LevelScores
-from spanwise.errors import ChoiceError
 from spanwise.evaluation._choices import Choices
 from spanwise.evaluation._measures import MatchedSystem, exact_counts, labeled_paths, outcome_counts
 from spanwise.evaluation.scoring import Cell, ScoredSystem
 from spanwise.labels import Hierarchy
 from spanwise.matching import OUTCOMES, fair_and_overlap, match
-from spanwise.scores import EXACT, Measure, MeasureKey, with_overall
+from spanwise.scores import Measure, MeasureKey, with_overall
 
 FAMILY = "hierarchy"
 LEVEL_EXACT, LEVEL_FAIR = "level-exact", "level-fair"  # the kinds of the measures of a level
@@ -26,7 +25,7 @@ def level_measures(case: MatchedSystem, choices: Choices) -> list[Measure]:
     hierarchy = choices.hierarchy
     if hierarchy is None:
         return []
-    _refuse_equal_paths(hierarchy, case.labels)
+    hierarchy.check(case.labels)
     return [
         measure
         for level in range(hierarchy.depth(case.labels) + 1)
@@ -34,21 +33,7 @@ def level_measures(case: MatchedSystem, choices: Choices) -> list[Measure]:
     ]
 
 
-def _refuse_equal_paths(hierarchy: Hierarchy, labels: Sequence[str]) -> None:
-    """Two labels with one path would be the same at the deepest level, which is the labels themselves."""
-    seen: dict[str, str] = {}
-    for label in labels:
-        other = seen.setdefault(hierarchy.path(label), label)
-        if other != label:
-            raise ChoiceError(
-                f"hierarchy gives the labels {other!r} and {label!r} the same path {hierarchy.path(label)!r}.\n"
-                "Make them one label with map, or give them different paths."
-            )
-
-
-def _of_level(
-    case: MatchedSystem, choices: Choices, hierarchy: Hierarchy, level: int
-) -> Iterator[Measure]:
+def _of_level(case: MatchedSystem, choices: Choices, hierarchy: Hierarchy, level: int) -> Iterator[Measure]:
     gold, predicted = with_one_labelling(
         [hierarchy.apply(mentions, level) for mentions in (case.gold, case.predicted)]
     )
@@ -130,16 +115,14 @@ def level_scores(
 
 def _exact(measure: Measure, scored: ScoredSystem) -> LevelExact:
     overall, *labels = (
-        ExactScores(**dict(zip(EXACT, map(int, row), strict=True)), **scored.cells[path])
-        for path, row in _rows(measure)
+        ExactScores(gold=int(gold), predicted=int(predicted), correct=int(correct), **scored.cells[path])
+        for path, (gold, predicted, correct) in _rows(measure)
     )
     return LevelExact(overall=overall, labels=dict(zip(measure.counts.cells, labels, strict=True)))
 
 
 def _fair(measure: Measure, scored: ScoredSystem) -> LevelFair:
-    overall, *labels = (
-        FairScores(**_outcomes(row), **scored.cells[path]) for path, row in _rows(measure)
-    )
+    overall, *labels = (FairScores(**_outcomes(row), **scored.cells[path]) for path, row in _rows(measure))
     return LevelFair(overall=overall, labels=dict(zip(measure.counts.cells, labels, strict=True)))
 
 

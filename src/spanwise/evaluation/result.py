@@ -148,7 +148,10 @@ def result_of(
     units = UnitCounts(
         kind=settings.unit,
         number=settings.units,
-        systems={name: _packed_later(counted, settings.block or 1) for name, counted in _all_levels(kept.counted).items()},
+        systems={
+            name: _packed_later(counted, settings.block or 1)
+            for name, counted in _all_levels(kept.counted).items()
+        },
     )
     codes = kept.codes(settings.block or 1)
     document = replace(summary, examples=about, units=units, mentions=codes, sentences=sentences)

@@ -60,6 +60,7 @@ __all__ = [
     "format_of",
     "from_spans",
     "from_tags",
+    "hierarchy_of",
     "is_source",
     "listed_sources",
     "looks_merged",

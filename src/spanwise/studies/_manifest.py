@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from spanwise.corpus import Annotation
 from spanwise.document.scores import PRIMARY_OF
 from spanwise.errors import ChoiceError, InputError, at
-from spanwise.formats import read_text, read_toml, with_rules
+from spanwise.formats import hierarchy_of, read_text, read_toml, with_rules
 from spanwise.formats._format import ReadKeywords
 from spanwise.labels import RULES
 from spanwise.placement import checked, place_keywords
@@ -201,7 +201,7 @@ def _manifest(tree: Table, *, path: str, root: Path, text: str) -> Manifest:
         pairs=tuple(
             sorted(pairs, key=lambda pair: (pair.factor or "", natural(pair.first), natural(pair.second)))
         ),
-        settings=_settings({key: tree[key] for key in sorted(SETTINGS) if key in tree}),
+        settings=_settings(check.hierarchy({key: tree[key] for key in sorted(SETTINGS) if key in tree})),
         text=text,
     )
 
@@ -281,6 +281,18 @@ class _Check(Struct, frozen=True):
             if not self.text:
                 raise
             raise self.error((key,), str(error)) from None
+
+    def hierarchy(self, settings: Options) -> Options:
+        """The settings, with a hierarchy of labels read from its file."""
+        given, separator = settings.get("hierarchy"), settings.get("hierarchy_separator")
+        if given is None:
+            return settings
+        try:
+            paths = self.root / given if isinstance(given, str) and "=" not in given else given
+            hierarchy = hierarchy_of(paths, separator)
+        except ChoiceError as error:
+            raise self.error(("hierarchy",), str(error)) from None
+        return {**settings, "hierarchy": {} if hierarchy is None else dict(hierarchy.paths)}
 
     def reading(self, table: Table, where: tuple[str, ...]) -> ReadKeywords:
         """The keywords of `spanwise.read` among the keys of a table."""

@@ -28,6 +28,7 @@ from spanwise.reports._document import (
     tested_in,
     tested_on,
 )
+from spanwise.reports._levels import level_rows
 from spanwise.reports._shown import (
     ShownDataset,
     both_ends,
@@ -330,10 +331,12 @@ def evaluation_parts(document: Evaluation) -> dict[str, object]:
     drawings = evaluation_drawings(document, _attributes(shown)) if few else own_drawings(shown)
     view = view_of(shown, svg(drawings))
     suspects = document.suspects.suspects if document.suspects else ()
+    levels = level_rows({name: document.systems[name] for name in view.order})
     return {
         "document": document,
         "title": _title(document),
         "view": view,
+        "levels": {"names": view.order, "rows": levels} if levels else None,
         "weak": document.weak,
         "conditions": conditions,
         "suspects": document.suspects,

@@ -15,6 +15,7 @@ from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
 from spanwise.reports._document import ranked, scored_labels, tested
 from spanwise.reports._document import statements as worded
+from spanwise.reports._levels import level_rows
 from spanwise.reports.tables._table import Table, paper
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
@@ -111,6 +112,24 @@ def labels(document: Evaluation) -> Table | None:
         caption = "Exact-match scores by label." + _resampling(document.settings)
         return Table("labels", caption, header, tuple(rows))
     return Table("labels", "Exact-match F1 by label. Bold: best.", ("label", "gold", *systems), tuple(rows))
+
+
+def hierarchy(document: Evaluation) -> Table | None:
+    """One row per level of a hierarchy of labels and system: exact scores and fair F1."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in level_rows(document.systems):
+        for name, scores in zip(document.systems, row.scores, strict=True):
+            if scores is not None:
+                cell = scores.exact.overall
+                ends = interval(cell.interval.get("f1"))
+                fair_f1 = points(scores.fair.overall.f1)
+                rows.append((row.title, name, count(cell.gold), *_rates(cell), ends, fair_f1))
+    header = ("level", "system", "gold", "precision", "recall", "F1", "interval", "fair F1")
+    caption = (
+        "Scores at each level of the labels: 0 is one label for all mentions, level k the first k steps of "
+        "each label." + _resampling(document.settings)
+    )
+    return Table("hierarchy", caption, header, tuple(rows)) if rows else None
 
 
 def errors(document: Evaluation) -> Table | None:
@@ -362,6 +381,7 @@ TABLES: dict[str, TableMaker] = {
     for maker in (
         holistic,
         labels,
+        hierarchy,
         errors,
         fair,
         fair_labels,

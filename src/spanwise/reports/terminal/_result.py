@@ -19,6 +19,7 @@ from spanwise.document.scores import (
     WeakSlice,
 )
 from spanwise.reports._document import scored_labels
+from spanwise.reports._levels import level_rows
 from spanwise.reports.terminal._layout import (
     AxisColumn,
     Column,
@@ -92,6 +93,7 @@ def sections(
         *hinted(document, width),
         *findings(document, width),
         *_errors(system, width, deviation),
+        *_levels(system, document.settings, width, deviation),
         *_labels(document, system, width, deviation),
         *([] if brief else _tough(system, document.settings, width, deviation)),
         *slices({name: system}, width, over),
@@ -228,6 +230,36 @@ def _parts(system: SystemScores, kind: str) -> list[tuple[str, float]]:
     return [
         (f"{say.visible(gold)}→{say.visible(predicted)}", number)
         for gold, predicted, number in table.pairs.get(kind, ())
+    ]
+
+
+def _levels(
+    system: SystemScores, settings: Settings, width: int, deviation: SystemScores | None
+) -> list[ScreenLine]:
+    levels = level_rows({"": system})
+    stds = (
+        [None] * len(levels) if deviation is None else [row.scores[0] for row in level_rows({"": deviation})]
+    )
+    rows = [
+        ScoredRow(
+            row.title,
+            row.gold,
+            (cell.precision, cell.recall, scores.fair.overall.f1),
+            cell.f1,
+            cell.ends("f1"),
+            mark(settings, cell),
+            None if std is None else std.exact.overall.f1,
+        )
+        for row, std in zip(levels, stds, strict=False)
+        for scores in row.scores
+        if scores is not None
+        for cell in [scores.exact.overall]
+    ]
+    if not rows:
+        return []
+    return [
+        *heading("By level of labels", "exact span and label at that level", width),
+        *_scored("level", ["P", "R", "fair F1"], "F1", rows, system.exact.overall.f1, settings, width),
     ]
 
 

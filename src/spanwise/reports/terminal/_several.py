@@ -12,6 +12,7 @@ from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
 from spanwise.reports._document import highest, own_letters, ranked, scored_labels, tested, turned, union
+from spanwise.reports._levels import level_rows
 from spanwise.reports.terminal._layout import (
     AxisColumn,
     Column,
@@ -87,6 +88,7 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
         *findings(document, width),
         *_parts(document, width),
         *_errors(document, systems, width, over),
+        *_levels(document, systems, width, over),
         *_labels(document, systems, width, over),
         *([] if brief else _tough(document, systems, width, over)),
         *slices(systems, width, over, most=max(1, MOST_SLICES // len(systems))),
@@ -365,6 +367,28 @@ def _side_by_side(
     return [
         *grid([*columns, *(_difference_columns(document.settings) if tested else ())], table, width),
         *_left_out(systems, shown, width),
+    ]
+
+
+def _levels(
+    document: Evaluation, systems: Mapping[str, SystemScores], width: int, over: Deviations
+) -> list[ScreenLine]:
+    spreads = {name: over[name].hierarchy or {} if name in over else {} for name in systems}
+    rows = [
+        ComparedRow(
+            row.title,
+            row.gold,
+            [None if cell is None else cell.exact.overall.f1 for cell in row.scores],
+            [of[str(level)].exact.overall.f1 if str(level) in of else None for of in spreads.values()],
+            row.path,
+        )
+        for level, row in enumerate(level_rows(systems))
+    ]
+    if not rows:
+        return []
+    return [
+        *heading("By level of labels", "F1, exact span and label at that level", width),
+        *_side_by_side(document, systems, rows, "level", width),
     ]
 
 
