@@ -344,8 +344,19 @@ def add_answers(group: argparse._ActionsContainer) -> None:
         "--prompt-unit", choices=["sentence", "document"], default="sentence",
         help="what one record covers (default: sentence)",
     )  # fmt: skip
-    group.add_argument("--response", metavar="FIELD", help="the field with the raw response of the model")
-    group.add_argument("--sample", metavar="NAME", help="the sample to place, if units have several")
+    group.add_argument(
+        "--answers-format", metavar="NAME", default="auto",
+        help="inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, langsmith, phoenix, csv, records, or "
+        "auto to recognise it (default)",
+    )  # fmt: skip
+    group.add_argument(
+        "--response", metavar="FIELD",
+        help="the field with the raw response of the model; dots lead to inner fields, as in outputs.answer",
+    )  # fmt: skip
+    group.add_argument(
+        "--sample", metavar="NAME",
+        help="the sample to place, if units have several, or the system of a log; all: samples are runs (default)",
+    )  # fmt: skip
 
 
 def add_policy(group: argparse._ActionsContainer) -> None:
@@ -365,8 +376,13 @@ def answer_keywords(args: argparse.Namespace) -> dict[str, Any] | None:
 
 def answers_of(args: argparse.Namespace) -> dict[str, Any]:
     """The keywords for `spanwise.place`, except the policy."""
-    names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "sample")
-    return {**{name: getattr(args, name) for name in names}, "aliases": _aliases(args.aliases)}
+    names = ("level", "threshold", "repeats", "unknown", "prompt_unit", "response", "answers_format")
+    sample = None if args.sample == "all" else args.sample
+    return {
+        **{name: getattr(args, name) for name in names},
+        "sample": sample,
+        "aliases": _aliases(args.aliases),
+    }
 
 
 def _aliases(path: str | None) -> dict[str, str]:

@@ -169,6 +169,24 @@ class UnitStatuses(Struct, frozen=True, kw_only=True):
         return f"Of {number:,} responses, {' and '.join(listed)}; gold mentions there count as missed."
 
 
+class ResponseCounts(Struct, frozen=True, kw_only=True):
+    """The number of responses that were refused or truncated, and of requests that failed."""
+
+    refused: int = 0
+    truncated: int = 0
+    errors: int = 0
+
+
+class UsageTotals(Struct, frozen=True, kw_only=True):
+    """The tokens and dollars that a log records, and what F1 they gave; null where it does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None  # in dollars
+    f1_per_dollar: float | None = None  # F1 in points
+    f1_per_1000_tokens: float | None = None  # F1 in points; input and output together
+
+
 class LevelCounts(Struct, frozen=True, kw_only=True):
     """The number of answers whose candidates were found at each level of matching."""
 
@@ -193,6 +211,8 @@ class AnswerCounts(Struct, frozen=True, kw_only=True):
     beyond: int = 0  # occurrence numbers beyond the last candidate
     markup_by_position: int = 0  # units whose markup was placed by position
     markup_as_texts: int = 0  # units whose markup differs from the gold text
+    positions: int = 0  # answers placed at the position that they give
+    alignments: dict[str, int] = {}  # how the program that gave positions found them
 
 
 class Policies(Struct, frozen=True, kw_only=True):
@@ -272,6 +292,7 @@ class PlacementSettings(Struct, frozen=True, kw_only=True):
     sample: str | None = None
     aliases: dict[str, str]
     rule: str | None = None  # a string-matching rule of another project; positions follow `policy`
+    answers_format: str = "records"
 
 
 class PlacementDocument(Document, frozen=True, kw_only=True):
@@ -279,6 +300,8 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
 
     settings: PlacementSettings
     units: UnitStatuses
+    responses: ResponseCounts = ResponseCounts()
+    usage: UsageTotals | UnsetType = UNSET  # only for logs that record it
     answers: AnswerCounts
     policies: Policies
     strings: StringScores

@@ -90,6 +90,11 @@ class File:
         """The last suffix, ignoring that of a compressed file, in lower case."""
         return Path(self.name).suffix.lower()
 
+    @cached_property
+    def is_zip(self) -> bool:
+        """Whether the file is a zip archive."""
+        return self.suffix in (".eval", ".zip") and self.stored[:4] == b"PK\x03\x04"
+
     @property
     def is_folder(self) -> bool:
         return not self._is_pipe and os.path.isdir(self.path)  # noqa: PTH112 - faster, and called often
@@ -377,7 +382,23 @@ def _unpacked(raw: _Hashing, kind: str) -> IO[bytes]:
     return _zstd(stream)
 
 
-def _zstd(stream: IO[bytes]) -> IO[bytes]:
+def unpacked_zstd(data: bytes, size: int, purpose: str) -> bytes:
+    """The content of bytes that were compressed with Zstandard, at most `size` bytes.
+
+    Raises:
+        MissingExtra: the package for reading them is missing.
+        ValueError: the bytes are damaged.
+    """
+    try:
+        with _zstd(io.BytesIO(data), purpose) as stream:
+            return stream.read(size)
+    except MissingExtra:
+        raise
+    except Exception as error:  # the class of its errors depends on the package
+        raise ValueError(str(error)) from None
+
+
+def _zstd(stream: IO[bytes], purpose: str = "reading a .zst file") -> IO[bytes]:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
@@ -385,7 +406,7 @@ def _zstd(stream: IO[bytes]) -> IO[bytes]:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtra.of("zstandard", "zstd", "reading a .zst file") from None
+        raise MissingExtra.of("zstandard", "zstd", purpose) from None
     unpacking = zstandard.ZstdDecompressor()
     return unpacking.stream_reader(stream, read_across_frames=True)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise import __version__
@@ -23,13 +25,15 @@ from spanwise.document.analyses import (
     PlacementDocument,
     PlacementSettings,
     Policies,
+    ResponseCounts,
     Score,
     StringScores,
     UnitStatuses,
+    UsageTotals,
 )
 from spanwise.errors import ChoiceError
 from spanwise.errors import unknown as unknown_choice
-from spanwise.formats import Reader, rules_of
+from spanwise.formats import Reader, opened, rules_of
 from spanwise.formats._format import ReadKeywords
 from spanwise.labels import LabelRules
 from spanwise.placement._answers import (
@@ -47,12 +51,15 @@ from spanwise.placement._answers import (
     surfaces,
 )
 from spanwise.placement._candidates import LEVELS, Level, Searcher
+from spanwise.placement._logs import FORMATS as ANSWERS_FORMATS
+from spanwise.placement._logs import read_log
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import POLICIES, Policy, among
 from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
 from spanwise.scores import exact
 
 __all__ = [
+    "ANSWERS_FORMATS",
     "LEVELS",
     "POLICIES",
     "PRESETS",
@@ -115,6 +122,7 @@ class PlacementChoices(Struct, frozen=True):
     response: str | None
     sample: str | None
     aliases: Mapping[str, str]
+    answers_format: str = "auto"
     rule: str | None = None  # a preset that compares strings; answers are then placed by `policy`
     rules: LabelRules = LabelRules()  # which labels are mapped or left out, in gold and in answers
 
@@ -168,6 +176,7 @@ def checked(
     prompt_unit: PromptUnit = "sentence",
     response: str | None = None,
     sample: str | int | None = None,
+    answers_format: str = "auto",
 ) -> PlacementChoices:
     """Validate the keywords of `place`; the name of a preset is replaced by its policy and level."""
     preset = PRESETS.get(policy)
@@ -185,6 +194,7 @@ def checked(
         ("level", level or "fuzzy", LEVELS),
         ("way to treat repeats", repeats, ("drop", "keep")),
         ("way to treat unknown labels", unknown, ("drop", "keep")),
+        ("format of answers", answers_format, ANSWERS_FORMATS),
     ):
         if value not in allowed:
             raise unknown_choice(name, value, allowed)
@@ -192,7 +202,7 @@ def checked(
         raise ChoiceError(f"threshold is {threshold}, but must be above 0 and at most 1.")
     return PlacementChoices(
         chosen, level or "fuzzy", threshold, repeats, unknown, prompt_unit, response,  # type: ignore[arg-type]
-        None if sample is None else str(sample), dict(aliases or {}), rule,
+        None if sample in (None, "all") else str(sample), dict(aliases or {}), answers_format, rule,
     )  # fmt: skip
 
 
@@ -261,7 +271,7 @@ def _renamed(answer: Answer, names: Mapping[str, str]) -> Answer:
     label = names[answer.label]
     if label == answer.label:
         return answer
-    return Answer(answer.text, label, answer.score, answer.occurrence, answer.pieces, answer.place)
+    return replace(answer, label=label)
 
 
 def predictions(
@@ -306,7 +316,7 @@ def document(
         inputs=(
             _input("gold", gold),
             Input(
-                role="answers", path=answers.path, sha256=answers.sha256, format="jsonl",
+                role="answers", path=answers.path, sha256=answers.sha256, format=answers.format,
                 dropped=laid.left_out if choices.rules else UNSET,
             ),
         ),
@@ -314,8 +324,11 @@ def document(
             policy=choices.policy, level=choices.level, threshold=choices.threshold, repeats=choices.repeats,
             unknown=choices.unknown, prompt_unit=choices.prompt_unit, response=choices.response,
             sample=choices.sample, aliases=dict(choices.aliases), rule=choices.rule,
+            answers_format=answers.format,
         ),
         units=UnitStatuses(**answers.statuses),
+        responses=_responses(answers),
+        usage=_usage(answers, _chosen_score(scores, strings, choices)),
         answers=_answer_counts(answers, laid, choices),
         policies=policies,
         strings=strings["as-written"],
@@ -407,6 +420,41 @@ def _answer_counts(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoi
         beyond=int(((table.occurrence != 0) & matched & ~table.fixed).sum()),
         markup_by_position=markup.count("positions"),
         markup_as_texts=markup.count("texts"),
+        positions=sum(answer.span is not None and answer.place is not None for answer in sheet.answers),
+        alignments=dict(
+            sorted(Counter(answer.aligned for answer in sheet.answers if answer.aligned).items())
+        ),
+    )
+
+
+def _responses(answers: ParsedAnswers) -> ResponseCounts:
+    stopped = Counter(parsed.stopped for parsed in answers.units)
+    return ResponseCounts(refused=stopped["refused"], truncated=stopped["truncated"], errors=stopped["error"])
+
+
+def _chosen_score(
+    scores: Mapping[str, Score], strings: Mapping[str, StringScores], choices: PlacementChoices
+) -> Score:
+    if choices.rule is None:
+        return scores[choices.policy]
+    preset = PRESETS[choices.rule]
+    both = strings[preset.normalisation]
+    return both.set if preset.strings == "set" else both.multiset
+
+
+def _usage(answers: ParsedAnswers, score: Score) -> UsageTotals | UnsetType:
+    """The tokens and dollars of the log, and F1 in points per dollar and per 1,000 tokens."""
+    if answers.usage is None:
+        return UNSET
+    usage = answers.usage
+    tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+    points = None if score.f1 is None else 100 * score.f1
+    return UsageTotals(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost=usage.cost,
+        f1_per_dollar=None if points is None or not usage.cost else points / usage.cost,
+        f1_per_1000_tokens=None if points is None or not tokens else points / (tokens / 1000),
     )
 
 
@@ -529,13 +577,14 @@ def place(
     prompt_unit: PromptUnit = "sentence",
     response: str | None = None,
     sample: str | int | None = None,
+    answers_format: str = "auto",
     **reading: Any,
 ) -> PlacementDocument:
     """Place answers without offsets on the gold text, and score them under every policy.
 
     Args:
         gold: a file, an `Annotation`, or anything else that `spanwise.read` takes, with text.
-        answers: a file with one JSON value per line, or a list with one item per unit.
+        answers: a file with one JSON value per line, the log of a harness, or a list with one item per unit.
         policy: "first", "all", "next" or "ordered", or the rule of another project: "uie", "spacy-llm",
             "langextract"; "uniner" and "gollie" compare strings, and "ordered" is used for placing.
         level: the last level at which to look for candidates: "exact", "case", "bare", "article" or
@@ -545,8 +594,10 @@ def place(
         repeats: whether to drop a repeated answer that cannot be placed, or keep it as a wrong prediction.
         unknown: whether to keep or drop answers with labels that gold does not have.
         prompt_unit: the unit of text of each record: "sentence" or "document".
-        response: the field with the raw response of the model.
-        sample: the sample to place, if units have several.
+        response: the field with the raw response of the model; dots lead to inner fields.
+        sample: the sample to place, if units have several, or the system of a log that has several.
+        answers_format: the format of the answers: "inspect", "lm-eval", "promptfoo", "langextract-jsonl",
+            "openai-batch", "langsmith", "phoenix", "csv", "records", or "auto" to recognise it (default).
         reading: keywords of `spanwise.read`, for the gold file.
 
     Returns:
@@ -563,7 +614,7 @@ def place(
     """
     choices = checked(
         policy=policy, level=level, threshold=threshold, aliases=aliases, repeats=repeats, unknown=unknown,
-        prompt_unit=prompt_unit, response=response, sample=sample,
+        prompt_unit=prompt_unit, response=response, sample=sample, answers_format=answers_format,
     )  # fmt: skip
     return placed_on(gold, answers, choices, reading).document
 
@@ -581,8 +632,9 @@ def placement(gold: Annotation, answers: object, choices: PlacementChoices) -> P
     """Like `place`, but return the predictions along with the document."""
     units = Units.of(gold.corpus, choices.prompt_unit)
     given = read_answers(
-        answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample
-    )
+        answers, units, labels=gold_labels(gold.mentions), response=choices.response, sample=choices.sample,
+        answers_format=choices.answers_format,
+    )  # fmt: skip
     laid = lay_out_answers(gold, units, given, choices)
     return Placement(document(gold, given, laid, choices), predictions(gold, given, laid, choices), choices)
 
@@ -614,7 +666,9 @@ def place_systems(
     giving = {
         name
         for name, source in systems.items()
-        if has_answers(source, options.get("response"), files=how is not None)
+        if has_answers(
+            source, options.get("response"), files=how is not None, answers_format=choices.answers_format
+        )
     }
     if how is not None and not giving:
         raise ChoiceError(
@@ -631,15 +685,30 @@ def place_systems(
         if name not in giving:
             placed[name] = source
             continue
-        samples = {} if options.get("sample") is not None else samples_of(source, options.get("response"))
-        if len(samples) > 1:
-            raise ChoiceError(
-                f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
-                "Choose one with sample=, or score all of them as runs of a study."
+        several = () if choices.sample is not None else systems_of(source, choices)
+        for system in several or (None,):
+            each = choices if system is None else replace(choices, sample=system)
+            samples = (
+                {} if each.sample is not None else samples_of(source, each.response, each.answers_format)
             )
-        document = placement(annotation, source, choices)
-        placed[name], documents[name] = document.annotation, document.document
+            if len(samples) > 1:
+                raise ChoiceError(
+                    f"{name!r} has {len(samples)} samples per unit: they are runs of one system.\n"
+                    "Choose one with sample=, or score all of them as runs of a study."
+                )
+            key = name if system is None else system if len(systems) == 1 else f"{name} {system}"
+            document = placement(annotation, source, each)
+            placed[key], documents[key] = document.annotation, document.document
     return PlacedSystems(annotation, placed, documents)
+
+
+def systems_of(source: object, choices: PlacementChoices) -> tuple[str, ...]:
+    """The systems of a log that has several, in order of first occurrence; otherwise nothing."""
+    if not isinstance(source, str | os.PathLike):
+        return ()
+    log = read_log(opened(source), choices.answers_format, choices.response)
+    names = () if log is None else tuple(dict.fromkeys(entry.system for entry in log.responses))
+    return tuple(name for name in names if name is not None) if len(names) > 1 else ()
 
 
 def place_keywords(how: str | Mapping[str, Any] | None) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.columns import Ints, ints
 from spanwise.corpus import Annotation, Corpus, Mentions
 from spanwise.errors import InputError, at, many, unknown
-from spanwise.formats import opened, read_text
+from spanwise.formats import File, opened, read_text
 from spanwise.formats._sentences import RepeatedKey, parse_json
-from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, parse
+from spanwise.placement._logs import Log, Response, Usage, dotted, read_log
+from spanwise.placement._parsing import LISTS, STATUSES, Answer, Json, Parsed, located, parse
 
 _ARTICLES = ("a", "an", "the")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -168,6 +170,12 @@ class Units(Struct, frozen=True, eq=False, dict=True):
         vocabulary = self.corpus.vocabulary
         return [vocabulary[code] for code in self.corpus.tokens[begin:end].tolist()]
 
+    def text(self, unit: int) -> str:
+        """The text of one unit, or its tokens joined by blanks."""
+        if self.corpus.texts is not None:
+            return "\n".join(self.corpus.texts[int(self.sentences[unit]) : int(self.sentences[unit + 1])])
+        return " ".join(self.words(unit))
+
     def ink(self, unit: int) -> str:
         """The characters of one unit without white space."""
         if self.corpus.texts is not None:
@@ -229,6 +237,8 @@ class ParsedAnswers(Struct, frozen=True):
     units: tuple[Parsed, ...]
     path: str
     sha256: str | None = None
+    format: str = "jsonl"
+    usage: Usage | None = None
 
     @property
     def statuses(self) -> dict[str, int]:
@@ -246,17 +256,24 @@ def read_answers(
     labels: Sequence[str],
     response: str | None = None,
     sample: str | None = None,
+    answers_format: str = "auto",
 ) -> ParsedAnswers:
-    """Read the answers in a file with one JSON value per line, or in a list, by unit of the gold text.
+    """Read the answers in a file with one JSON value per line, a log, or a list, by unit of the gold text.
 
     Args:
         labels: the labels of gold.
         response: the field with the raw response of the model.
         sample: the sample to read, if units have several.
+        answers_format: the format of the file; "auto" recognises it.
     """
     path, digest = "<answers>", None
+    gold_labels = frozenset(labels)
+    only_label = labels[0] if len(labels) == 1 else None
     if isinstance(source, str | os.PathLike):
         file = opened(source)
+        log = read_log(file, answers_format, response)
+        if log is not None:
+            return _of_log(log, file, units, gold_labels, only_label, sample)
         path, records = file.path, _lines(file.path, read_text(file))
         digest = None if path == "-" else file.sha256
     else:
@@ -267,24 +284,177 @@ def read_answers(
             f"{path}: there are no records.\nGive one JSON object per unit, even if it is empty."
         )
     parsed: list[Parsed] = [Parsed("absent")] * len(units)
-    gold_labels = frozenset(labels)
-    only_label = labels[0] if len(labels) == 1 else None
     for record, unit in zip(records, _joined(records, units, path), strict=True):
         payload = _payload(record, response, path, gold_labels)
         label = _first_text(record.value, _LABELS) or only_label
-        words = units.words(unit) if isinstance(payload, str) else None
-        parsed[unit] = parse(payload, label=label, labels=gold_labels, words=words)
+        text = _first_text(record.value, _TEXTS)
+        parsed[unit] = _parsed(payload, label, gold_labels, units, unit, text)
     return ParsedAnswers(tuple(parsed), path, digest)
 
 
-def samples_of(source: object, response: str | None = None) -> dict[str, str]:
+def _parsed(
+    payload: Json, label: str | None, labels: frozenset[str], units: Units, unit: int, text: str | None
+) -> Parsed:
+    """Parse the answers of one unit, and locate those that give positions in its text."""
+    words = units.words(unit) if isinstance(payload, str) else None
+    parsed = parse(payload, label=label, labels=labels, words=words)
+    if any(answer.span is not None for answer in parsed.answers):
+        words = units.words(unit) if words is None else words
+        place = located(parsed.answers, units.text(unit) if text is None else text, words)
+        parsed = replace(parsed, answers=place)
+    return parsed
+
+
+def _of_log(
+    log: Log, file: File, units: Units, labels: frozenset[str], label: str | None, sample: str | None
+) -> ParsedAnswers:
+    """The parsed responses of a log: a request that failed is a failed unit."""
+    chosen = _chosen(log, file.path, sample)
+    parsed: list[Parsed] = [Parsed("absent")] * len(units)
+    for entry, (unit, text) in zip(chosen, _joined_log(chosen, units, file.path), strict=True):
+        if entry.stopped in ("error", "refused"):
+            parsed[unit] = Parsed("failed", why=entry.why, stopped=entry.stopped)
+            continue
+        read = _parsed(entry.payload, label, labels, units, unit, text)
+        parsed[unit] = replace(read, stopped="truncated") if entry.stopped == "truncated" else read
+    digest = None if file.path == "-" else file.sha256
+    return ParsedAnswers(tuple(parsed), file.path, digest, log.format, _total(chosen))
+
+
+def _total(responses: Sequence[Response]) -> Usage | None:
+    """The tokens and dollars of all responses that say so; None if none does."""
+    usages = [entry.usage for entry in responses if entry.usage is not None]
+
+    def total(values: Sequence[float | None]) -> float | None:
+        given = [value for value in values if value is not None]
+        return sum(given) if given else None
+
+    if not usages:
+        return None
+    tokens = [
+        total([usage.input_tokens for usage in usages]),
+        total([usage.output_tokens for usage in usages]),
+    ]
+    cost = total([usage.cost for usage in usages])
+    first, second = (None if number is None else int(number) for number in tokens)
+    return Usage(first, second, cost)
+
+
+def _name(response: Response) -> str:
+    return "/".join(part for part in (response.system, response.sample) if part is not None)
+
+
+def _chosen(log: Log, path: str, sample: str | None) -> list[Response]:
+    """The responses of one system and sample.
+
+    Raises:
+        InputError: there are several and none was chosen, or the chosen one is missing.
+    """
+    names = list(dict.fromkeys(map(_name, log.responses)))
+    if sample is None:
+        chosen = list(log.responses)
+    else:
+        chosen = [entry for entry in log.responses if sample in (entry.system, entry.sample, _name(entry))]
+    left = list(dict.fromkeys(map(_name, chosen)))
+    if len(left) == 1:
+        return chosen
+    listed = ", ".join(names[:8])
+    raise InputError(
+        f"{path}: there is no sample {sample!r}.\nThere are: {listed}."
+        if not left
+        else f"{path}: there are several samples per unit: {', '.join(left[:8])}.\nChoose one with sample=."
+    )
+
+
+def _joined_log(responses: Sequence[Response], units: Units, path: str) -> list[tuple[int, str | None]]:
+    """The unit of each response, and its text if the log has it: by id, by text, or by verified number.
+
+    A log's own numbers are trusted only where the text of the unit occurs in what the log says of it.
+    """
+    for join in (_log_by_id, _log_by_text, _log_by_number):
+        joined = join(responses, units)
+        if joined is None:
+            continue
+        seen: dict[int, Response] = {}
+        for response, (unit, _) in zip(responses, joined, strict=True):
+            if unit in seen:
+                name = units.ids[unit] if units.ids is not None else str(unit)
+                raise InputError(
+                    at(path, response.line, f"the log has two responses for the {units.kind} {name!r}.\n"
+                       "Remove one of them, or give a log with one response per unit.")
+                )  # fmt: skip
+            seen[unit] = response
+        return joined
+    first = responses[0]
+    shown = ", ".join(map(repr, first.ids[:3])) or "none"
+    raise InputError(
+        at(path, first.line, f"the responses cannot be joined with the {units.kind}s of the gold file "
+           f"({units.corpus.source.path}): neither the ids (here {shown}) nor the texts agree.\n"
+           "Give the samples of the log the ids or the texts of gold, in a field 'id' or 'text'.")
+    )  # fmt: skip
+
+
+def _log_by_id(responses: Sequence[Response], units: Units) -> list[tuple[int, str | None]] | None:
+    if units.ids is None:
+        return None
+    unit_of = {name: unit for unit, name in enumerate(units.ids)}
+    found = [next((unit_of[name] for name in entry.ids if name in unit_of), None) for entry in responses]
+    if any(unit is None for unit in found):
+        return None
+    return [
+        (unit, _own_text(entry, units.ink(unit)))
+        for unit, entry in zip(found, responses, strict=True)
+        if unit is not None
+    ]
+
+
+def _own_text(response: Response, ink: str) -> str | None:
+    return next((text for text in response.texts if "".join(text.split()) == ink), None)
+
+
+def _log_by_text(responses: Sequence[Response], units: Units) -> list[tuple[int, str | None]] | None:
+    units_with: dict[str, list[int]] = {}
+    for unit in reversed(range(len(units))):
+        units_with.setdefault(units.ink(unit), []).append(unit)
+    joined: list[tuple[int, str | None]] = []
+    for entry in responses:
+        found = next(
+            ((left, text) for text in entry.texts if (left := units_with.get("".join(text.split())))), None
+        )
+        if found is None:
+            return None
+        joined.append((found[0].pop(), found[1]))
+    return joined
+
+
+def _log_by_number(responses: Sequence[Response], units: Units) -> list[tuple[int, str | None]] | None:
+    """Join by the unit's number, from 0 or 1, where the log's text contains the unit's."""
+    for first in (0, 1):
+        joined: list[tuple[int, str | None]] = []
+        for entry in responses:
+            numbers = [int(name) - first for name in entry.ids if name.isdecimal() and len(name) < 10]
+            unit = next((number for number in numbers if 0 <= number < len(units)), None)
+            inks = ["".join(text.split()) for text in entry.texts]
+            # Numbers from 1 are not the numbers of units, so that only text can confirm them.
+            if unit is None or (not any(units.ink(unit) in ink for ink in inks) if inks else first):
+                break
+            joined.append((unit, None))
+        else:
+            return joined
+    return None
+
+
+def samples_of(source: object, response: str | None = None, answers_format: str = "auto") -> dict[str, str]:
     """The samples in a source, in order of first occurrence, each with a hash of its contents.
 
     Args:
         response: the field with the raw response of the model.
     """
     if isinstance(source, str | os.PathLike):
-        records = _lines(os.fspath(source), read_text(source))
+        file = opened(source)
+        if (log := read_log(file, answers_format, response)) is not None:
+            return _samples_of_log(log, file.path)
+        records = _lines(file.path, read_text(file))
     else:
         records = [Record(value, None) for value in _listed(source)]
     digests: dict[str, hashlib._Hash] = {}
@@ -294,6 +464,29 @@ def samples_of(source: object, response: str | None = None) -> dict[str, str]:
             continue
         content = {key: value for key, value in record.value.items() if key not in ("sample", "run")}
         digests.setdefault(name, hashlib.sha256()).update(_canonical(content))
+    return {name: digest.hexdigest() for name, digest in digests.items()}
+
+
+def _samples_of_log(log: Log, path: str) -> dict[str, str]:
+    """The samples of a log of one system; several systems are no samples.
+
+    Raises:
+        InputError: several systems have several samples each.
+    """
+    systems = dict.fromkeys(entry.system for entry in log.responses)
+    digests: dict[str, hashlib._Hash] = {}
+    for entry in log.responses:
+        if entry.sample is not None:
+            content = _canonical([entry.ids, entry.texts, entry.payload, entry.stopped])
+            digests.setdefault(entry.sample, hashlib.sha256()).update(content)
+    if len(systems) > 1:
+        if len(digests) > 1:
+            names = ", ".join(str(name) for name in list(systems)[:8])
+            raise InputError(
+                f"{path}: the log has several systems with several samples each: {names}.\n"
+                f"Choose one, as in sample={_name(log.responses[0])!r}."
+            )
+        return {}
     return {name: digest.hexdigest() for name, digest in digests.items()}
 
 
@@ -310,14 +503,21 @@ _OFFSETS = {"start", "begin", "start_offset", "from"}
 _LOOKED_AT = 200  # number of records used to recognise a source
 
 
-def has_answers(source: object, response: str | None = None, *, files: bool = False) -> bool:
+def has_answers(
+    source: object, response: str | None = None, *, files: bool = False, answers_format: str = "auto"
+) -> bool:
     """Whether a source holds answers without offsets, as opposed to tags or spans.
 
     Args:
         files: whether to look into files; otherwise only lists of objects can hold answers.
     """
     if isinstance(source, str | os.PathLike):
-        if not files or not _is_json(path := os.fspath(source)):
+        if not files or (answers_format == "auto" and not _may_hold(path := os.fspath(source))):
+            return False
+        path = os.fspath(source)
+        if read_log(opened(source), answers_format, response) is not None:
+            return True
+        if not _is_json(path):
             return False
         records = [record.value for record in _lines(path, read_text(path))[:_LOOKED_AT]]
     elif isinstance(source, list | tuple):
@@ -327,9 +527,13 @@ def has_answers(source: object, response: str | None = None, *, files: bool = Fa
     else:
         return False
     if response is not None:
-        return any(isinstance(record, Mapping) and response in record for record in records)
+        return any(dotted(record, response) is not None for record in records)
     judged = [answering for value in records if (answering := _is_answering(value)) is not None]
     return judged[0] if judged else files and bool(records)
+
+
+def _may_hold(path: str) -> bool:
+    return _is_json(path) or path.lower().endswith((".eval", ".csv"))
 
 
 def _is_json(path: str) -> bool:
@@ -463,6 +667,8 @@ def _payload(record: Record, response: str | None, path: str, labels: frozenset[
     if not isinstance(value, Mapping):
         return value
     if response is not None:
+        if response not in value and (inner := dotted(value, response)) is not None:
+            return inner
         if response not in value:
             raise InputError(_lacks(record, path, f"no field {response!r}", value))
         return value[response]

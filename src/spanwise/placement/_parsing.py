@@ -34,7 +34,8 @@ class Answer(Struct, frozen=True):
     """An answer of a model: a text with a label and, optionally, a score and an occurrence number (from 1).
 
     `pieces` are the texts of a discontinuous mention. `place` is the token span in the unit, if markup
-    shows it.
+    or a position shows it; `span` is the position in characters that the answer gives, and `aligned` how the
+    program that gave it found it.
     """
 
     text: str
@@ -43,6 +44,8 @@ class Answer(Struct, frozen=True):
     occurrence: int | None = None
     pieces: tuple[str, ...] = ()
     place: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None
+    aligned: str = ""
 
 
 class Parsed(Struct, frozen=True):
@@ -52,6 +55,7 @@ class Parsed(Struct, frozen=True):
     answers: tuple[Answer, ...] = ()
     why: str = ""
     markup: Literal["", "positions", "texts"] = ""
+    stopped: Literal["", "refused", "truncated", "error"] = ""
 
 
 class NoAnswers(ValueError):
@@ -290,7 +294,68 @@ def _of_mapping(item: Mapping[str, Json], label: str | None) -> Answer:
         raise NoAnswers(f"{_short(item)} has no text and label")
     text, pieces = _text(item[key], item)
     score = next((number for field in _SCORES if (number := _score(item.get(field))) is not None), None)
-    return Answer(text, named, score, _occurrence(item.get("occurrence")), pieces)
+    interval = item.get("char_interval")
+    aligned = item.get("alignment_status")
+    return Answer(
+        text, named, score, _occurrence(item.get("occurrence")), pieces,
+        span=_span(interval if isinstance(interval, Mapping) else item),
+        aligned=aligned if isinstance(aligned, str) else "",
+    )  # fmt: skip
+
+
+_POSITIONS = (
+    ("start_pos", "end_pos"), ("start", "end"), ("begin", "end"), ("start_offset", "end_offset"),
+    ("from", "to"), ("start_char", "end_char"), ("char_start", "char_end"),
+)  # fmt: skip
+
+
+def _span(item: Mapping[str, Json]) -> tuple[int, int] | None:
+    """The position in characters that an answer gives; None if it gives none."""
+    for first, last in _POSITIONS:
+        start, end = item.get(first), item.get(last)
+        if type(start) is int and type(end) is int:
+            return (start, end) if 0 <= start < end else None
+    return None
+
+
+def located(answers: tuple[Answer, ...], text: str, words: list[str]) -> tuple[Answer, ...]:
+    """The answers with the token spans of their positions, where these agree with the text.
+
+    A position agrees if the text there is the answer, apart from white space, or if a program aligned it;
+    and if it does not cut through a token.
+
+    Args:
+        text: the text of the unit, which positions refer to.
+        words: the tokens of the unit.
+    """
+    if not any(answer.span is not None for answer in answers) or not _same_ink("".join(text.split()), words):
+        return answers
+    begins, ends = _token_borders(words)
+    before = _ink_counter(text, [])
+    found: list[Answer] = []
+    for answer in answers:
+        span = answer.span
+        if span is None or answer.place is not None or span[1] > len(text):
+            found.append(answer)
+            continue
+        agrees = bool(answer.aligned) or text[span[0] : span[1]].split() == answer.text.split()
+        first, last = begins.get(before[span[0]]), ends.get(before[span[1]])
+        place = (first, last) if first is not None and last is not None and first < last else None
+        found.append(replace(answer, place=place) if agrees and place is not None else answer)
+    return tuple(found)
+
+
+def _token_borders(words: list[str]) -> tuple[dict[int, int], dict[int, int]]:
+    """The tokens that begin and end at each number of characters without white space."""
+    begins: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    ink = 0
+    for number, word in enumerate(words):
+        size = len("".join(word.split()))
+        if size:
+            begins[ink], ends[ink + size] = number, number + 1
+        ink += size
+    return begins, ends
 
 
 def _text(value: Json, item: Json) -> tuple[str, tuple[str, ...]]:
@@ -383,14 +448,7 @@ def _same_ink(ink: str, words: list[str]) -> bool:
 
 def _on_tokens(text: str, marked: list[AnswerMark], words: list[str]) -> list[Answer]:
     """The marked spans as answers with their token spans; one that cuts through a token has none."""
-    begins: dict[int, int] = {}
-    ends: dict[int, int] = {}
-    ink = 0
-    for number, word in enumerate(words):
-        size = len("".join(word.split()))
-        if size:
-            begins[ink], ends[ink + size] = number, number + 1
-        ink += size
+    begins, ends = _token_borders(words)
     spans = sorted(span for mark in marked for span in mark.marks)
     ink_before = _ink_counter(text, spans)
     answers: list[Answer] = []

@@ -314,7 +314,11 @@ def _files(manifest: Manifest, system: StudySystem, paths: Mapping[str, str]) ->
         if system.answers is not None and system.answers.get("sample") is None:
             source = path if system.records is None else system.records
             field = system.answers.get("response")
-            samples = samples_of(source, None if field is None else str(field))
+            samples = samples_of(
+                source,
+                None if field is None else str(field),
+                str(system.answers.get("answers_format", "auto")),
+            )
         if len(samples) < 2:
             digest = None if system.records is None else records_digest(system.records)
             files[run] = FoundFile(shown, path, digest, records=system.records)
