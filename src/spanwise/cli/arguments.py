@@ -346,8 +346,8 @@ def add_answers(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
     group.add_argument(
         "--answers-format", metavar="NAME", default="auto",
-        help="inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, langsmith, phoenix, csv, records, or "
-        "auto to recognise it (default)",
+        help="inspect, lm-eval, promptfoo, langextract-jsonl, openai-batch, langsmith, phoenix, csv, records "
+        "(default: auto, which recognises it)",
     )  # fmt: skip
     group.add_argument(
         "--response", metavar="FIELD",
@@ -355,7 +355,7 @@ def add_answers(group: argparse._ActionsContainer) -> None:
     )  # fmt: skip
     group.add_argument(
         "--sample", metavar="NAME",
-        help="the sample to place, if units have several, or the system of a log; all: samples are runs (default)",
+        help="the sample to place, if units have several, or the system of a log (default: all, as runs)",
     )  # fmt: skip
 
 

@@ -605,7 +605,7 @@ def _archive(file: File) -> list[Json]:
 
 
 def _member(file: File, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member; those compressed with Zstandard, which zipfile may not know, are unpacked here."""
+    """The bytes of a member; zipfile may not know Zstandard, which is unpacked here."""
     if info.compress_type != _ZSTD:
         return archive.read(info)
     data = file.stored
