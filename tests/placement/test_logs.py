@@ -84,11 +84,12 @@ def test_without_ids_in_gold_logs_are_joined_by_text_whatever_the_order(case: An
 
 def test_a_log_that_can_be_joined_neither_by_id_nor_by_text_is_refused() -> None:
     other = from_tags([["B-PER"]] * 3, tokens=[["Eve"], ["Zoe"], ["Mia"]])
-    for file, keywords in (
+    logs: list[tuple[str, dict[str, Any]]] = [
         ("openai_batch.jsonl", {}),
         ("inspect.eval", {"sample": "1"}),
         ("phoenix.json", {}),
-    ):
+    ]
+    for file, keywords in logs:
         with pytest.raises(InputError, match="cannot be joined"):
             spanwise.place(other, LOGS / file, **keywords)
 

@@ -387,15 +387,10 @@ def unpacked_zstd(data: bytes, size: int, purpose: str) -> bytes:
 
     Raises:
         MissingExtra: the package for reading them is missing.
-        ValueError: the bytes are damaged.
+        Exception: the bytes are damaged; the class of the error depends on the package.
     """
-    try:
-        with _zstd(io.BytesIO(data), purpose) as stream:
-            return stream.read(size)
-    except MissingExtra:
-        raise
-    except Exception as error:  # the class of its errors depends on the package
-        raise ValueError(str(error)) from None
+    with _zstd(io.BytesIO(data), purpose) as stream:
+        return stream.read(size)
 
 
 def _zstd(stream: IO[bytes], purpose: str = "reading a .zst file") -> IO[bytes]:

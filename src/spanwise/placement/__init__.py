@@ -433,7 +433,7 @@ def _responses(answers: ParsedAnswers) -> ResponseCounts:
 
 
 def _chosen_score(
-    scores: Mapping[str, Score], strings: Mapping[str, StringScores], choices: PlacementChoices
+    scores: Mapping[Policy, Score], strings: Mapping[str, StringScores], choices: PlacementChoices
 ) -> Score:
     if choices.rule is None:
         return scores[choices.policy]

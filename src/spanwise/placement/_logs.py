@@ -8,21 +8,25 @@ import json
 import struct
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from spanwise.errors import InputError, at, unknown
+from spanwise.errors import InputError, MissingExtra, at, unknown
 from spanwise.formats import File, read_text
 from spanwise.formats._opening import unpacked_zstd
-from spanwise.formats._sentences import RepeatedKey, parse_json
 from spanwise.placement._parsing import Json
 
 TRUNCATED = ("length", "max_tokens", "max_output_tokens", "model_length")
 REFUSED = ("content_filter", "refusal", "safety")
 _IDS = ("id", "unit_id", "example_id", "sentence_id", "document_id", "doc_id", "uid")
 _ZSTD = 93  # the number of the compression method in zip archives
-_MOST = 1 << 31  # bytes that the members of an archive may unpack to
+_LEAST, _MOST = 1 << 26, 200  # bytes and times its own size that an archive may unpack to
+
+
+Stopped = Literal["", "refused", "truncated", "error"]
 
 
 class Usage(Struct, frozen=True):
@@ -41,7 +45,7 @@ class Response(Struct, frozen=True):
     texts: tuple[str, ...] = ()  # texts that may be, or contain, the text of the unit
     system: str | None = None
     sample: str | None = None
-    stopped: str = ""  # refused, truncated or error; empty if the response is complete
+    stopped: Stopped = ""  # refused, truncated or error; empty if the response is complete
     why: str = ""
     usage: Usage | None = None
     line: int | None = None
@@ -168,7 +172,7 @@ def _chat(
         return about(stopped="refused", why=f"the model refused: {_short(refusal)}", usage=usage)
     if reason in REFUSED:
         return about(stopped="refused", why=f"the response was stopped: {reason}", usage=usage)
-    stopped = "truncated" if reason in TRUNCATED else ""
+    stopped: Stopped = "truncated" if reason in TRUNCATED else ""
     return about(payload=_message(message), stopped=stopped, usage=usage)
 
 
@@ -196,7 +200,7 @@ def _inspect(sample: Mapping[str, Json], response: str | None) -> Iterator[Respo
     }
     cost = [number for usage in usages if (number := _cost(usage.get("total_cost"))) is not None]
     messages = sample.get("input")
-    common = {
+    common: dict[str, Json] = {
         "ids": _ids(sample.get("metadata"), sample.get("id")),
         "texts": tuple(
             dict.fromkeys([*_strings(sample.get("metadata")), *_strings(messages)])
@@ -246,7 +250,7 @@ def _promptfoo(row: Mapping[str, Json], response: str | None) -> Iterator[Respon
     given = row.get("response")
     given = given if _mapping(given) else {}
     number = row.get("_prompt")
-    common = {
+    common: dict[str, Json] = {
         "ids": _ids(metadata, variables),
         "texts": tuple(dict.fromkeys([*_strings(variables), *_strings(metadata), *_strings(prompt)])),
         "system": str(name) if number is None else f"{name}, prompt {number}",
@@ -261,7 +265,7 @@ def _promptfoo(row: Mapping[str, Json], response: str | None) -> Iterator[Respon
     elif given.get("isRefusal") is True or given.get("finishReason") in REFUSED:
         yield Response(stopped="refused", why="the model refused", **common)
     else:
-        stopped = "truncated" if given.get("finishReason") in TRUNCATED else ""
+        stopped: Stopped = "truncated" if given.get("finishReason") in TRUNCATED else ""
         yield Response(payload=given.get("output"), stopped=stopped, **common)
 
 
@@ -325,7 +329,7 @@ def _langsmith(item: Mapping[str, Json], response: str | None) -> Iterator[Respo
     metadata = example.get("metadata") if _mapping(example) else None
     counts = {"prompt_tokens": run.get("prompt_tokens"), "completion_tokens": run.get("completion_tokens")}
     session = run.get("session_name")
-    common = {
+    common: dict[str, Json] = {
         "ids": _ids(metadata, inputs, run.get("reference_example_id")),
         "texts": tuple(dict.fromkeys([*_strings(inputs, 4), *_strings(metadata)])),
         "usage": _usage(counts, run.get("total_cost")),
@@ -352,7 +356,7 @@ def _only(outputs: Json) -> Json:
 
 
 def _phoenix(item: Mapping[str, Json], response: str | None) -> Iterator[Response]:
-    common = {
+    common: dict[str, Json] = {
         "ids": _ids(item.get("metadata"), item.get("input"), item.get("example_id")),
         "texts": tuple(dict.fromkeys([*_strings(item.get("input")), *_strings(item.get("metadata"))])),
         "sample": str(item["repetition_number"]) if _whole(item.get("repetition_number")) else None,
@@ -431,7 +435,8 @@ def read_log(file: File, answers_format: str = "auto", response: str | None = No
     if answers_format == "records":
         return None
     if file.is_zip:
-        items, found = [(None, item) for item in _archive(file)], "inspect"
+        items: list[tuple[int | None, Json]] = [(None, item) for item in _archive(file)]
+        found = "inspect"
         if answers_format not in ("auto", "inspect"):
             raise _other(file.path, answers_format, found)
         return _log(file.path, LOGS[found], items, response)
@@ -478,8 +483,6 @@ def _log(path: str, log: LogFormat, items: list[tuple[int | None, Json]], respon
 
 
 def _at_line(response: Response, line: int) -> Response:
-    from msgspec.structs import replace
-
     return replace(response, line=line)
 
 
@@ -514,6 +517,14 @@ def _numbered(name: str, items: list[tuple[int | None, Json]]) -> list[tuple[int
     return numbered
 
 
+def _decoded(text: str) -> Json:
+    """A JSON value; raises ValueError or RecursionError if the text is none."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.MsgspecError:  # also NaN, which Python accepts
+        return json.loads(text)
+
+
 def _items(path: str, text: str) -> list[tuple[int | None, Json]] | None:
     """The entries of a log with their lines: of one JSON document, or one per line; None if neither."""
     start = text.lstrip("\ufeff \t\r\n")
@@ -521,7 +532,7 @@ def _items(path: str, text: str) -> list[tuple[int | None, Json]] | None:
         return None
     first = start.split("\n", 1)[0]
     try:
-        value = parse_json(first)
+        value = _decoded(first)
         whole = len(first) == len(start.rstrip())
     except (ValueError, RecursionError):
         value, whole = _document(path, start), True
@@ -541,9 +552,7 @@ def _items(path: str, text: str) -> list[tuple[int | None, Json]] | None:
 
 def _document(path: str, text: str) -> Json:
     try:
-        return parse_json(text)
-    except RepeatedKey as error:
-        raise error.at(path, None) from None
+        return _decoded(text)
     except (ValueError, RecursionError) as error:
         head = text[:4096]
         if '"promptIdx"' in head or ('"eval"' in head and '"status"' in head) or '"evalId"' in head:
@@ -577,9 +586,7 @@ def _lines(path: str, text: str) -> Iterator[tuple[int | None, Json]]:
         if not line.strip():
             continue
         try:
-            yield number, parse_json(line.lstrip("\ufeff"))
-        except RepeatedKey as error:
-            raise error.at(path, number) from None
+            yield number, _decoded(line.lstrip("\ufeff"))
         except (ValueError, RecursionError):
             raise InputError(
                 at(path, number, "this line of the log is not JSON.\nWas the log copied completely?")
@@ -595,10 +602,16 @@ def _archive(file: File) -> list[Json]:
                 raise InputError(
                     f"{file.path}: the archive holds no samples.\nGive a log of Inspect, of a finished run."
                 )
-            if sum(info.file_size for info in members) > _MOST:
-                raise InputError(f"{file.path}: the log unpacks to more than 2 GB.\nSplit the log.")
-            return [parse_json(_member(file, archive, info).decode("utf-8")) for info in members]
-    except (zipfile.BadZipFile, ValueError, RecursionError, EOFError, struct.error) as error:
+            size = sum(info.file_size for info in members)
+            if size > max(_LEAST, _MOST * len(file.stored)):
+                raise InputError(
+                    f"{file.path}: the log would unpack to {size >> 20:,} MB, more than {_MOST} times "
+                    "its size.\nGive a log of Inspect."
+                )
+            return [_decoded(_member(file, archive, info).decode("utf-8")) for info in members]
+    except (InputError, MissingExtra):
+        raise
+    except Exception as error:  # damage shows in many ways, and some packages have errors of their own
         raise InputError(
             f"{file.path}: the log is damaged ({_short(error)}).\nWas it copied completely?"
         ) from None
@@ -630,21 +643,16 @@ def _table(file: File, response: str | None) -> Iterator[Response]:
             f"{file.path}: the table has {what}; its columns are: {listed}.\n"
             "Name the column with the model's response: response=."
         )
-    try:
-        for row in rows:
-            given = {name: value for name, value in row.items() if name and value not in (None, "")}
-            texts = [given[name] for name in given if name.lower() in ("text", "sentence", "input", "prompt")]
-            yield Response(
-                row.get(column) or "",
-                _ids({name.lower(): value for name, value in given.items()}),
-                tuple(texts),
-                sample=given.get("sample", given.get("run")),
-                line=rows.line_num,
-            )
-    except csv.Error as error:
-        raise InputError(
-            at(file.path, rows.line_num, f"this is not CSV: {error}.\nSave the table again.")
-        ) from None
+    for row in rows:
+        given = {name: value for name, value in row.items() if name and value not in (None, "")}
+        texts = [given[name] for name in given if name.lower() in ("text", "sentence", "input", "prompt")]
+        yield Response(
+            row.get(column) or "",
+            _ids({name.lower(): value for name, value in given.items()}),
+            tuple(texts),
+            sample=given.get("sample", given.get("run")),
+            line=rows.line_num,
+        )
 
 
 _COLUMNS = ("response", "completion", "output", "answer", "answers", "generated_text", "prediction")
