@@ -46,8 +46,9 @@ CASES: list[tuple[str, dict[str, Any], dict[str, int], int, int]] = [
     ("inspect.eval", {"sample": "1"}, {"read": 1, "repaired": 1, "failed": 1}, 3, 3),
     ("inspect.eval", {"sample": "2"}, {"read": 1, "empty": 1, "failed": 1}, 2, 2),
     ("inspect.json", {"sample": "1"}, {"read": 1, "repaired": 1, "failed": 1}, 3, 3),
-    ("samples_spans.jsonl", {"sample": "2"}, {"read": 2, "failed": 1}, 3, 3),
+    ("samples_spans.jsonl", {"sample": "2"}, {"read": 2, "empty": 1}, 3, 3),
     ("promptfoo.json", {"sample": "acme:large"}, {"read": 2, "empty": 1}, 3, 3),
+    ("promptfoo.json", {"sample": "acme:small"}, {"read": 2, "failed": 1}, 3, 3),
     ("openai_batch.jsonl", {}, {"read": 1, "repaired": 1, "failed": 1}, 3, 3),
     ("langsmith.jsonl", {}, {"read": 2, "failed": 1}, 3, 3),
     ("phoenix.json", {}, {"read": 2, "failed": 1}, 3, 3),
@@ -215,3 +216,13 @@ def test_an_archive_without_samples_is_refused(tmp_path: Path) -> None:
         archive.writestr("header.json", "{}")
     with pytest.raises(InputError, match="holds no samples"):
         spanwise.place(gold(), tmp_path / "log.eval")
+
+
+def test_what_could_not_be_read_costs_at_most_the_score_with_those_mentions_found() -> None:
+    document = spanwise.place(gold(), LOGS / "langsmith.jsonl")
+    # 3 of 4 found by 3 predictions; the unread unit has one mention: 2(3 + 1)/(4 + 3 + 1) − 6/7
+    assert document.responses.unread_mentions == 1
+    assert document.responses.unread_cost == pytest.approx(1 - 6 / 7)
+    assert document.troubles[0] == "Of 3 responses, 1 could not be read: at most 14.3 F1."
+    result = spanwise.evaluate(gold(), {"llm": LOGS / "langsmith.jsonl"}, answers="ordered", resamples=0)
+    assert isinstance(result.hints, tuple) and result.hints[:2] == document.troubles[:2]

@@ -158,16 +158,6 @@ class UnitStatuses(Struct, frozen=True, kw_only=True):
     empty: int = 0
     absent: int = 0
 
-    @property
-    def unread(self) -> str | None:
-        """A sentence about the responses that could not be read or are missing; None if there are none."""
-        number = self.read + self.repaired + self.failed + self.empty + self.absent
-        counts = {"could not be read": self.failed, "are missing": self.absent}
-        listed = [f"{count:,} {what}" for what, count in counts.items() if count]
-        if not listed:
-            return None
-        return f"Of {number:,} responses, {' and '.join(listed)}; gold mentions there count as missed."
-
 
 class ResponseCounts(Struct, frozen=True, kw_only=True):
     """The number of responses that were refused or truncated, and of requests that failed."""
@@ -175,6 +165,8 @@ class ResponseCounts(Struct, frozen=True, kw_only=True):
     refused: int = 0
     truncated: int = 0
     errors: int = 0
+    unread_mentions: int = 0  # gold mentions of units that failed or are absent
+    unread_cost: float | None = None  # what F1 could gain at most if they had been found
 
 
 class UsageTotals(Struct, frozen=True, kw_only=True):
@@ -314,6 +306,31 @@ class PlacementDocument(Document, frozen=True, kw_only=True):
     unplaced: tuple[Leftover, ...] = ()
     ambiguous: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers` counts all
     inexact: tuple[PlacedAnswer, ...] = ()  # the first ones only; `answers.levels` counts all
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Sentences about responses that could not be used, and what that costs; empty if there are none."""
+        units, answers = self.units, self.answers
+        number = units.read + units.repaired + units.failed + units.empty + units.absent
+        cost = self.responses.unread_cost
+        unread = {"could not be read": units.failed, "are missing": units.absent}
+        parts = [f"{count:,} {what}" for what, count in unread.items() if count]
+        sentences = []
+        if parts:
+            most = "" if cost is None else f": at most {100 * cost:.1f} F1"
+            sentences.append(f"Of {number:,} responses, {' and '.join(parts)}{most}.")
+        counts = {
+            "were refused": self.responses.refused,
+            "were truncated": self.responses.truncated,
+            "were failed requests": self.responses.errors,
+        }
+        stopped = [f"{count:,} {what}" for what, count in counts.items() if count]
+        if stopped:
+            sentences.append(f"Of {number:,} responses, {', '.join(stopped)}.")
+        if parts and answers.hallucinated:
+            share = f"{answers.hallucinated:,} of {answers.given:,} answers"
+            sentences.append(f"{share} do not occur in the text: they count as wrong.")
+        return tuple(sentences)
 
     @property
     def chosen(self) -> str:

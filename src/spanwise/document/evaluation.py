@@ -373,7 +373,7 @@ class Evaluation(ScoreGrid, frozen=True, kw_only=True):
         unread = [
             f"{name}: {hint}" if several else hint
             for name, report in answers.items()
-            if (hint := report.units.unread) is not None
+            for hint in report.troubles
         ]
         return replace(self, answers=answers, hints=(*unread, *(self.hints or ())) or UNSET)
 

@@ -309,6 +309,8 @@ def document(
     in_spread = [*scores.values(), policies.worst, policies.best]
     in_spread += [strings["as-written"].set, strings["as-written"].multiset]
     values = [score.f1 for score in in_spread if score.f1 is not None]
+    chosen = _chosen_score(scores, strings, choices)
+    readable = _readable(answers, sheet, texts, scores[choices.policy], choices)
     return PlacementDocument(
         spanwise=__version__,
         kind="placement",
@@ -327,8 +329,8 @@ def document(
             answers_format=answers.format,
         ),
         units=UnitStatuses(**answers.statuses),
-        responses=_responses(answers),
-        usage=_usage(answers, _chosen_score(scores, strings, choices)),
+        responses=_responses(answers, chosen, readable),
+        usage=_usage(answers, chosen),
         answers=_answer_counts(answers, laid, choices),
         policies=policies,
         strings=strings["as-written"],
@@ -336,7 +338,7 @@ def document(
         presets=_presets(laid, strings, choices),
         ceilings=Ceilings(**ceilings),
         spread=(min(values), max(values)) if values else (None, None),
-        readable=_readable(answers, sheet, texts, scores[choices.policy], choices),
+        readable=readable,
         labels=laid.labels,
         unplaced=_leftovers(answers, laid, choices),
         ambiguous=_looked_at(laid, ints(np.flatnonzero(sheet.table.number > 1)), choices),
@@ -427,9 +429,18 @@ def _answer_counts(answers: ParsedAnswers, laid: LaidOut, choices: PlacementChoi
     )
 
 
-def _responses(answers: ParsedAnswers) -> ResponseCounts:
+def _responses(answers: ParsedAnswers, score: Score, readable: Score) -> ResponseCounts:
+    """What went wrong with responses, and 2(TP + g)/(n + m + g) − F1 for the g gold mentions left unread."""
     stopped = Counter(parsed.stopped for parsed in answers.units)
-    return ResponseCounts(refused=stopped["refused"], truncated=stopped["truncated"], errors=stopped["error"])
+    unread = score.gold - readable.gold
+    most = 2 * (score.correct + unread), score.gold + score.predicted + unread
+    return ResponseCounts(
+        refused=stopped["refused"],
+        truncated=stopped["truncated"],
+        errors=stopped["error"],
+        unread_mentions=unread,
+        unread_cost=None if not unread or score.f1 is None else most[0] / most[1] - score.f1,
+    )
 
 
 def _chosen_score(

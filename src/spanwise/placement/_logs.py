@@ -632,7 +632,6 @@ def _table(file: File, response: str | None) -> Iterator[Response]:
     text = read_text(file)
     head = text.split("\n", 1)[0]
     delimiter = "\t" if head.count("\t") > head.count(",") else ","
-    csv.field_size_limit(1 << 30)
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
     names = list(rows.fieldnames or ())
     column = response or next((name for name in names if name.lower() in _COLUMNS), None)
@@ -643,16 +642,25 @@ def _table(file: File, response: str | None) -> Iterator[Response]:
             f"{file.path}: the table has {what}; its columns are: {listed}.\n"
             "Name the column with the model's response: response=."
         )
-    for row in rows:
-        given = {name: value for name, value in row.items() if name and value not in (None, "")}
-        texts = [given[name] for name in given if name.lower() in ("text", "sentence", "input", "prompt")]
-        yield Response(
-            row.get(column) or "",
-            _ids({name.lower(): value for name, value in given.items()}),
-            tuple(texts),
-            sample=given.get("sample", given.get("run")),
-            line=rows.line_num,
-        )
+    try:
+        for row in rows:
+            yield _of_row(row, column, rows.line_num)
+    except csv.Error as error:
+        raise InputError(
+            at(file.path, rows.line_num + 1, f"this is not CSV: {error}.\nGive the log as JSON lines.")
+        ) from None
+
+
+def _of_row(row: Mapping[str, Json], column: str, line: int) -> Response:
+    given = {name: value for name, value in row.items() if name and value not in (None, "")}
+    texts = [given[name] for name in given if name.lower() in ("text", "sentence", "input", "prompt")]
+    return Response(
+        row.get(column) or "",
+        _ids({name.lower(): value for name, value in given.items()}),
+        tuple(texts),
+        sample=given.get("sample", given.get("run")),
+        line=line,
+    )
 
 
 _COLUMNS = ("response", "completion", "output", "answer", "answers", "generated_text", "prediction")

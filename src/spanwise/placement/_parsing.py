@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from spanwise.placement._lines import lines_of, literal, says_nothing
+
 Status = Literal["read", "repaired", "failed", "empty", "absent"]
 STATUSES: tuple[Status, ...] = ("read", "repaired", "failed", "empty", "absent")
 
@@ -20,12 +22,20 @@ _TEXTS = ("text", "mention", "span", "entity", "name", "extraction_text", "surfa
 _LABELS = ("label", "type", "entity_type", "category", "extraction_class", "tag", "class", "entity_group")
 _SCORES = ("score", "confidence", "probability")
 LISTS = ("answers", "entities", "mentions", "spans", "ents", "extractions", "predictions", "output", "result")
+_WRAPPERS = (
+    *LISTS, "results", "data", "items", "named_entities", "response", "annotations", "arguments", "parameters",
+    "input", "tool_calls", "function",
+)  # fmt: skip
 _FIELDS = {*_TEXTS, *_LABELS, *_SCORES, "occurrence"}
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _TAG = re.compile(r"<(/?)([^\W\d_][\w.:-]*)\s*>")
 _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
+_REFUSAL = re.compile(
+    r"(?:i['’]m |i am )?(?:very )?(?:sorry|unable)\b|i (?:cannot|can['’]t|can not|won['’]t|will not)\b|as an ai\b",
+    re.IGNORECASE,
+)
 _TRIES = 100  # number of opening brackets to try as the beginning of JSON before giving up
 _CUTS = 64  # number of positions to try at which truncated JSON may be closed
 
@@ -117,19 +127,33 @@ def _parse_text(text: str, label: str | None, labels: frozenset[str], words: lis
     marked = markup_of(text, label)
     if words is not None and _same_ink(_unmarked(text, marked), words):
         return _valid(_on_tokens(text, marked, words), markup="positions" if marked else "")
-    why = "the response holds no JSON and no markup"
+    why = "the response holds no JSON, no list and no markup"
     try:
         return _valid(answers_of(loaded(text.strip()), label, labels))
     except NoAnswers as error:
         why = str(error)
     except ValueError:
         pass
+    if (thought := text.rpartition("</think>")[2]) != text:
+        final = _parse_text(thought, label, labels, words)
+        return replace(final, status="repaired", why="reasoning dropped") if final.status == "read" else final
     if (repaired := _repaired(text, label, labels)) is not None:
         return repaired
+    if says_nothing(text):
+        return Parsed("empty", why="the response says that there are none")
+    if (listed := lines_of(text, labels)) is not None:
+        answers = [Answer(text, label) for text, label in listed.pairs]
+        if listed.dropped:
+            return Parsed("repaired", tuple(answers), why="text around the list dropped")
+        return _valid(answers)
     if marked:
         spans = sorted(span for mark in marked for span in mark.marks)
+        # <entities> around marks is the list, not an answer.
+        marked = [mark for mark in marked if mark.label in labels or mark.label.lower() not in _WRAPPERS]
         answers = [Answer(_without(text, mark, spans), mark.label) for mark in marked]
         return _valid(answers, markup="texts")
+    if _REFUSAL.match(text.strip()):
+        return Parsed("failed", why="the model refused", stopped="refused")
     return Parsed("failed", why=why)
 
 
@@ -157,6 +181,11 @@ def _repaired(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
     for part in [*fenced, text]:
         if (embedded := _embedded(part, label, labels)) is not None:
             return embedded
+        try:
+            answers = answers_of(literal(part), label, labels)  # None, if there is no literal, is no list
+        except ValueError:
+            continue
+        return Parsed("repaired", tuple(answers), why="read as a Python literal")
     return None
 
 
@@ -183,7 +212,7 @@ def _embedded(text: str, label: str | None, labels: frozenset[str]) -> Parsed | 
                 closed, looked_at = _closed(text, begin, label, labels)
                 budget -= looked_at
                 if closed:
-                    return Parsed("repaired", tuple(closed), why="truncated JSON closed")
+                    return Parsed("repaired", tuple(closed), why="truncated JSON closed", stopped="truncated")
             continue
         if isinstance(value, Mapping) and _is_answer(value):
             singles += answers
@@ -242,17 +271,38 @@ def answers_of(value: Json, label: str | None, labels: frozenset[str]) -> list[A
     if isinstance(value, Mapping):
         if _is_answer(value):
             return [_of_mapping(value, label)]
-        inner = next((value[key] for key in LISTS if isinstance(value.get(key), list | dict)), None)
+        inner = next((value[key] for key in _WRAPPERS if isinstance(value.get(key), list | dict)), None)
+        if inner is None and isinstance(value.get("arguments"), str):
+            inner = loaded(value["arguments"])  # of a tool call
         if inner is not None and not (set(value) & labels):
             return answers_of(inner, label, labels)
         return _by_label(value, labels)
+    if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
+        return answers_of(loaded(value), label, labels)  # JSON within JSON
     if isinstance(value, list):
+        if value and all(isinstance(item, Mapping) and len(item) == 1 for item in value):
+            (*singles,) = (next(iter(item.items())) for item in value)
+            if all(isinstance(text, str) and key in labels for key, text in singles):
+                return [Answer(text, key) for key, text in singles]
+        if value and all(_is_call(item) for item in value):
+            return [answer for item in value for answer in answers_of(item, label, labels)]
         if len(value) == 2 and _are_texts(value) and label is None:
             return (
                 [Answer(value[0], value[1])] if value[1] in labels else [_item(item, label) for item in value]
             )
+        reversed_pairs = bool(labels) and bool(value) and all(
+            isinstance(item, list) and len(item) == 2 and _are_texts(item)
+            and item[0] in labels and item[1] not in labels for item in value
+        )  # fmt: skip
+        if reversed_pairs:
+            return [Answer(text, name) for name, text in value]
         return [_item(item, label) for item in value]
     raise NoAnswers(f"{_short(value)} is not a list of answers")
+
+
+def _is_call(item: Json) -> bool:
+    """Whether an item of a list is a call of a tool, with answers as its arguments."""
+    return isinstance(item, Mapping) and ("function" in item or "arguments" in item)
 
 
 def _are_texts(value: list[Json]) -> bool:
@@ -386,6 +436,10 @@ def _by_label(value: Mapping[str, Json], labels: frozenset[str]) -> list[Answer]
         return []
     if all(isinstance(item, str) and item in labels for item in value.values()):
         return [Answer(text, label) for text, label in value.items()]
+    if value.keys() <= labels:
+        value = {
+            key: [item] if isinstance(item, str | Mapping) else item or [] for key, item in value.items()
+        }
     lists = {key: listed for key, listed in value.items() if isinstance(listed, list)}
     if not lists or (value.keys() <= _FIELDS and not value.keys() & labels):
         raise NoAnswers(f"{_short(value)} holds no lists of texts")

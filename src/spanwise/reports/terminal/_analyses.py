@@ -290,6 +290,8 @@ def _answers(document: PlacementDocument, width: int) -> list[ScreenLine]:
     if unknown:
         names = ", ".join(f"{say.visible(name)} {number:,}" for name, number in list(unknown.items())[:6])
         result += sentence(f"Labels that gold does not have: {names}.", width, indent=2)
+    for trouble in document.troubles:
+        result += sentence(trouble, width, indent=2)
     if document.readable.gold != document.score.gold:
         words = f"Over units that could be read, F1 is {say.points(document.readable.f1)}."
         result += sentence(words, width, indent=2)
