@@ -22,8 +22,10 @@ _ELEMENT = re.compile(
 _TEXT_HEADS = ("text", "mention", "span", "entity", "name", "value", "phrase", "word", "entity text")
 _LABEL_HEADS = ("label", "type", "entity type", "category", "class", "tag", "entity label")
 _NONE = re.compile(
-    r"(?:there (?:are|were) )?(?:no|none|null|n/a|nothing)\b(?: (?:named )?(?:entit(?:y|ies)|mentions|spans|names))?"
-    r"(?: (?:were |are )?(?:found|present|mentioned|identified))?(?: in (?:the|this) (?:text|sentence))?[.!]?",
+    r"(?:there (?:are|were) )?(?:no|none|null|n/a|nothing)\b"
+    r"(?: (?:named )?(?:entit(?:y|ies)|mentions|spans|names))?"
+    r"(?: (?:were |are )?(?:found|present|mentioned|identified))?"
+    r"(?: in (?:the|this) (?:text|sentence))?[.!]?",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"[\s|:]*-[\s|:-]*")  # the line under the header of a table

@@ -23,8 +23,8 @@ _LABELS = ("label", "type", "entity_type", "category", "extraction_class", "tag"
 _SCORES = ("score", "confidence", "probability")
 LISTS = ("answers", "entities", "mentions", "spans", "ents", "extractions", "predictions", "output", "result")
 _WRAPPERS = (
-    *LISTS, "results", "data", "items", "named_entities", "response", "annotations", "arguments", "parameters",
-    "input", "tool_calls", "function",
+    *LISTS, "results", "data", "items", "named_entities", "response", "annotations", "arguments",
+    "parameters", "input", "tool_calls", "function",
 )  # fmt: skip
 _FIELDS = {*_TEXTS, *_LABELS, *_SCORES, "occurrence"}
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -33,7 +33,8 @@ _BRACKETED = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 _AT_SIGNS = re.compile(r"@@((?:(?!@@|##).)*)##", re.DOTALL)
 _JSON_MARK = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[\]{}]', re.DOTALL)
 _REFUSAL = re.compile(
-    r"(?:i['’]m |i am )?(?:very )?(?:sorry|unable)\b|i (?:cannot|can['’]t|can not|won['’]t|will not)\b|as an ai\b",
+    r"(?:i['’]m |i am )?(?:very )?(?:sorry|unable)\b"
+    r"|i (?:cannot|can['’]t|can not|won['’]t|will not)\b|as an ai\b",
     re.IGNORECASE,
 )
 _TRIES = 100  # number of opening brackets to try as the beginning of JSON before giving up
