@@ -29,7 +29,7 @@ def test_the_page_of_confidence_scores(tmp_path: Path) -> None:
     document = spanwise.confidence(gold, {EVIL: mine}, resamples=50)
     page = document.to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
-    assert page.count("<svg") == 4 and EVIL not in page
+    assert page.count('<div class="chart">') == 3 and EVIL not in page
     assert "Reliability" in page and "Risk and coverage" in page
     charts = figures(document.to_dict())
     assert sorted(name.removesuffix(f"-{EVIL}") for name in charts) == [

@@ -24,6 +24,7 @@ from spanwise.views.cells import Column, Grid, Interval, NamedNumbers, Number, P
 
 SYSTEMS = "a=swapper.conll b=memoriser.conll"
 COMMANDS = {
+    "confidence": "confidence gold.conll a=scored.jsonl b=scored.jsonl --train train.conll --attributes fu20",
     "leaks": f"leaks gold.conll {SYSTEMS} --train train.conll --attributes fu20",
     "slices": f"slices gold.conll {SYSTEMS} --train train.conll --confirm",
     "split": "split gold.conll --unseen 60 --dev 10 -o parts",

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spanwise.document import Interval
-from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
@@ -48,7 +47,6 @@ from spanwise.reports.html.verdicts import (
     verdict,
     verdicts,
 )
-from spanwise.views import judging
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
 from spanwise.views.slices import conditions
@@ -532,33 +530,3 @@ def _study_drawings(document: Study) -> list[marks.Drawing]:
 
 
 # ---- the page of confidence scores -----------------------------------------------------------------
-
-
-CHARTS = {
-    "reliability": ("Reliability", "precision of ten groups of predictions against their mean score"),
-    "precision-recall": ("Precision and recall", "over all thresholds; recall over all gold mentions"),
-    "risk-coverage": ("Risk and coverage", "share of errors among the most confident predictions"),
-}
-
-
-def confidence_parts(document: Confidence) -> dict[str, object]:
-    """The values that the template of confidence scores needs."""
-    from spanwise.reports._charts import analyses
-
-    names = list(document.systems)
-    with marks.unchecked():
-        drawings = analyses.confidence_drawings(document, Style(PAGE))
-    # Names on the page must not depend on the names of systems.
-    page_name = {f"{kind}-{name}": f"{kind}-{index}" for index, name in enumerate(names) for kind in CHARTS}
-    drawn = svg([replace(drawing, name=page_name[drawing.name]) for drawing in drawings])
-    return {
-        "template": "confidence.html.jinja",
-        "title": "confidence",
-        "data": None,
-        "charts": {name: Markup(text) for name, text in drawn.items()},
-        "kinds": CHARTS,
-        "enough": judging.ENOUGH,
-        "calibration": judging.calibration,
-        "within": judging.within,
-        "marks": judging.daggers(document),
-    }

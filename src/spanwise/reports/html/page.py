@@ -40,7 +40,6 @@ PAGES = {
     "agreement": "analyses:agreement_parts",
     "suspects": "analyses:suspects_parts",
     "placement": "analyses:placement_parts",
-    "confidence": "evaluation:confidence_parts",
 }
 _POLICY = 'http-equiv="Content-Security-Policy" content="'
 ALWAYS = ("page.js", "tools.js")

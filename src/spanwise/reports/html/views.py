@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup, escape
 from msgspec import Struct
+from msgspec.structs import replace
 
 from spanwise.document import Document
+from spanwise.document.confidence import Confidence
 from spanwise.document.leaks import Leaks
 from spanwise.reports._charts import PAGE, SERIES, Style
 from spanwise.reports._charts.marks import Drawing
@@ -25,6 +27,7 @@ from spanwise.views.cells import (
     ShareBar,
     text_of,
 )
+from spanwise.views.confidence import CHARTS as KINDS
 from spanwise.views.wording import visible
 
 WIDE = 6  # a table with more columns takes the whole width of the page
@@ -206,7 +209,17 @@ def _leaks(document: Document) -> list[Drawing]:
     return analyses.leak_drawings(document, Style(PAGE))
 
 
-CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {"leaks": _leaks}
+def _confidence(document: Document) -> list[Drawing]:
+    from spanwise.reports._charts import analyses
+
+    assert isinstance(document, Confidence)
+    # Names on the page must not depend on the names of systems.
+    place = {f"{kind}-{name}": f"{kind}-{at}" for at, name in enumerate(document.systems) for kind in KINDS}
+    drawings = analyses.confidence_drawings(document, Style(PAGE))
+    return [replace(drawing, name=place[drawing.name]) for drawing in drawings]
+
+
+CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {"confidence": _confidence, "leaks": _leaks}
 
 
 def _charts(document: Document) -> dict[str, Markup]:

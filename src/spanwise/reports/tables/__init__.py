@@ -8,7 +8,6 @@ from functools import partial
 from spanwise.document import DocumentLike
 from spanwise.document.agreement import Agreement
 from spanwise.document.analyses import PlacementDocument
-from spanwise.document.confidence import Confidence
 from spanwise.document.dataset import Description, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import as_document
@@ -62,8 +61,6 @@ def _makers(document: DocumentLike, short: bool) -> Mapping[str, Callable[[], Ta
         return {"composition": lambda: paper(composition(typed.dataset))}
     if isinstance(typed, Agreement):
         return {_name(maker): partial(maker, typed) for maker in _people.AGREEMENT}
-    if isinstance(typed, Confidence):
-        return {_name(maker): partial(maker, typed) for maker in _people.CONFIDENCE}
     if isinstance(typed, Suspects):
         return {"suspects": partial(_result.suspects, typed)}
     if isinstance(typed, PlacementDocument):

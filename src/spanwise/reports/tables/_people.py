@@ -7,9 +7,7 @@ from collections.abc import Callable
 from msgspec import UNSET
 
 from spanwise.document.agreement import Agreement
-from spanwise.document.confidence import Confidence, ConfidenceCell
 from spanwise.reports.tables._table import Table
-from spanwise.views import wording as say
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.cells import count, decimal, interval, p_value, points, signed
 from spanwise.views.judging import THESE_ANNOTATORS, bound
@@ -141,54 +139,6 @@ def coefficients(document: Agreement) -> Table | None:
     return Table("coefficients", caption, ("coefficient", "value", "low", "high"), tuple(rows))
 
 
-def scores(document: Confidence) -> Table | None:
-    """The assessment of every system's scores, overall, by label and by bucket."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, system in document.systems.items():
-        rows.append((name, "all", *_cell(system.overall)))
-        rows += [(name, label, *_cell(cell)) for label, cell in system.labels.items()]
-        for attribute, cells in system.buckets.items():
-            rows += [(name, f"{attribute}={bucket}", *_cell(cell)) for bucket, cell in cells.items()]
-    header = (
-        "system", "predictions of", "predicted", "right", "gold", "AP", "interval", "AP-101", "AURC", "ECE",
-        "chance ECE", "p", "Brier", "AURC interval", "Brier interval",
-    )  # fmt: skip
-    caption = (
-        "Average precision, area under the risk-coverage curve, and calibration error in points, with the "
-        "95 % point of that of calibrated scores; scores are not calibrated where p is at most .05. "
-        f"Intervals: 95 % logit-t, jackknife over {document.settings.unit}s."
-    )
-    return Table("scores", caption, header, tuple(rows))
-
-
-def _cell(cell: ConfidenceCell) -> tuple[Cell, ...]:
-    ends = {} if cell.interval is UNSET else cell.interval
-    return (
-        count(cell.predicted), count(cell.correct), count(cell.gold), points(cell.average_precision),
-        interval(ends.get("average_precision")), points(cell.ap101), points(cell.aurc), points(cell.ece),
-        points(cell.chance_ece.high), p_value(cell.chance_ece.p), points(cell.brier),
-        interval(ends.get("aurc")), interval(ends.get("brier")),
-    )  # fmt: skip
-
-
-def equal(document: Confidence) -> Table | None:
-    """Systems side by side at equal recall and at equal precision."""
-    rows: list[tuple[Cell, ...]] = []
-    for pair in document.pairs:
-        for title, score in (
-            ("AP", pair.average_precision),
-            (f"precision at recall {say.points(pair.at_recall.at)}", pair.at_recall),
-            (f"recall at precision {say.points(pair.at_precision.at)}", pair.at_precision),
-        ):
-            rows.append(
-                (*pair.systems, title, points(score.first), points(score.second), signed(score.difference),
-                 interval(score.interval, differs=True))
-            )  # fmt: skip
-    header = ("first", "second", "score", "of first", "of second", "difference", "interval")
-    return Table("equal", "Systems compared, each at its own threshold.", header, tuple(rows))
-
-
 AGREEMENT: tuple[Callable[[Agreement], Table | None], ...] = (
     matrix, pairs, levels, annotators, agreement_labels, coefficients,
 )  # fmt: skip
-CONFIDENCE: tuple[Callable[[Confidence], Table | None], ...] = (scores, equal)

@@ -19,7 +19,6 @@ SCREENS = {
     "description": "_data:description_lines",
     "agreement": "_data:agreement_lines",
     "suspects": "_data:suspects_lines",
-    "confidence": "_analyses:confidence_lines",
     "placement": "_analyses:placement_lines",
     "explanation": "_analyses:explanation_lines",
 }
