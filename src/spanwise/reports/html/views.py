@@ -80,6 +80,8 @@ def _width(section: Section) -> str:
     tables = [block for block in section.blocks if isinstance(block, Grid)]
     columns = max((len(table.columns) for table in tables), default=0)
     quotes = any(isinstance(block, Quote) for block in section.blocks)
+    if all(isinstance(block, Chart) for block in section.blocks):
+        return "a4"
     return "wide12" if columns > WIDE or quotes else "a6"
 
 
@@ -134,7 +136,7 @@ def _table(table: Grid, section: Section) -> Markup:
     titled = any(column.title for column in table.columns)
     label = visible(str(section.title) or section.name)
     return Markup(
-        '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table class="facts">{}<tbody>\n{}\n'
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}"><table>{}<tbody>\n{}\n'
         "</tbody></table></div>"
     ).format(label, Markup("<thead><tr>{}</tr></thead>").format(head) if titled else "", rows)
 
