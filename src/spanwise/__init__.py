@@ -14,6 +14,7 @@ __all__ = [
     "Corpus",
     "InputError",
     "Mentions",
+    "Metric",
     "MissingExtra",
     "Result",
     "SpanwiseError",
@@ -44,6 +45,7 @@ _HOMES = {
     "Corpus": "corpus:Corpus",
     "InputError": "errors:InputError",
     "Mentions": "corpus:Mentions",
+    "Metric": "metric:Metric",
     "MissingExtra": "errors:MissingExtra",
     "Result": "document.evaluation:Result",
     "SpanwiseError": "errors:SpanwiseError",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from spanwise.formats import read
     from spanwise.formats.writing import write
     from spanwise.leakage import leaks
+    from spanwise.metric import Metric
     from spanwise.placement import place
     from spanwise.slices import find_slices
     from spanwise.splitting import split

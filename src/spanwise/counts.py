@@ -418,8 +418,8 @@ def _order(rows: Matrix) -> Ints:
 
 def distinct_rows(matrix: Matrix) -> tuple[Matrix, Ints]:
     """The distinct rows of a matrix, ordered by their contents, and the number of each row among them."""
-    if len(matrix) == 0:
-        return matrix, np.zeros(0, dtype=np.int64)
+    if matrix.size == 0:  # no rows, or no columns, in which case all rows are equal
+        return matrix[:1], np.zeros(len(matrix), dtype=np.int64)
     words = np.zeros((len(matrix), (matrix.shape[1] + 1) // 2), dtype=np.uint64)
     words.view(np.int32)[:, : matrix.shape[1]] = matrix
     first, number = numbered(words)

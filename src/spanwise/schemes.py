@@ -319,6 +319,21 @@ def _impossible_situations(scheme: Scheme) -> Bools:
     return frozen(_impossible(scheme, _situation_kinds()))
 
 
+def situation(tags: Tags, token: int, scheme: str | Scheme) -> tuple[bool, bool, bool]:
+    """Whether a mention starts and ends at a token that is not O, and whether its tag is impossible.
+
+    All three depend on the token and its two neighbours alone.
+
+    Examples:
+        >>> situation(Tags.of([["O", "I-PER", "I-PER"]]), 1, "IOB2")
+        (True, False, True)
+    """
+    marked = checked(tags)._marked
+    row = int(np.searchsorted(marked.position, token))
+    wrong = _impossible(SCHEMES.find(scheme), marked)
+    return bool(marked.starts[row]), bool(marked.ends[row]), bool(wrong[row])
+
+
 class Recognised(Struct, frozen=True):
     """The most likely scheme of a file, the evidence, and the number of impossible tags in each scheme."""
 

@@ -69,7 +69,7 @@ def from_spans(
     """
     listed = [list(sentence) for sentence in spans]
     rows = [
-        (number, *_triple(span, f"{name}: sentence {number + 1}"))
+        (number, *span_of(span, f"{name}: sentence {number + 1}"))
         for number, sentence in enumerate(listed)
         for span in sentence
     ]
@@ -111,7 +111,7 @@ def _textless(sentences: Ints, documents: Sequence[int] | None, name: str) -> Co
     )
 
 
-def _triple(span: Span, location: str) -> tuple[int, int, str]:
+def span_of(span: Span, location: str) -> tuple[int, int, str]:
     """Start, end and label of a span, which is a tuple or a mapping."""
     try:
         if isinstance(span, Mapping):
