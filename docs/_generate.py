@@ -14,7 +14,8 @@ from typing import Any
 
 # The modules with a public Python interface, in the order in which data flows through them.
 ROOMS = (
-    "evaluation", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment", "matching",
+    "evaluation", "metric", "description", "studies", "gates", "formats", "corpus", "schemes", "alignment",
+    "matching",
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
     "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports",
     "reports.outlets", "compat.evaluate", "compat.conlleval", "compat.nervaluate", "compat.spacy",

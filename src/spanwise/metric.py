@@ -8,7 +8,9 @@ from itertools import chain
 from numbers import Integral
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from spanwise.columns import Floats, plain
 from spanwise.corpus import Annotation
@@ -18,7 +20,7 @@ from spanwise.formats import read
 from spanwise.formats.memory import span_of
 from spanwise.intervals import jackknife
 from spanwise.rates import RATES, f_beta
-from spanwise.schemes import SCHEMES, Tags, malformed, situation
+from spanwise.schemes import SCHEMES, SPELLINGS, Tags, malformed, situation, spelled
 from spanwise.scores import ACCURACY, EXACT, Measure, MeasureKey
 from spanwise.settings import CONFIDENCE
 
@@ -33,6 +35,24 @@ _Row = tuple[Any, ...]
 _Side = tuple[dict[Hashable, str], int | None]
 
 _STARTS, _ENDS, _IMPOSSIBLE = 1, 2, 4
+
+
+_STATE = ("rows", "sentences", "repairs", "size", "filled")
+
+
+class _State(Struct, forbid_unknown_fields=True):
+    """A metric as bytes: its arguments, and what it has counted."""
+
+    scheme: str
+    labels: tuple[str, ...] | None
+    beta: tuple[float, ...]
+    most_units: int
+    rows: list[tuple[int | None, int | None, tuple[tuple[str, int, int, int], ...]]]
+    named: list[tuple[str | int | float, int]]
+    sentences: int
+    repairs: int
+    size: int
+    filled: int
 
 
 class Metric:
@@ -73,12 +93,12 @@ class Metric:
             raise ChoiceError(
                 f"most_units is {most_units!r}, but must be a whole number above 1, such as {MOST_UNITS}."
             )
-        self.scheme = SCHEMES.find(scheme).name
+        self.scheme = scheme if scheme in SPELLINGS else SCHEMES.find(scheme).name
         self.labels = None if labels is None else tuple(labels)
         betas = () if beta is None else (beta,) if isinstance(beta, int | float) else tuple(beta)
         self.beta = tuple(betas)
         self.most_units = most_units
-        self._more = tuple(name for each in betas if (name := f_beta(each).name) not in RATES)
+        self.betas = tuple(name for each in betas if (name := f_beta(each).name) not in RATES)
         self._reader = _TagReader(self.scheme)
         self.reset()
 
@@ -192,7 +212,7 @@ class Metric:
             Measure(MeasureKey("exact"), exact, "exact with overall", ()),
             Measure(MeasureKey("averages"), exact, "averages", ()),
         ]
-        overall, *of_labels = _scored(measures[0].with_rates(self._more), intervals, cells=len(names) + 1)
+        overall, *of_labels = _scored(measures[0].with_rates(self.betas), intervals, cells=len(names) + 1)
         totals = exact.total
         for cell, row in zip(
             (overall, *of_labels), (totals.sum(axis=0).tolist(), *totals.tolist()), strict=True
@@ -202,13 +222,57 @@ class Metric:
         overall["accuracy"] = accuracy["accuracy"]
         if "accuracy" in accuracy.get("interval", {}):
             overall["interval"]["accuracy"] = accuracy["interval"]["accuracy"]
-        macro, weighted = _scored(measures[1].with_rates(self._more), intervals, cells=2)
+        macro, weighted = _scored(measures[1].with_rates(self.betas), intervals, cells=2)
         overall["macro"], overall["weighted"] = macro, weighted
         overall["labels"] = dict(zip(names, of_labels, strict=True))
         overall |= {"sentences": self._sentences, "units": len(self._rows), "repairs": self._repairs}
         if self._size > 1:
             overall["joined"] = self._size
         return overall
+
+    def to_bytes(self) -> bytes:
+        """The arguments and everything counted, to send to another process; `of_bytes` reads it.
+
+        Names of units must be strings or numbers.
+
+        Examples:
+            >>> metric = Metric()
+            >>> metric.update([["B-PER"]], [["B-PER"]])
+            >>> Metric.of_bytes(metric.to_bytes()).compute()["f1"]
+            1.0
+        """
+        state = {
+            "scheme": self.scheme,
+            "labels": self.labels,
+            "beta": self.beta,
+            "most_units": self.most_units,
+            **{name: getattr(self, f"_{name}") for name in _STATE},
+            "named": list(self._named.items()),
+        }
+        return msgspec.json.encode(state)
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Metric:
+        """The metric that `to_bytes` wrote.
+
+        Raises:
+            InputError: `to_bytes` did not write these bytes.
+        """
+        try:
+            state = msgspec.json.decode(data, type=_State)
+        except msgspec.DecodeError as error:
+            raise InputError(
+                f"these bytes are not the state of a metric ({error}).\nGive what Metric.to_bytes returned."
+            ) from None
+        metric = cls(
+            scheme=state.scheme, labels=state.labels, beta=state.beta or None, most_units=state.most_units
+        )
+        metric._rows, metric._named = list(state.rows), dict(state.named)
+        metric._sentences, metric._repairs = state.sentences, state.repairs
+        metric._size, metric._filled = state.size, state.filled
+        for row in state.rows:
+            metric._count(row)
+        return metric
 
     @property
     def note(self) -> str | None:
@@ -286,7 +350,8 @@ class Metric:
         listed = list(batch)
         if listed and isinstance(listed[0], Mapping):
             return self._of_annotation(read(listed, scheme=self.scheme, name=f"<{words}>"))
-        sides, repairs = [], 0
+        sides: list[_Side] = []
+        repairs = 0
         for number, sentence in enumerate(listed):
             if isinstance(sentence, str | Mapping) or not hasattr(sentence, "__len__"):
                 raise InputError(
@@ -363,10 +428,13 @@ class _TagReader(dict[tuple[str, str, str], int]):
 
     def __init__(self, scheme: str) -> None:
         super().__init__()
-        self._scheme = SCHEMES.find(scheme)
+        self._spelling = scheme if scheme in SPELLINGS else None
+        self._scheme = SCHEMES.find({"token": "BIOES", "bare": "IOB2"}.get(scheme, scheme))
 
     def __missing__(self, triple: tuple[str, str, str]) -> int:
-        starts, ends, impossible = situation(Tags.of([triple]), 1, self._scheme)
+        tags = [spelled(tag, self._spelling) for tag in triple]
+        starts, ends, wrong = situation(Tags.of([tags]), 1, self._scheme)
+        impossible = wrong and self._spelling != "bare"  # whose scheme is not known
         if len(self) >= MOST_REMEMBERED:
             self.clear()
         self[triple] = starts * _STARTS | ends * _ENDS | impossible * _IMPOSSIBLE
@@ -388,25 +456,23 @@ class _TagReader(dict[tuple[str, str, str], int]):
             if what & _STARTS:
                 start = position
             if what & _ENDS:
-                label = tag.partition("-")[2]
+                label = spelled(tag, self._spelling).partition("-")[2]
                 mentions[start, position + 1, label] = label
             if what & _IMPOSSIBLE:
                 wrong += 1
             before = tag
         return mentions, wrong
 
-    def _refused(self, tags: Sequence[str], words: str, number: int) -> InputError:
-        for position, tag in enumerate(tags):
-            where = f"{words}: sentence {number + 1}, token {position + 1}"
-            if not isinstance(tag, str):
-                return InputError(
-                    f"{where}: the tag {tag!r} is not a string.\n"
-                    "Give tags such as 'B-PER', not their numbers."
-                )
-            trouble = malformed(tag)
-            if trouble is not None:
-                return InputError(f"{where}: {trouble}")
-        raise AssertionError("some tag is malformed")
+    def _refused(self, tags: Sequence[Any], words: str, number: int) -> InputError:
+        """The error for the first malformed tag of a sentence."""
+        troubles = enumerate(map(self._trouble, tags), start=1)
+        token, trouble = next((token, trouble) for token, trouble in troubles if trouble)
+        return InputError(f"{words}: sentence {number + 1}, token {token}: {trouble}")
+
+    def _trouble(self, tag: object) -> str | None:
+        if isinstance(tag, str):
+            return malformed(spelled(tag, self._spelling))
+        return f"the tag {tag!r} is not a string.\nGive tags such as 'B-PER', not their numbers."
 
 
 def _compared(gold: _Side, predicted: _Side, number: int) -> _Row:

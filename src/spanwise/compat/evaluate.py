@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from spanwise.compat._report import accuracy, lenient_report, strict_report
 from spanwise.document.scores import SystemScores
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import from_tags
+from spanwise.metric import Metric
 from spanwise.schemes import encode
 
 IGNORED = -100  # the label of positions that do not count, as in PyTorch's loss
@@ -73,11 +74,60 @@ class Seqeval:
         return scores(gold, predicted, **{**self._options, **options})
 
 
-def load(path: str = "seqeval", **options: object) -> Seqeval:
-    """Load a metric by name, as `evaluate.load` does; the only one is "seqeval"."""
-    if path != "seqeval":
-        raise unknown("metric", path, ["seqeval"])
-    return Seqeval(**options)
+class Spanwise:
+    """A `spanwise.Metric` with the methods of evaluate's metrics: `add`, `add_batch` and `compute`.
+
+    Unlike "seqeval", it keeps counts rather than sentences, returns None for undefined scores, and can
+    return intervals.
+
+    Examples:
+        >>> metric = load("spanwise")
+        >>> metric.add_batch(predictions=[["B-PER", "O"]], references=[["B-PER", "B-PER"]])
+        >>> metric.compute()["recall"]
+        0.5
+    """
+
+    name = "spanwise"
+
+    def __init__(self, **options: Any) -> None:
+        self.metric = Metric(**options)
+
+    def add(self, *, prediction: Any, reference: Any) -> None:
+        """Add one sentence."""
+        self.metric.update([reference], [prediction])
+
+    def add_batch(self, *, predictions: Iterable[Any], references: Iterable[Any]) -> None:
+        """Add several sentences: lists of tags, lists of spans, or records."""
+        self.metric.update(references, predictions)
+
+    def compute(
+        self,
+        *,
+        predictions: Iterable[Any] | None = None,
+        references: Iterable[Any] | None = None,
+        intervals: bool = False,
+    ) -> dict[str, Any]:
+        """Return the scores over the sentences added before and those passed here, then reset."""
+        if predictions is not None or references is not None:
+            self.metric.update(references or (), predictions or ())
+        result = self.metric.compute(intervals=intervals)
+        self.metric.reset()
+        return result
+
+
+@overload
+def load(path: Literal["seqeval"] = "seqeval", **options: Any) -> Seqeval: ...
+
+
+@overload
+def load(path: Literal["spanwise"], **options: Any) -> Spanwise: ...
+
+
+def load(path: str = "seqeval", **options: Any) -> Seqeval | Spanwise:
+    """Load a metric by name, as `evaluate.load` does: "seqeval", or "spanwise" for `spanwise.Metric`."""
+    if path not in ("seqeval", "spanwise"):
+        raise unknown("metric", path, ["seqeval", "spanwise"])
+    return Seqeval(**options) if path == "seqeval" else Spanwise(**options)
 
 
 def scores(
