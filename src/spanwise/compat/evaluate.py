@@ -123,6 +123,10 @@ def load(path: Literal["seqeval"] = "seqeval", **options: Any) -> Seqeval: ...
 def load(path: Literal["spanwise"], **options: Any) -> Spanwise: ...
 
 
+@overload
+def load(path: str, **options: Any) -> Seqeval | Spanwise: ...
+
+
 def load(path: str = "seqeval", **options: Any) -> Seqeval | Spanwise:
     """Load a metric by name, as `evaluate.load` does: "seqeval", or "spanwise" for `spanwise.Metric`."""
     if path not in ("seqeval", "spanwise"):
