@@ -229,7 +229,7 @@ def _place(corpus: Corpus, sentence: int) -> str:
 
 
 def reordered(whole: Annotation, order: Ints) -> Annotation:
-    """The annotation with its sentences in another order: the sentence `order[i]` becomes sentence `i`.
+    """Some or all sentences of an annotation, in another order: sentence `order[i]` becomes sentence `i`.
 
     Examples:
         >>> from spanwise.corpus import Mentions
@@ -259,10 +259,10 @@ def reordered(whole: Annotation, order: Ints) -> Annotation:
             token_lines=None if token_lines is None else ints(token_lines[tokens]),
         ),
     )
-    new = np.empty(len(order), dtype=np.int64)
+    new = np.full(len(corpus), -1, dtype=np.int64)
     new[order] = np.arange(len(order))
-    rows = np.argsort(new[mentions.sentence], kind="stable")
-    taken = mentions.take(rows)
+    inside = np.flatnonzero(new[mentions.sentence] >= 0)
+    taken = mentions.take(inside[np.argsort(new[mentions.sentence[inside]], kind="stable")])
     return replace(whole, corpus=moved, mentions=replace(taken, sentence=ints(new[taken.sentence])))
 
 

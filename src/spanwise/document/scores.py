@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from spanwise.document import Count, Fraction, Halves, Interval, Part, Probability
+from spanwise.document.silver import SilverScores, SilverTest
 from spanwise.rates import RATES, ByScore
 
 Outcome: TypeAlias = Literal["TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP"]
@@ -390,6 +391,7 @@ class SystemScores(Part, frozen=True, kw_only=True):
     slices: tuple[WeakSlice, ...]
     cross: Mapping[str, CrossScores] = field(default_factory=dict)
     hierarchy: Mapping[str, LevelScores] | UnsetType = UNSET  # by level: "0" is one label for all
+    silver: SilverScores | UnsetType = UNSET  # if there is a judge's annotation of all units
 
     def about(self, primary: str) -> Rates:
         """The group of scores that contains the primary score, with their intervals."""
@@ -509,6 +511,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     hierarchical: HierarchicalTest | None = None
     interpreteval: Mapping[str, BucketLeads] = field(default_factory=dict)
     lead: Mapping[str, tuple[LeadPart, ...]] = field(default_factory=dict)
+    silver: SilverTest | UnsetType = UNSET  # the same difference with the help of a judge
 
     def score(self, path: tuple[str, ...]) -> ScoreTest | None:
         """The test of one score, or None if it was not tested."""

@@ -101,7 +101,26 @@ def _or_runs(function: Callable[P, Result]) -> Callable[P, Result]:
     return with_runs
 
 
+def _or_judged(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Wrap `evaluate`: with `silver`, scores are also estimated over all units that a judge annotated."""
+
+    @wraps(function)
+    def with_judge(*sources: P.args, **options: P.kwargs) -> Result:
+        given = dict(zip(("source", "systems"), sources, strict=False)) | options
+        if given.get("silver") is not None:
+            judged: Result = resolve("silver:with_judge")(evaluate=function, **given)
+            return judged
+        if given.get("random_sample"):
+            raise ChoiceError(
+                "random_sample is given, but no silver, which it is about.\nAdd the annotation of a judge."
+            )
+        return function(*sources, **options)
+
+    return with_judge
+
+
 @pipes_read_once()
+@_or_judged
 @_or_runs
 def evaluate(
     source: object = None,
@@ -140,6 +159,8 @@ def evaluate(
     preset: str | None = None,
     switched_off: Sequence[str] = (),
     answers: str | Mapping[str, object] | None = None,
+    silver: object = None,
+    random_sample: bool = False,
     command: str | None = None,
     tags: Mapping[str, str] | None = None,
     **reading: Any,
@@ -200,6 +221,9 @@ def evaluate(
         switched_off: quirks of the preset to switch off.
         answers: how to place the answers of systems that give no positions: a policy such as "ordered", or
             keywords of `spanwise.place`. Records with answers are placed even without it.
+        silver: the annotation of a judge, such as another system, for all units, of which gold covers a
+            random sample; predictions cover all of them. Scores are then estimated over all units.
+        random_sample: whether the gold units were drawn at random from all units, which `silver` requires.
         command: the command line to record in the document.
         tags: tags to find the result by, such as `{"commit": "8c1f2e", "epoch": "7"}`.
         reading: keywords of `spanwise.read`, such as `scheme`, `repair`, `tag_column`.
