@@ -31,6 +31,7 @@ __all__ = [
     "load",
     "place",
     "read",
+    "sample",
     "split",
     "study",
     "suspects",
@@ -62,6 +63,7 @@ _HOMES = {
     "load": "document.loading:load",
     "place": "placement:place",
     "read": "formats:read",
+    "sample": "sampling:sample",
     "split": "splitting:split",
     "study": "studies:study",
     "suspects": "suspicion:suspects",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from spanwise.leakage import leaks
     from spanwise.metric import Metric
     from spanwise.placement import place
+    from spanwise.sampling import sample
     from spanwise.slices import find_slices
     from spanwise.splitting import split
     from spanwise.studies import study

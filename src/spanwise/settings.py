@@ -200,6 +200,13 @@ _DECLARED = (
         metavar="TEXT", toml=str,
     ),
     Setting(
+        "silver", "a judge's annotation of all units, of which gold covers a random sample", metavar="FILE",
+    ),
+    Setting(
+        "random_sample", "the gold units were drawn at random from all units, which --silver requires",
+        type=bool, default=False,
+    ),
+    Setting(
         "memory",
         "evaluate in parts that need about this much memory, such as 512MB (default: parts of 1GB if "
         "files are large); does not change any number",

@@ -141,6 +141,55 @@ def run_split(args: argparse.Namespace) -> int:
     return 0
 
 
+SAMPLE_EXAMPLES = """  spanwise sample corpus.conll -n 200 -o part.conll
+  spanwise sample corpus.jsonl -n 200 --strata length --seed 1 -o part.jsonl
+  spanwise sample corpus.jsonl a.jsonl b.jsonl -n 50 --by document --strata disagreement -o part.jsonl"""
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `spanwise sample`."""
+    parser.add_argument("corpus", metavar="CORPUS", help="the data to draw from")
+    parser.add_argument(
+        "systems", metavar="SYSTEM", nargs="*", help="predictions for it, for --strata disagreement"
+    )
+    group = parser.add_argument_group("what to draw")
+    group.add_argument("-n", type=int, required=True, metavar="N", help="the number of units")
+    group.add_argument(
+        "--by", choices=("sentence", "document"), default="sentence",
+        help="what a unit is (default: sentence)",
+    )  # fmt: skip
+    group.add_argument(
+        "--strata", metavar="STRATA",
+        help="draw in proportion from groups of units: label (the rarest of a unit), length, disagreement "
+        "(of the systems named), or a field of the data",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
+    group = parser.add_argument_group("what to write")
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help="the file to write the units to")
+    group.add_argument("--to", metavar="FORMAT", help="the format to write (default: by the name of FILE)")
+    group.add_argument("--lossy", action="store_true", help="write what the format can hold")
+    add_reading(parser)
+
+
+def run_sample(args: argparse.Namespace) -> int:
+    """Draw units of a corpus to annotate, and write them in any format.
+
+    The same seed draws the same units. With --strata, every unit carries its weight.
+    """
+    from spanwise.errors import many
+    from spanwise.formats.writing import write
+    from spanwise.sampling import sample
+
+    drawn = sample(
+        args.corpus, args.n, by=args.by, strata=args.strata, systems=args.systems, seed=args.seed,
+        **reading_of(args),
+    )  # fmt: skip
+    lost = write(drawn, args.output, format=args.to, lossy=args.lossy)
+    say(f"{args.output}: {many(args.n, args.by)} drawn at random from {args.corpus} (seed {args.seed})")
+    say_lost(lost)
+    return 0
+
+
 def _shares(args: argparse.Namespace) -> dict[str, float]:
     from spanwise.errors import ChoiceError
 
@@ -465,6 +514,7 @@ def run_suspects(args: argparse.Namespace) -> int:
 COMMANDS = {
     "describe": Command(add_describe, run_describe, DESCRIBE_EXAMPLES),
     "split": Command(add_split, run_split, SPLIT_EXAMPLES),
+    "sample": Command(add_sample, run_sample, SAMPLE_EXAMPLES),
     "validate": Command(add_validate, run_validate, VALIDATE_EXAMPLES),
     "convert": Command(add_convert, run_convert, CONVERT_EXAMPLES),
     "agree": Command(add_agree, run_agree, AGREE_EXAMPLES),

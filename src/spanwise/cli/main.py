@@ -28,6 +28,7 @@ COMMANDS = {
         "corpora",
         "split a corpus into training and test data with given shares of seen and unseen mentions",
     ),
+    "sample": ("corpora", "draw the units of a corpus to annotate, at random or within strata"),
     "place": ("analyses", "place answers of language models, which have no offsets, on the gold text"),
     "errors": ("analyses", "list the errors with their sentences"),
     "slices": ("analyses", "find combinations of conditions on which a system is weak"),

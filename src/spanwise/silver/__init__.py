@@ -10,12 +10,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from spanwise.columns import Floats, Ints, ints, offsets
 from spanwise.composition import input_entry
 from spanwise.corpus import Annotation, Corpus
+from spanwise.document import Interval
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import Comparison, SystemScores
 from spanwise.document.silver import SilverOnly, SilverRates, SilverScores, SilverTest, SilverUnits
@@ -60,7 +61,7 @@ def with_judge(
     as_read = {name: value for name, value in reading.items() if name not in RULES}
     align = options.get("align", default_value("align"))
     everything = read_inputs(silver, systems, None, align=align, reading=as_read, name=None)
-    part = Reader(**as_read).read(gold)
+    part = Reader(**as_read, further=True).read(gold)
     places = find_units(part, everything.gold)
     order = np.argsort(places, kind="stable")
     places = ints(places[order])
@@ -133,8 +134,8 @@ def find_units(part: Annotation, everything: Annotation) -> Ints:
                 f"{everything.reading.path}: {what} occurs {len(places[name])} times.\n"
                 "Give every unit an id of its own."
             )
-        place = next(free.get(name, iter(())), None)
-        if place is None:
+        found_at = next(free.get(name, iter(())), None)
+        if found_at is None:
             again = name in places
             raise InputError(
                 f"{part.corpus.place(number)}: {what} "
@@ -142,7 +143,7 @@ def find_units(part: Annotation, everything: Annotation) -> Ints:
                 f"{everything.reading.path}.\n"
                 "Silver and predictions must hold every gold unit, with the same id or the same text."
             )
-        found.append(place)
+        found.append(found_at)
     return ints(found)
 
 
@@ -269,7 +270,8 @@ class Sample(Struct, frozen=True, eq=False):
 
 def _counts(result: Evaluation, name: str) -> tuple[tuple[str, ...], Floats]:
     """The labels, and the counts of right, false and missed mentions per unit and label."""
-    measures = unpack_measures(result.units.systems[name], location=name)
+    units = result.units
+    measures = unpack_measures(units.systems[name] if units else (), location=name)
     exact = next(measure for measure in measures if measure.name == "exact").counts
     table = exact.matrix().reshape(exact.units, len(exact.cells), len(exact.columns)).astype(np.float64)
     gold, predicted, correct = (
@@ -300,46 +302,56 @@ def _scores(sample: Sample, scores: SystemScores, confidence: float) -> SilverSc
 def _estimates(
     sample: Sample,
     cell: int,
-    intervals: Mapping[str, tuple[float | None, float | None] | None],
+    intervals: Mapping[str, Interval | None],
     confidence: float,
 ) -> SilverScores:
     """All three estimates of one cell; intervals of gold alone are those of the evaluation."""
     number, everything = len(sample.gold), len(sample.everything)
     held = int(sample.gold[:, cell].any(axis=-1).sum())
     found = {name: sample.estimated(cell, rate) for name, rate in RATES.items()}
-    values = {name: sample.influences(cell, rate)[0].value for name, rate in RATES.items()}
-    judged = {name: sample.judged(cell, rate) for name, rate in RATES.items()}
     usable = {
         name: one if one is not None and held >= LEAST_UNITS and one.interval(confidence) else None
         for name, one in found.items()
     }
     f1, bias = usable["f1"], found["f1"]
-    why = {}
+    if not sample.design.equal:  # the evaluation does not weight units, so its intervals are of another score
+        intervals = {
+            name: None if one is None else one.gold_interval(confidence) for name, one in found.items()
+        }
+    why: str | UnsetType = UNSET
     if f1 is None:
         reason = AT_THE_EDGE if bias is not None else UNDEFINED
-        why = {"why": FEW.format(least=LEAST_UNITS) if held < LEAST_UNITS else reason}
+        why = FEW.format(least=LEAST_UNITS) if held < LEAST_UNITS else reason
+
+    def gold_only(name: str) -> float | None:
+        return _known(sample.influences(cell, RATES[name])[0].value)
+
+    def judge_alone(name: str) -> float | None:
+        return _known(sample.judged(cell, RATES[name]))
+
+    def both(name: str) -> float | None:
+        return None if (one := usable[name]) is None else one.value
+
     return SilverScores(
         units=SilverUnits(gold=number, all=everything),
         gold_only=SilverRates(
-            **{name: _known(value) for name, value in values.items()},
+            precision=gold_only("precision"), recall=gold_only("recall"), f1=gold_only("f1"),
             interval={name: intervals[name] for name in RATES if name in intervals},
         ),
         silver_only=SilverOnly(
-            **{name: _known(value) for name, value in judged.items()},
+            precision=judge_alone("precision"), recall=judge_alone("recall"), f1=judge_alone("f1"),
             bias=None if bias is None else bias.bias,
         ),
         combined=SilverRates(
-            **{name: None if one is None else one.value for name, one in usable.items()},
-            interval={
-                name: None if one is None else one.interval(confidence) for name, one in usable.items()
-            },
-            **why,
+            precision=both("precision"), recall=both("recall"), f1=both("f1"),
+            interval={name: None if one is None else one.interval(confidence) for name, one in usable.items()},  # noqa: E501
+            why=why,
         ),
         weight=None if f1 is None else f1.weight,
         effective=None if f1 is None else f1.effective,
         within=None if f1 is None else f1.within,
         shared=None if f1 is None else f1.shared,
-    )
+    )  # fmt: skip
 
 
 def _known(value: float) -> float | None:

@@ -40,6 +40,11 @@ class Design(Struct, frozen=True, eq=False):
         """A simple random sample."""
         return cls(units, np.full(drawn, units / drawn), np.zeros(drawn, np.int64))
 
+    @property
+    def equal(self) -> bool:
+        """Whether all units count the same."""
+        return bool(np.ptp(self.weight) == 0)
+
     def groups(self) -> list[Ints]:
         """The rows of each stratum; strata with fewer than three units are joined with neighbours."""
         groups: list[list[int]] = []
@@ -108,11 +113,17 @@ class Combined(Struct, frozen=True):
 
     def interval(self, confidence: float) -> tuple[float, float] | None:
         """The interval of a score on the logit scale; None where gold, or the estimate, is at 0 or 1."""
-        if not (0 < self.value < 1 and 0 < self.gold < 1):
+        return self._around(self.value, self.se, confidence) if 0 < self.gold < 1 else None
+
+    def gold_interval(self, confidence: float) -> tuple[float, float] | None:
+        """The interval of a score from gold alone, for units that were drawn within strata."""
+        return self._around(self.gold, self.gold_se, confidence)
+
+    def _around(self, value: float, se: float, confidence: float) -> tuple[float, float] | None:
+        if not 0 < value < 1:
             return None
-        t = float(t_quantile(self.units - 1, confidence))
-        odds = np.log(self.value / (1 - self.value))
-        half = t * self.se / (self.value * (1 - self.value))
+        odds = np.log(value / (1 - value))
+        half = float(t_quantile(self.units - 1, confidence)) * se / (value * (1 - value))
         low, high = 1 / (1 + np.exp(-(odds - half))), 1 / (1 + np.exp(-(odds + half)))
         return float(low), float(high)
 

@@ -20,6 +20,7 @@ from spanwise.document.scores import (
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
 from spanwise.reports._document import compared, label_order, ranked
+from spanwise.views import silver as judge
 from spanwise.views import wording as words
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
@@ -114,6 +115,24 @@ def score(document: Evaluation, style: Style) -> Drawing:
             chart, marks.plot(*_difference_layers(differences, split + 34, height, plot, style, title))
         )
     return Drawing("score", f"{title} with intervals", chart, plot, height, 120, 60, 4, 22)
+
+
+def silver(document: Evaluation, style: Style) -> Drawing | None:
+    """F1 from gold, from the judge, and from both, below each other; None without a judge."""
+    systems = judge.judged(document)
+    rows, reached = [], []
+    for name, scores in systems.items():
+        for row in judge.rows(scores, document.settings.unit):
+            bounds = points_pair(row.ends)
+            title = f"{words.visible(name)}: {row.title}" if len(systems) > 1 else row.title
+            text = f"{title} {words.points(row.f1)} {words.interval(row.ends)}".strip()
+            dot = Dot(share(row.f1), bounds, text)
+            reached += [value for value in (dot.value, *(bounds or ())) if value is not None]
+            rows.append(ChartRow(shortened(title, 26), row.note, [dot], right=[words.points(row.f1)]))
+    if not reached:
+        return None
+    layout = ChartLayout(left=190, plot=190, columns=(52,), step=38, domain=axis_range(reached))
+    return draw("silver", "F1 from few gold labels and a judge", rows, layout, style)
 
 
 def _differences(document: Evaluation, names: Sequence[str]) -> list[tuple[str, ScoreTest]]:

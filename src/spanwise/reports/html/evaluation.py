@@ -412,7 +412,10 @@ def _attributes(shown: ShownDataset) -> list[str]:
 def evaluation_drawings(document: Evaluation, attributes: Sequence[str]) -> list[marks.Drawing]:
     """The charts of an evaluation."""
     style = Style(PAGE, linked=True)
-    drawings: list[marks.Drawing | None] = [evaluation.score(document, style)]
+    drawings: list[marks.Drawing | None] = [
+        evaluation.score(document, style),
+        evaluation.silver(document, style),
+    ]
     for index, focus in enumerate(evaluation.shown(document)):
         per_system = (
             errors.gains(document, focus, style),

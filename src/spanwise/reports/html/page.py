@@ -29,6 +29,7 @@ from spanwise.reports.html.packing import packed
 from spanwise.reports.html.views import view_parts
 from spanwise.settings import CONFIDENCE
 from spanwise.views import has_view
+from spanwise.views import silver as judge
 from spanwise.views import wording as words
 
 Parts: TypeAlias = dict[str, object]  # the values that a template needs, by name
@@ -151,7 +152,8 @@ def _environment() -> Environment:
         lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
     environment.globals.update(
-        words=words, titled=titled, link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
+        words=words, judge=judge, titled=titled,
+        link=examples, pair_link=pair_link, mentions=mentions, heat=heat,
         statements=statements, named_test=named_test, chosen=chosen, fields=asdict,
         usual_confidence=CONFIDENCE,
     )  # fmt: skip

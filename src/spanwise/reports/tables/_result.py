@@ -18,6 +18,7 @@ from spanwise.reports._document import statements as worded
 from spanwise.reports._levels import level_rows
 from spanwise.reports.tables._table import Table, paper
 from spanwise.views import sentences as sentences
+from spanwise.views import silver as words_of_judge
 from spanwise.views import wording as say
 from spanwise.views.cells import Number, count, decimal, interval, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
@@ -93,6 +94,22 @@ def holistic(document: Evaluation) -> Table | None:
     titles = [say.PRIMARY_SCORES[name] for name in (primary, *others)]
     header = ("system", titles[0], "interval", *titles[1:])
     return Table("holistic", caption, (("letter", *header) if lettered else header), tuple(rows))
+
+
+def silver(document: Evaluation) -> Table | None:
+    """F1 from gold alone, from the judge alone, and from both."""
+    systems = words_of_judge.judged(document)
+    if not systems:
+        return None
+    rows = [
+        (name, cell, row.title, points(row.f1), interval(row.ends), row.note)
+        for name, scores in systems.items()
+        for cell, part in (("all", scores), *(scores.labels or {}).items())
+        for row in words_of_judge.rows(part, document.settings.unit)
+    ]
+    statements = " ".join(filter(None, map(words_of_judge.compared, document.comparisons)))
+    caption = f"{words_of_judge.explained(document)} {statements}".strip()
+    return Table("silver", caption, ("system", "mentions of", "from", "F1", "interval", "note"), tuple(rows))
 
 
 def labels(document: Evaluation) -> Table | None:
@@ -380,6 +397,7 @@ TABLES: dict[str, TableMaker] = {
     maker.__name__: maker
     for maker in (
         holistic,
+        silver,
         labels,
         hierarchy,
         errors,

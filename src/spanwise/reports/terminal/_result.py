@@ -43,6 +43,7 @@ from spanwise.reports.terminal._layout import (
     sentence,
     text,
 )
+from spanwise.views import silver
 from spanwise.views import wording as say
 
 
@@ -90,6 +91,7 @@ def sections(
     deviation = over.get(name)
     return [
         *_scores(system, document.settings, width, deviation),
+        *judged(document, width),
         *hinted(document, width),
         *findings(document, width),
         *_errors(system, width, deviation),
@@ -152,6 +154,32 @@ def _scores(
     if exact.why:
         more.append(text(exact.why, "faint"))
     return [[], *flow(main, width, indent=2, join="    "), *flow(more, width, indent=2)]
+
+
+def judged(document: Evaluation, width: int) -> list[ScreenLine]:
+    """The estimates from few gold units and a judge, if there is one."""
+    systems = silver.judged(document)
+    if not systems:
+        return []
+    rows: list[list[ScreenCell]] = []
+    for name, scores in systems.items():
+        for number, row in enumerate(silver.rows(scores, document.settings.unit)):
+            shown = say.visible(name) if len(systems) > 1 and number == 0 else ""
+            rows.append(
+                [text(shown), text(row.title), [(say.points(row.f1), "strong")],
+                 text(say.interval(row.ends), "faint"), text(row.note, "faint")]
+            )  # fmt: skip
+    columns = [
+        Column(least=8 if len(systems) > 1 else 0), Column(), Column("F1", right=True),
+        Column("95% CI", rank=1), Column(rank=2, least=10),
+    ]  # fmt: skip
+    statements = [words for row in document.comparisons if (words := silver.compared(row))]
+    return [
+        *heading("Few gold labels and a judge", "", width),
+        *grid(columns, rows, width),
+        *(line for statement in statements for line in sentence(statement, width)),
+        *sentence(silver.explained(document), width, style="faint"),
+    ]
 
 
 def hinted(document: Evaluation, width: int) -> list[ScreenLine]:

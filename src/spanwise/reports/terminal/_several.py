@@ -36,7 +36,7 @@ from spanwise.reports.terminal._layout import (
     size,
     text,
 )
-from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, none_of, slices
+from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, judged, none_of, slices
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
 
@@ -83,6 +83,7 @@ def sections(document: Evaluation, width: int, over: Deviations, *, brief: bool 
     systems = {name: document.systems[name] for name in ranked(document)}
     return [
         *_scores(document, systems, width, over, brief=brief),
+        *judged(document, width),
         *hinted(document, width),
         *([] if brief else _pairs(document, width)),
         *findings(document, width),
