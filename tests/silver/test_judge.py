@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_units_without_ids_are_found_by_their_text(files: dict[str, Path], tmp_p
     for name in ("part", "a", "judge"):
         paths[name] = tmp_path / f"{name}.conll"
         spanwise.write(spanwise.read(files[name]), paths[name], lossy=True)
-    options = {"silver": paths["judge"], "random_sample": True, "resamples": 0}
+    options: dict[str, Any] = {"silver": paths["judge"], "random_sample": True, "resamples": 0}
     by_text = spanwise.evaluate(paths["part"], {"a": paths["a"]}, **options)
     by_id = spanwise.evaluate(
         files["part"], {"a": files["a"]}, silver=files["judge"], random_sample=True, resamples=0
@@ -101,6 +102,10 @@ def test_documents_are_units_if_they_were_drawn_whole(tmp_path: Path) -> None:
     assert units_of("cut") == ("sentence", 50, ALL)
 
 
+def no_options_and(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {}, options
+
+
 def test_labels_are_mapped_once_on_all_sides(files: dict[str, Path]) -> None:
     swap = {"PER": "LOC", "LOC": "PER"}
     plain, mapped = (
@@ -109,7 +114,7 @@ def test_labels_are_mapped_once_on_all_sides(files: dict[str, Path]) -> None:
         )
         .systems["a"]
         .silver
-        for more in ({}, {"map": swap})
+        for more in no_options_and({"map": swap})
     )
     assert plain and mapped and plain.combined == mapped.combined
     assert plain.labels and mapped.labels and plain.labels["PER"].gold_only == mapped.labels["LOC"].gold_only
@@ -124,9 +129,9 @@ def test_labels_are_mapped_once_on_all_sides(files: dict[str, Path]) -> None:
     ],
 )
 def test_what_cannot_be_estimated_is_refused(
-    files: dict[str, Path], change: dict[str, object], words: str
+    files: dict[str, Path], change: dict[str, Any], words: str
 ) -> None:
-    options: dict[str, object] = {"silver": files["judge"], "random_sample": True, **change}
+    options: dict[str, Any] = {"silver": files["judge"], "random_sample": True, **change}
     with pytest.raises(ChoiceError, match=words):
         spanwise.evaluate(files["part"], {"a": files["a"]}, **options)
 
@@ -155,8 +160,10 @@ def test_every_surface_shows_the_three_estimates(files: dict[str, Path], tmp_pat
     assert scores and scores.combined.f1 is not None and scores.silver_only.f1 is not None
     page = tmp_path / "page.html"
     result.to_html(page)
-    loaded = spanwise.load(result.to_json())
-    assert loaded.systems["a"].silver == scores
+    saved = tmp_path / "result.json"
+    saved.write_text(result.to_json(), encoding="utf-8")
+    loaded = spanwise.load(saved)
+    assert isinstance(loaded, spanwise.Result) and loaded.systems["a"].silver == scores
     table = result.table("silver").to_markdown()
     for shown in (str(result), page.read_text(encoding="utf-8"), table):
         for number in (scores.gold_only.f1, scores.silver_only.f1, scores.combined.f1):

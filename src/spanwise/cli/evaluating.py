@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spanwise.document.study import Study
 
 
+JUDGED = ("silver", "random_sample")  # passed on only if one of them is given
 NOT_WITH_RUNS = ("columns", "preset")  # options that apply only to a single run
 
 
@@ -142,6 +143,10 @@ def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str,
         for name, setting in SETTINGS.items()
         if setting.group != "read" and setting.keyword and name in args
     }
+    if keywords.get("silver") is None and not keywords.get("random_sample"):
+        keywords = {
+            name: value for name, value in keywords.items() if name not in ("silver", "random_sample")
+        }
     attributes, columns, fields = given_attributes(args)
     reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     return keywords | {
