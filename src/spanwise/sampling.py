@@ -15,6 +15,7 @@ from spanwise.corpus import Annotation, Corpus
 from spanwise.errors import ChoiceError, InputError, many, unknown
 from spanwise.formats import Reader
 from spanwise.pairing import pair, reordered
+from spanwise.uncertainty import draw_numbers
 
 __all__ = ["sample"]
 
@@ -54,7 +55,7 @@ def sample(
         >>> words = spanwise.read([["O"]] * 6, tokens=[["a"], ["b"], ["c"], ["d"], ["e"], ["f"]])
         >>> drawn = sample(words, 2)
         >>> [drawn.corpus.words(number) for number in range(len(drawn.corpus))]
-        [['d'], ['e']]
+        [['a'], ['f']]
     """
     if by not in UNITS:
         raise unknown("unit", by, UNITS)
@@ -66,17 +67,16 @@ def sample(
     number = int(unit_of[-1]) + 1 if len(unit_of) else 0
     if n > number:
         raise InputError(f"{whole.reading.path}: there are {many(number, by)}, fewer than {n}.\nDraw fewer.")
-    draw = np.random.default_rng(seed)
+    order = np.argsort(draw_numbers(seed, "units to annotate", 1, number)[0], kind="stable")
     if strata is None:
-        chosen = draw.choice(number, n, replace=False)
-        return _taken(whole, unit_of, np.isin(np.arange(number), chosen))
+        return _taken(whole, unit_of, np.isin(np.arange(number), order[:n]))
     predicted = [pair(whole.corpus, reader.read(system), align="strict").predicted for system in systems]
     stratum = _strata(whole, unit_of, number, strata, predicted)
     sizes = np.bincount(stratum)
     shares = allocated(sizes.tolist(), n)
     kept = np.zeros(number, dtype=bool)
     for code, size in enumerate(shares):
-        kept[draw.choice(np.flatnonzero(stratum == code), size, replace=False)] = True
+        kept[order[stratum[order] == code][:size]] = True
     part = _taken(whole, unit_of, kept)
     inside = unit_of[kept[unit_of]]
     weight = (sizes / np.asarray(shares))[stratum[inside]]
