@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from parts import small_parts
 
 import spanwise
+from spanwise.document.scores import LevelScores, SystemScores
 from spanwise.errors import ChoiceError, InputError
 from spanwise.labels import EVERY
 
@@ -71,8 +72,14 @@ FAR = [["B-city", "O", "B-city"], ["B-athlete", "O", "O"], ["O", "O", "B-artist"
 KINDS = {"artist": "person/artist", "athlete": "person/athlete"}
 
 
+def levels_of(system: SystemScores) -> Mapping[str, LevelScores]:
+    """The levels of a system that has some."""
+    assert system.hierarchy
+    return system.hierarchy
+
+
 def test_level_0_is_the_f1_after_mapping_all_labels_to_one() -> None:
-    levels = spanwise.evaluate(GOLD, {"a": FAR}, hierarchy=KINDS, resamples=0)["a"].hierarchy
+    levels = levels_of(spanwise.evaluate(GOLD, {"a": FAR}, hierarchy=KINDS, resamples=0)["a"])
     one = spanwise.evaluate(
         GOLD, {"a": FAR}, map=dict.fromkeys(["artist", "athlete", "city"], "any"), resamples=0
     )
@@ -82,9 +89,9 @@ def test_level_0_is_the_f1_after_mapping_all_labels_to_one() -> None:
 def test_the_deepest_level_is_exact_f1_and_is_tested_once() -> None:
     result = spanwise.evaluate(GOLD, {"near": NEAR, "far": FAR}, hierarchy=KINDS, resamples=200)
     for system in result.systems.values():
-        deepest = system.hierarchy["2"].exact.overall
+        deepest = levels_of(system)["2"].exact.overall
         assert (deepest.f1, deepest.ends("f1")) == (system.exact.overall.f1, system.exact.overall.ends("f1"))
-        assert system.hierarchy["2"].fair.overall.f1 == system.fair.overall.f1
+        assert levels_of(system)["2"].fair.overall.f1 == system.fair.overall.f1
     tested = {test.path for test in result.comparisons[0].scores if test.path[0] == "hierarchy"}
     assert tested == {
         ("hierarchy", level, kind, "overall", "f1") for level in ("0", "1") for kind in ("exact", "fair")
@@ -96,7 +103,8 @@ def test_a_system_with_shallow_labels_has_all_levels() -> None:
     result = spanwise.evaluate([["B-a", "O"]] * 3, {"flat": [["B-a", "O"]] * 3, "deep": deep},
                                hierarchy_separator="/", resamples=0)  # fmt: skip
     f1 = {
-        name: [level.exact.overall.f1 for level in result[name].hierarchy.values()] for name in result.systems
+        name: [level.exact.overall.f1 for level in levels_of(result[name]).values()]
+        for name in result.systems
     }
     assert f1 == {"flat": [1, 1, 1, 1], "deep": [1, 1, 0, 0]}
 
@@ -133,6 +141,7 @@ def test_levels_come_back_from_json_and_stand_in_screen_page_and_tables(tmp_path
     path = tmp_path / "r.json"
     path.write_text(result.to_json(), encoding="utf-8")
     loaded = spanwise.load(path)
+    assert isinstance(loaded, spanwise.Result)
     assert loaded.systems["far"].hierarchy == result.systems["far"].hierarchy
     assert "By level of labels" in str(loaded)
     assert "0 · spans, any label" in loaded.to_html()
@@ -148,7 +157,7 @@ def test_a_study_scores_the_levels_of_its_systems(tmp_path: Path) -> None:
     )
     run = spanwise.study(tmp_path / "study.toml").datasets["d"].runs["far"]
     (scores,) = run.values()
-    assert set(scores.hierarchy) == {"0", "1", "2"}
+    assert set(levels_of(scores)) == {"0", "1", "2"}
     (tmp_path / "kinds.toml").write_text('artist = "person//artist"\n', encoding="utf-8")
     with pytest.raises(InputError, match=r"study.toml:1: hierarchy gives the label 'artist' the path"):
         spanwise.study(tmp_path / "study.toml")

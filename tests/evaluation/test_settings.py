@@ -61,6 +61,7 @@ CHANGED: dict[str, Any] = {
     "repair": "discard",
     "beta": 2,
     "map": {"PER": "NAME"},
+    "hierarchy": {"PER": "name/PER"},
 }
 
 

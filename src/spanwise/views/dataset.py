@@ -76,7 +76,7 @@ def split_view(document: Split) -> View:
     mentions = say.plural(test.mentions, "test mention")
     return View(
         title="split",
-        about=cells.words(f"split by toughness, seed {document.settings.seed}"),
+        about=cells.words(f"split by toughness, seed {document.settings.seed}. {_kept_whole(document)}"),
         verdict=cells.literal(f"{mentions}{', ' if reached else ''}{' and '.join(reached)}."),
         sections=(
             _parts(document), _shares(document), *tough_section(test, "The test mentions"), composition(test),
@@ -85,6 +85,13 @@ def split_view(document: Split) -> View:
         notes=document.notes,
         inputs=document.inputs,
     )  # fmt: skip
+
+
+def _kept_whole(document: Split) -> str:
+    """Whether documents were divided."""
+    if document.settings.unit == "document":
+        return "Documents were kept whole."
+    return "Documents are not marked: sentences were divided."
 
 
 def _parts(document: Split) -> Section:
