@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOMS = [
     "scipy.stats", *(f"spanwise.{room}" for room in (
-        "agreement", "calibration", "description", "evaluation", "explanation", "placement",
+        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "sampling",
         "reports.outlets", "reports.tables", "reports.terminal", "slices", "leakage", "studies", "suspicion",
         "taggers.api",
     )),
@@ -40,6 +40,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["place", "gold.conll", "answers.jsonl"], ["place", "gold.conll", "answers.jsonl", "--json", "-"],
         ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
         ["leaks", "gold.conll", "pred.conll"],
+        ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
         ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
         ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],
