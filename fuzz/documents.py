@@ -52,7 +52,13 @@ def originals() -> tuple[bytes, ...]:
         seeds.GOLD, {"a": seeds.SYSTEM, "b": seeds.GOLD}, tokens=seeds.TOKENS, train=seeds.gold(),
         resamples=20, cross=[("entity_length", "label")], weights=["BE = 0.5 TP"], examples="all",
     ).with_analyses(slices={"least": 1, "flips": 20})  # fmt: skip
-    made = (study, split, whole)
+    some, all_words = seeds.TOKENS * 12, seeds.TOKENS * 20
+    judged = spanwise.evaluate(
+        spanwise.read(seeds.GOLD * 12, tokens=some),
+        {"a": spanwise.read(seeds.SYSTEM * 20, tokens=all_words)},
+        silver=spanwise.read(seeds.GOLD * 20, tokens=all_words), random_sample=True, resamples=20,
+    )  # fmt: skip
+    made = (study, split, whole, judged)
     return (*seeds.documents(), *(document.to_json().encode() for document in made))
 
 

@@ -179,6 +179,7 @@ def documents() -> tuple[bytes, ...]:
             spanwise.confidence(gold(), {"a": str(scored)}, resamples=10),
             spanwise.suspects(gold(), {"a": system, "b": system}),
             spanwise.find_slices(gold(), {"a": system}, least=1, flips=20),
+            spanwise.leaks(gold(), {"a": system, "b": gold()}, attributes="entity_length", resamples=20),
         ]
     return tuple(document.to_json().encode() for document in results)
 

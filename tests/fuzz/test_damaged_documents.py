@@ -14,6 +14,7 @@ import pytest
 import spanwise
 from fuzz import documents, folders, seeds
 from spanwise.cli.main import main
+from spanwise.document.loading import KINDS
 from spanwise.errors import InputError, SpanwiseError
 
 CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
@@ -49,6 +50,14 @@ CHANGES: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda d: d["units"]["systems"].pop("b"),
         "$.units.systems: the system 'b' is missing",
     ),
+    "a score without a path": (
+        lambda d: d["comparisons"][0]["scores"][1]["path"].clear(),
+        "$.comparisons[0].scores[1].path: the path of a score is empty",
+    ),
+    "a confidence above 1": (
+        lambda d: d["settings"].__setitem__("confidence", 1.95),
+        "$.settings.confidence: 1.95 is not between 0 and 1",
+    ),
     "a mention that ends before it starts": (
         lambda d: d["sentences"][0]["gold"][0].__setitem__("end", -1),
         "$.sentences[0].gold[0]: a mention cannot reach from 0 to -1",
@@ -68,6 +77,10 @@ def test_a_contradiction_is_named_with_its_place(change: str, tmp_path: Path) ->
     assert str(caught.value).startswith(f"{path}: {expected}")
     for call in (["report", str(path), "-o", str(tmp_path / "x.html")], ["table", str(path), "all"]):
         assert main(call) == 3
+
+
+def test_documents_of_every_kind_are_damaged() -> None:
+    assert {json.loads(data)["kind"] for data in documents.originals()} == set(KINDS)
 
 
 def test_every_document_is_consistent_as_it_was_written(tmp_path: Path) -> None:
@@ -92,3 +105,21 @@ def test_documents_that_once_broke_something_are_refused_in_words(number: int, t
 
 def test_hostile_folders_are_served_or_refused() -> None:
     assert folders.run(12, first=20) == {}
+
+
+def test_a_document_without_its_gold_file_is_shown_but_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(documents.originals()[0])
+    document["inputs"] = [row for row in document["inputs"] if row["role"] != "gold"]
+    whole, without = tmp_path / "whole.json", tmp_path / "without.json"
+    whole.write_bytes(documents.originals()[0])
+    without.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["report", str(without), "-o", str(tmp_path / "x.html")]) == 0
+    assert main(["table", str(without), "all"]) == 0
+    for call in (
+        ["compare", str(whole), str(without)],
+        ["export", str(whole), "summary", "--against", str(without)],
+    ):
+        assert main(call) == 3
+        assert f"{without}: the gold data are not among the inputs" in capsys.readouterr().err

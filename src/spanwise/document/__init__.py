@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeA
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field
 
-from spanwise.errors import UnknownKey
+from spanwise.errors import InputError, UnknownKey
 from spanwise.rates import FIELDS, RATES, f_beta, is_rate
 from spanwise.registry import resolve
 from spanwise.settings import default_value
@@ -106,6 +106,20 @@ class Input(Struct, frozen=True, kw_only=True):
     system: str | UnsetType = UNSET
     dataset: str | UnsetType = UNSET
     run: str | UnsetType = UNSET
+
+
+def gold_input(
+    inputs: Iterable[Input], document: str = "the document", dataset: str | UnsetType = UNSET
+) -> Input:
+    """The gold data among the inputs of a document, or of one dataset of a study.
+
+    A document may be shown without it, but not compared with another.
+    """
+    for row in inputs:
+        if row.role == "gold" and dataset in (UNSET, row.dataset):
+            return row
+    of = "" if dataset is UNSET else f" of the dataset {dataset!r}"
+    raise InputError(f"{document}: the gold data{of} are not among the inputs.\nMake the document again.")
 
 
 class Document(Struct, frozen=True, kw_only=True):

@@ -38,8 +38,16 @@ def _faults(document: Document) -> Iterator[Fault]:
         yield from _of_systems(document.systems, document, "$")
     elif isinstance(document, ScoreGrid):
         for name, runs in document.datasets.items():
+            yield from _of_runs(runs, f"$.datasets{_key(name)}")
             for system, scores in runs.runs.items():
                 yield from _of_systems(scores, _Apart(runs, system), f"$.datasets{_key(name)}", _key(system))
+
+
+def _of_runs(runs: DatasetRuns, path: str) -> Iterator[Fault]:
+    """Systems of a dataset of a study that have scores, but no counts although others have them."""
+    for system, scores in runs.runs.items():
+        if runs.units and scores and system not in runs.units:
+            yield f"{path}.units", f"the system {system!r} is missing"
 
 
 class _Apart:
@@ -112,6 +120,10 @@ def _of_parts(value: object, path: str) -> Iterator[Fault]:
             yield from _of_leads(value, path)
         for field in value.__struct_fields__:
             inner = getattr(value, field)
+            if field == "path" and inner == ():
+                yield f"{path}.path", "the path of a score is empty"
+            if field == "confidence" and isinstance(inner, float) and not 0 < inner < 1:
+                yield f"{path}.confidence", f"{inner:g} is not between 0 and 1"
             if inner is not UNSET and field not in _APART:
                 yield from _of_parts(inner, f"{path}.{field}")
     elif isinstance(value, Mapping):

@@ -223,6 +223,10 @@ class Split(Document, frozen=True, kw_only=True):
         sizes = ", ".join(f"{name} {part.facts.sentences:,}" for name, part in self.parts.items())
         return f"<spanwise.Split sentences: {sizes}>"
 
+    def inconsistent(self) -> tuple[str, str] | None:
+        """An error if there is no test part; see `Document.inconsistent`."""
+        return None if "test" in self.parts else ("$.parts", "the part 'test' is missing")
+
 
 class SuspectMention(Struct, frozen=True, kw_only=True):
     """A labeled span in a sentence."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
 from spanwise.columns import ratio
-from spanwise.document import Document, Settings, given
+from spanwise.document import Document, Settings, given, gold_input
 from spanwise.document.evaluation import DatasetRuns, Evaluation, PackedMeasure
 from spanwise.document.loading import as_document, load
 from spanwise.document.scores import PRIMARY, Comparison, ScoreTest, SubsetScores, SystemScores
@@ -469,10 +469,12 @@ def _over_gold(document: Document, name: str) -> list[OverGold]:
     """Divide a document into datasets; an evaluation has one, with one run of each system."""
     if isinstance(document, Study):
         return [
-            _of_study(document, dataset, part) for dataset, part in document.datasets.items() if part.runs
+            _of_study(document, name, dataset, part)
+            for dataset, part in document.datasets.items()
+            if part.runs
         ]
     result = evaluation_of(document, name)
-    gold = next(row for row in result.inputs if row.role == "gold")
+    gold = gold_input(result.inputs, name)
     units = given(result.units)
     return [
         OverGold(
@@ -484,8 +486,8 @@ def _over_gold(document: Document, name: str) -> list[OverGold]:
     ]
 
 
-def _of_study(study: Study, dataset: str, part: DatasetRuns) -> OverGold:
-    gold = next(row for row in study.inputs if row.role == "gold" and row.dataset == dataset)
+def _of_study(study: Study, name: str, dataset: str, part: DatasetRuns) -> OverGold:
+    gold = gold_input(study.inputs, name, dataset)
     units = given(part.units) or {}
     return OverGold(
         dataset,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from spanwise.attributes import ATTRIBUTES
 from spanwise.diagnosis import letters, with_leads
-from spanwise.document import Document, Input, given
+from spanwise.document import Document, Input, given, gold_input
 from spanwise.document.evaluation import Evaluation, ExampleCounts, UnitCounts
 from spanwise.document.loading import as_document
 from spanwise.document.scores import PRIMARY, Comparison
@@ -149,7 +149,7 @@ def _merged(
         replace(row, system=renamed[stem, row.system])
         for stem, document in pairs
         for row in document.inputs
-        if row.role == "predicted" and row.system is not UNSET
+        if row.role == "predicted" and row.system is not UNSET and row.system in document.systems
     ]
     return replace(
         first,
@@ -205,10 +205,6 @@ def _units(document: Evaluation) -> UnitCounts:
     return document.units
 
 
-def _gold(document: Evaluation) -> Input:
-    return next(row for row in document.inputs if row.role == "gold")
-
-
 class CountedGold(Struct, frozen=True):
     """The gold data of a document, and its counts per unit, if any."""
 
@@ -223,12 +219,12 @@ def check_same_gold(documents: Sequence[Evaluation], names: Sequence[str]) -> No
     check_gold(
         [
             CountedGold(
-                _gold(document),
+                gold_input(document.inputs, name),
                 document.dataset.mentions,
                 given(document.units),
                 document.settings.gold_rules,
             )
-            for document in documents
+            for document, name in zip(documents, names, strict=True)
         ],
         names,
     )

@@ -171,7 +171,7 @@ def shown_datasets(document: Document) -> list[ShownDataset]:
 
 def _dataset_shown(study: Study, name: str, dataset: DatasetRuns) -> ShownDataset:
     assert dataset.dataset is not None
-    systems = {system: runs[middle_run(runs)] for system, runs in dataset.runs.items()}
+    systems = {system: runs[middle_run(runs)] for system, runs in dataset.runs.items() if runs}
     inputs = tuple(row for row in study.inputs if row.dataset in (name, UNSET))
     document = Evaluation(
         spanwise=study.spanwise,

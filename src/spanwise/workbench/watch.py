@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, Struct
 
-from spanwise.document import Document
+from spanwise.document import Document, gold_input
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.loading import load_summary
 from spanwise.document.scores import PRIMARY, SystemScores
@@ -125,6 +125,8 @@ class Watcher:
                 raise
             except Exception as error:  # one file never hides the others
                 why = f"it cannot be used ({type(error).__name__})."
+                if isinstance(error, SpanwiseError):
+                    why = str(error).partition("\n")[0]
                 self.store.put_file(WatchedFile(path, size, mtime_ns, "unreadable", None, why))
         for path in previous.keys() - present:
             self.store.remove_file(path)
@@ -218,7 +220,7 @@ def slug_of(name: str, digest: str | None) -> str:
 
 def gold_of(document: Evaluation) -> Gold:
     """Describe the gold file of a document."""
-    source = next(row for row in document.inputs if row.role == "gold")
+    source = gold_input(document.inputs)
     return Gold(
         slug=slug_of(document.dataset.name, document.settings.gold_digest(source.sha256)),
         name=document.dataset.name,

@@ -280,7 +280,7 @@ def risk_coverage(name: str, system: SystemConfidence, style: Style, index: int 
         for at, point in enumerate(_thinned(system.risk))
     ]
     highest = max(float(row["y"]) for row in rows)
-    x, y = _scales("coverage", "risk", next(top for top in (10, 20, 40, 60, 100) if highest <= top))
+    x, y = _scales("coverage", "risk", next((top for top in (10, 20, 40, 60) if highest <= top), 100))
     line = _line(rows, x, y, style.palette.series(index), strokeWidth=2)
     return _drawing(f"risk-coverage-{name}", f"Risk and coverage of {words.visible(name)}", line)
 

@@ -173,7 +173,7 @@ def _leftover_row(leftover: Leftover) -> list[ScreenCell]:
 
 def explanation_lines(document: Explanation, width: int) -> list[ScreenLine]:
     """The rows in points; `change` is the difference in F1 from the first row."""
-    name = max(len(row.name) for row in document.rows)
+    name = max((len(row.name) for row in document.rows), default=0)
     screen = [f"{'convention':<{name}}      P      R     F1  change", ""]
     for index, row in enumerate(document.rows):
         numbers = " ".join(f"{_points(value):>6}" for value in (row.precision, row.recall, row.f1))
