@@ -6,6 +6,8 @@ import contextlib
 import json
 import re
 import tomllib
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import study_documents
 
 import spanwise
 from spanwise.errors import ChoiceError, InputError
+from spanwise.reports._charts import width_of
+from spanwise.reports._charts.papers import side_by_side
 from spanwise.reports.figures import figures, paper, papers, save
 
 LABELS = ["B-PER", "B-LOC"]
@@ -103,3 +107,45 @@ def test_gains_against_zeta_have_a_panel_for_each_attribute_and_a_dot_for_each_d
     pairs = document.analyses.bucket_wise.comparative
     assert len(drawn) == len(pairs)
     assert texts(next(iter(drawn.values()))).count("ζ of ") == len(pairs[0].pays) * len(pairs[0].gains) == 24
+
+
+def test_the_numbers_of_narrow_parts_neither_overlap_nor_leave_the_plot() -> None:
+    texts = [(1.0, "LE 0.2"), (3.0, "BEs 0.9"), (415.0, "FN 0.9"), (418.0, "FP 0.9")]
+    placed = side_by_side(texts, 420)
+    assert [text for _, text in placed] == [text for _, text in texts]
+    edges = [(middle - width_of(text, 8) / 2, middle + width_of(text, 8) / 2) for middle, text in placed]
+    assert edges[0][0] >= 0
+    assert edges[-1][1] <= 420
+    assert all(left[1] < right[0] for left, right in pairwise(edges))
+
+
+def test_the_first_figure_of_ortmann_shows_all_boundary_errors_together() -> None:
+    gold = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"], ["B-LOC", "I-LOC", "O"]]
+    predicted = [["B-PER", "O", "O"], ["B-LOC", "I-LOC", "O"], ["O", "O", "O"]]
+    result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
+    drawn = texts(paper(result, "ort22-figure1")["ort22-figure1"])
+    assert "boundary errors 66.7% (2)" in drawn
+    assert '"BE 66.7"' in drawn
+
+
+def test_a_cell_of_several_labels_is_not_drawn_as_boundary_errors() -> None:
+    names = ["PER", "LOC", "ORG", "MISC"]
+    gold = [[f"B-{name}", f"I-{name}"] for name in names]
+    predicted = [[f"B-{name}", "O"] for name in names]
+    result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
+
+    def dashed(labels: list[str]) -> int:
+        drawn = paper(result, "ort22-figure2", labels=labels)["ort22-figure2-a"].to_dict()
+        layers = [layer for layer in walk(drawn) if "strokeDash" in str(layer.get("mark", ""))]
+        (layer,) = layers
+        return len(drawn["datasets"][layer["data"]["name"]])
+
+    assert dashed(["PER", "LOC"]) == 2  # "others" holds ORG and MISC
+    assert dashed(["PER", "LOC", "ORG"]) == 4  # a single other label keeps its name
+    assert dashed([]) == 4
+
+
+def walk(chart: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield chart
+    for layer in chart.get("layer", []):
+        yield from walk(layer)

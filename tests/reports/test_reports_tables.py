@@ -20,7 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typed import present
 
+import spanwise
 from spanwise.cli.main import main
+from spanwise.corpus import Annotation, Corpus, Mentions, Reading
 from spanwise.errors import ChoiceError
 from spanwise.reports import tables as rooms
 from spanwise.reports.tables import Interval, Number, Table, latex, markdown, table, tables
@@ -339,3 +341,46 @@ def test_the_command_refuses_a_file_that_is_not_a_result(
     (tmp_path / "x.json").write_text("[]")
     assert main(["table", str(tmp_path / "x.json"), "holistic"]) == 3
     assert "not a result document" in capsys.readouterr().err
+
+
+def test_fair_scores_by_label_end_with_all_labels_and_add_up_boundary_errors() -> None:
+    gold = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"]]
+    predicted = [["B-PER", "O", "O"], ["B-LOC", "I-LOC", "O"]]
+    result = spanwise.evaluate(gold, {"a": predicted}, resamples=0)
+    made = table(result, "fair_labels")
+    by_label = {str(row[1]): dict(zip(made.header, row, strict=True)) for row in made.rows}
+    assert list(by_label)[-1] == "Overall"
+    assert [value_of(by_label["Overall"][name]) for name in ("boundary (all)", "too short", "too long")] == [
+        2,
+        1,
+        1,
+    ]
+    assert value_of(by_label["PER"]["boundary (all)"]) == 1
+
+
+def test_the_composition_starts_with_all_mentions_and_marks_rare_subsets() -> None:
+    words = [["Ann"], *([f"w{at}"] for at in range(150))]
+    train = Annotation(Corpus.of([["Ann"]]), Mentions.of([(0, 0, 1, "PER")]), Reading("train"))
+    mentions = Mentions.of([(at, 0, 1, "PER") for at in range(len(words))])
+    test = Annotation(Corpus.of(words), mentions, Reading("test"))
+    result = spanwise.evaluate(test, {"same": test}, train=train, attributes="none", resamples=0)
+    rows = {row[0]: row for row in table(result, "composition").rows}
+    assert next(iter(rows)) == "ALL"
+    assert "SEEN ‡" in rows
+    assert "UNSEEN-TOKENS" in rows
+
+
+def test_the_worst_bucket_is_tested_against_the_best_over_datasets_and_runs() -> None:
+    document = copy.deepcopy(STUDY)
+    model_wise = document["analyses"]["model_wise"]
+    system = next(iter(model_wise))
+    attribute = next(iter(model_wise[system]))
+    model_wise[system][attribute]["wilcoxon"] = {"pairs": 6, "statistic": 0.0, "p": 0.03125}
+    (row,) = table(document, "worst_against_best").rows
+    assert row[0] == system
+    assert [value_of(cell) for cell in row[2:]] == [6, 0, 0.03125]
+
+
+def value_of(cell: object) -> float | None:
+    assert isinstance(cell, Number)
+    return cell.value

@@ -94,7 +94,7 @@ _FU19 = (
     "morphology",
     "entity_familiarity",
     "token_familiarity",
-    "label_familiarity",
+    "label",  # F-tag: the paper's buckets are the classes
     "entity_label_familiarity",
     "token_label_familiarity",
 )

@@ -8,6 +8,7 @@ from spanwise.views import wording as say
 from spanwise.views.cells import Cell, Column, Grid, Number, Phrase
 
 TINY = 20  # a number over fewer mentions is marked
+LEAST_SHARE = 0.01  # a smaller subset is marked: Tu and Lignos leave it out of their tables of recall
 
 
 # ---- tough mentions --------------------------------------------------------------------------------
@@ -42,16 +43,24 @@ def composition(dataset: DatasetFacts) -> Section:
     """How many of each label's gold mentions are in each tough subset, and their share."""
     order = list(dataset.labels_in_order)
     rows: list[tuple[Cell, ...]] = []
+    if dataset.tough:
+        row: list[Cell] = ["ALL"]
+        for number in (dataset.mentions, *(dataset.labels[label] for label in order)):
+            row += [mentions(number), cells.points(1.0 if number else None)]
+        rows.append(tuple(row))
     for subset, shares in (dataset.tough or {}).items():
-        row: list[Cell] = [mentions(shares.overall.mentions), cells.points(shares.overall.share)]
+        rare = shares.overall.share is not None and shares.overall.share < LEAST_SHARE
+        row = [f"{subset} ‡" if rare else subset]
+        row += [mentions(shares.overall.mentions), cells.points(shares.overall.share)]
         for label in order:
             share = shares.labels.get(label)
             row += [mentions(share.mentions if share else None), cells.points(share.share if share else None)]
-        rows.append((subset, *row))
+        rows.append(tuple(row))
     titles = ["subset", "all", "all %", *(title for label in order for title in (label, f"{label} %"))]
     caption = (
         "Gold mentions in each tough subset and their share in percent, overall and by label"
         f" (Tu and Lignos 2021). † fewer than {TINY} mentions."
+        f" ‡ less than {100 * LEAST_SHARE:g} % of all mentions; the paper's tables of recall leave these out."
     )
     return Section(
         "composition", cells.words("Composition"), (cells.table(titles, rows),), caption=caption, on=PAPER

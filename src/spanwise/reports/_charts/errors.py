@@ -109,10 +109,18 @@ def _details(document: Evaluation, focus: str, kind: str, y: float, style: Style
 
 
 def confusion(
-    table: Confusion, style: Style, *, title: str = "", begin: float = 0.0, height: float | None = None
+    table: Confusion,
+    style: Style,
+    *,
+    title: str = "",
+    begin: float = 0.0,
+    height: float | None = None,
+    combined: str = "",
 ) -> Drawing:
     """Errors by gold and predicted label; boundary errors on the diagonal, missed and spurious apart.
 
+    The row and column called `combined` stand for several labels, so the cell where they meet also holds
+    errors in the label and is not drawn as boundary errors.
     To draw several side by side, give each a `title`, its first pixel as `begin`, and a common `height`.
     """
     import altair as alt
@@ -121,7 +129,7 @@ def confusion(
     size = len(labels)
     step = 46.0 if size <= 8 else 34.0
     palette, width = style.palette, step * (size + 1) + 12
-    rows = _confusion_cells(table, labels, step, style)
+    rows = _confusion_cells(table, labels, step, style, combined)
     high = width if height is None else height
     base = alt.Chart(alt.InlineData(values=rows))
     flat: Options = {
@@ -183,13 +191,16 @@ def confusion(
     )
 
 
-def _confusion_cells(table: Confusion, labels: Sequence[str], step: float, style: Style) -> list[Row]:
+def _confusion_cells(
+    table: Confusion, labels: Sequence[str], step: float, style: Style, combined: str
+) -> list[Row]:
     """A cell for every pair of labels, and separate cells for missed and spurious mentions."""
     size, palette = len(labels), style.palette
     cells = []
     for row in range(size):
         for column in range(size):
-            cells.append((row, column, table.counts[row][column], row == column))
+            whole = row == column and table.labels[row] != combined
+            cells.append((row, column, table.counts[row][column], whole))
         cells.append((row, size, table.missed[row], False))
     cells += [(size, column, table.spurious[column], False) for column in range(size)]
     most = max((cell[2] for cell in cells), default=1) or 1
@@ -212,16 +223,16 @@ def _confusion_cells(table: Confusion, labels: Sequence[str], step: float, style
     return rows
 
 
-def confusions(tables: Mapping[str, Confusion], style: Style) -> Drawing:
+def confusions(tables: Mapping[str, Confusion], style: Style, *, combined: str = "") -> Drawing:
     """The confusion matrices of several datasets side by side, each under its name."""
-    sizes = [confusion(table, style, title=name) for name, table in tables.items()]
+    sizes = [confusion(table, style, title=name, combined=combined) for name, table in tables.items()]
     height = max(size.height for size in sizes)
     begin = 0.0
     plots = []
     for index, (name, table) in enumerate(tables.items()):
         if index:
             begin += sizes[index - 1].width + sizes[index - 1].right + sizes[index].left
-        plots.append(confusion(table, style, title=name, begin=begin, height=height).plot)
+        plots.append(confusion(table, style, title=name, begin=begin, height=height, combined=combined).plot)
     first, last = sizes[0], sizes[-1]
     return Drawing(
         "confusion", "Errors by gold and predicted label, by dataset", marks.apart(*plots),

@@ -111,7 +111,24 @@ def _in_rows(histograms: Sequence[Panel]) -> list[list[Panel]]:
 
 KINDS = ("LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")
 _COLOURS = {"LE": "s0", "BEs": "s2", "BEl": "s2", "BEo": "s2", "LBE": "s3", "FN": "none", "FP": "s1"}
+_BOUNDARY = ("BEs", "BEl", "BEo")
 _SHADES = {"BEs": 0.95, "BEl": 0.7, "BEo": 0.45}
+
+
+def side_by_side(
+    texts: Sequence[tuple[float, str]], plot: float, gap: float = 4.0
+) -> list[tuple[float, str]]:
+    """Texts with their middles moved so that they neither overlap nor leave the plot."""
+    halves = [width_of(text, 8) / 2 for _, text in texts]
+    middles, edge = [], 0.0
+    for (middle, _), half in zip(texts, halves, strict=True):
+        middles.append(max(middle, edge + half))
+        edge = middles[-1] + half + gap
+    edge = plot
+    for index in reversed(range(len(middles))):
+        middles[index] = min(middles[index], edge - halves[index])
+        edge = middles[index] - halves[index] - gap
+    return [(middle, text) for middle, (_, text) in zip(middles, texts, strict=True)]
 
 
 def shares(
@@ -122,7 +139,7 @@ def shares(
     References:
         Ortmann (2022), Figure 1.
     """
-    plot, step = 420.0, 62.0
+    plot, step = 420.0, 72.0
     height = step * len(rows)
     palette = style.palette
     x = marks.quantity("v", 0, 100, span=(0, plot), tickCount=5, grid=False)
@@ -136,7 +153,8 @@ def shares(
             y = step * at + 14 + 24 * index
             ways.append({"y": y, "t": way})
             whole = sum(counts.values()) or 1
-            start, last = 0.0, -100.0
+            start = 0.0
+            narrow: list[tuple[float, str]] = []
             for kind in KINDS:
                 part = 100 * counts.get(kind, 0) / whole
                 if not part:
@@ -153,10 +171,24 @@ def shares(
                 if width_of(text, 9) < plot * part / 100 - 4:
                     inside.append({"v": start + part / 2, "y": y, "t": text})
                 else:  # numbers of narrow parts go above the bar, without overlapping
-                    middle = max(start + part / 2, last + 100 * (width_of(text, 8) + 3) / plot)
-                    numbers.append({"v": middle, "y": y - 12, "t": text})
-                    last = middle
+                    narrow.append((plot * (start + part / 2) / 100, text))
                 start += part
+            numbers += [
+                {"v": 100 * middle / plot, "y": y - 12, "t": text}
+                for middle, text in side_by_side(narrow, plot)
+            ]
+            boundary = sum(counts.get(kind, 0) for kind in _BOUNDARY)
+            if boundary:
+                begin = 100 * counts.get("LE", 0) / whole
+                part = 100 * boundary / whole
+                says = f"{title}, {way}: boundary errors {part:.1f}% ({words.count(boundary)})"
+                bar = {"v": begin, "hi": begin + part, "y": y + 10, "d": says}
+                layers.append(marks.bands([bar], height, x, colour=palette["s2"], thick=1.5, cornerRadius=0))
+                below = [(plot * (begin + part / 2) / 100, f"BE {part:.1f}")]
+                numbers += [
+                    {"v": 100 * middle / plot, "y": y + 17, "t": text}
+                    for middle, text in side_by_side(below, plot)
+                ]
     layers += [
         marks.written(inside, height, x, colour=palette["on"], fontSize=9),
         marks.written(numbers, height, x, colour=palette["ink"], fontSize=8),

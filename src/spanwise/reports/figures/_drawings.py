@@ -475,10 +475,12 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
 
     For a study, the datasets of a system are side by side, with its runs added up.
     """
-    axis = _AXES["confusion"]
+    axis = f"{_AXES['confusion']} · dashed: right label, wrong boundaries"
     if isinstance(document, Evaluation):
         charts = {
-            name: errors.confusion(_narrowed(system.confusion, labels), STYLE)
+            name: errors.confusion(
+                _narrowed(system.confusion, labels), STYLE, combined=OTHERS if labels else ""
+            )
             for name, system in document.systems.items()
         }
     elif isinstance(document, Study):
@@ -500,7 +502,10 @@ def _confusion(document: Document, labels: Sequence[str]) -> list[Drawing]:
             }
             for system, by_dataset in tables.items()
         }
-        charts = {name: errors.confusions(table, STYLE) for name, table in tables.items()}
+        charts = {
+            name: errors.confusions(table, STYLE, combined=OTHERS if labels else "")
+            for name, table in tables.items()
+        }
         axis += ", runs added up"
     else:
         return []
@@ -529,6 +534,9 @@ def _added(tables: Sequence[Confusion]) -> Confusion:
     )
 
 
+OTHERS = "others"
+
+
 def _narrowed(table: Confusion, labels: Sequence[str]) -> Confusion:
     """The chosen labels of a confusion, with one row and one column for all others."""
     if not labels:
@@ -539,8 +547,10 @@ def _narrowed(table: Confusion, labels: Sequence[str]) -> Confusion:
     groups = [[table.labels.index(label)] for label in labels]
     rest = [at for at, label in enumerate(table.labels) if label not in labels]
     groups += [rest] if rest else []
+    # A single label that is left keeps its name, so that "others" always combines several.
+    last = [OTHERS if len(rest) > 1 else table.labels[rest[0]]] if rest else []
     return Confusion(
-        labels=(*labels, *(["others"] if rest else [])),
+        labels=(*labels, *last),
         counts=tuple(
             tuple(sum(table.counts[a][b] for a in rows for b in columns) for columns in groups)
             for rows in groups

@@ -179,19 +179,23 @@ def fair(document: Evaluation) -> Table | None:
 
 
 def fair_labels(document: Evaluation) -> Table | None:
-    """Fair scores by label with the counts of each outcome, with boundary errors split by kind."""
+    """Fair scores by label and overall with the counts of each outcome; boundary errors whole and by kind."""
+    at = OUTCOMES.index("BEs")
     rows: list[tuple[Cell, ...]] = []
     for name, system in document.systems.items():
         labels = system.fair.labels
         first = [label for label in scored_labels(document) if label in labels]
-        for label in dict.fromkeys([*first, *labels]):
-            scores = labels[label]
-            rows.append((name, label, *(count(scores.count(kind)) for kind in OUTCOMES), *_rates(scores)))
+        scored = [(label, labels[label]) for label in dict.fromkeys([*first, *labels])]
+        for label, scores in (*scored, ("Overall", system.fair.overall)):
+            counts = [count(scores.count(kind)) for kind in (*OUTCOMES[:at], "BE", *OUTCOMES[at:])]
+            rows.append((name, label, *counts, *_rates(scores)))
     caption = (
         "Outcomes of mentions and fair scores by label (Ortmann 2022, Table 2)."
+        " Boundary (all): too short, too long and crossing together."
         f" Errors count under the {document.settings.focus} label, spurious mentions under the predicted one."
     )
-    return Table("fair_labels", caption, ("system", "label", *_FAIR), tuple(rows))
+    header = ("system", "label", *_FAIR[:at], "boundary (all)", *_FAIR[at:])
+    return Table("fair_labels", caption, header, tuple(rows))
 
 
 def boundaries(document: Evaluation) -> Table | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from spanwise.document.scores import PRIMARY_SCORES, BucketLead
@@ -379,6 +379,27 @@ def self_diagnosis(document: Study, *, short: bool = False) -> Table | None:
     return Table("self_diagnosis", caption, header, tuple(rows))
 
 
+def worst_against_best(document: Study, *, short: bool = False) -> Table | None:
+    """Fu20's signed-rank test of the worst against the best bucket of every system and attribute."""
+    rows: list[tuple[Cell, ...]] = []
+    for system, attributes in document.analyses.model_wise.items():
+        for attribute, row in attributes.items():
+            test = row.wilcoxon
+            if isinstance(test, UnsetType):
+                continue
+            pairs = count(None if test.pairs is UNSET else test.pairs)
+            statistic = Number(test.statistic, say.plain(test.statistic))
+            small = Number(test.p, say.small_p(test.p), weak=test.p is None or not test.p < 0.05)
+            rows.append((system, say.attribute(attribute, short=short), pairs, statistic, small))
+    caption = (
+        "fu20-wilcoxon: signed-rank tests of the worst against the best bucket over datasets × runs"
+        " (Fu, Liu and Neubig 2020). The buckets are chosen by the same scores, and runs on one test set"
+        " are not independent, so p is too small."
+    )
+    header = ("system", "attribute", "pairs", "statistic", "p")
+    return Table("worst_against_best", caption, header, tuple(rows))
+
+
 def comparative_diagnosis(document: Study, *, short: bool = False) -> Table | None:
     """Where the first system of every pair leads most and least."""
     rows: list[tuple[Cell, ...]] = []
@@ -500,5 +521,14 @@ def rank_flips(document: Study, *, short: bool = False) -> Table | None:
 
 DIAGNOSES: dict[str, Callable[..., Table | None]] = {
     maker.__name__: maker
-    for maker in (self_diagnosis, comparative_diagnosis, wilcoxon, pays, factors, rank_flips, statements)
+    for maker in (
+        self_diagnosis,
+        worst_against_best,
+        comparative_diagnosis,
+        wilcoxon,
+        pays,
+        factors,
+        rank_flips,
+        statements,
+    )
 }
