@@ -31,36 +31,51 @@ def t_quantile(freedom: npt.ArrayLike, confidence: float = CONFIDENCE) -> Floats
     """
     requested = np.asarray(freedom, np.float64)
     flat = requested.reshape(-1)
-    fitted = (flat > 1) & (flat < SERIES) & (flat != np.rint(flat))
-    values = [
-        nan if fit or not value >= 1 else _t_quantile(value, confidence)
-        for value, fit in zip(flat.tolist(), fitted.tolist(), strict=True)
-    ]
-    result = np.array(values, np.float64)
+    result = np.full(flat.shape, nan)
+    many = flat > SERIES
+    if many.any():
+        result[many] = _t_expanded(flat[many], confidence)
+    whole = (flat >= 1) & (flat <= SERIES) & (flat == np.rint(flat))
+    if whole.any():
+        different, at = np.unique(flat[whole], return_inverse=True)
+        result[whole] = np.array([_t_quantile(value, confidence) for value in different.tolist()])[at]
+    fitted = (flat > 1) & (flat < SERIES) & ~whole
     if fitted.any():
         result[fitted] = _t_fitted(flat[fitted], confidence)
     return result.reshape(requested.shape)
 
 
-@lru_cache(maxsize=4096)
-def _t_quantile(freedom: float, confidence: float) -> float:
-    if freedom == 1:
-        return tan(pi * confidence / 2)
-    if freedom == 2:
-        return confidence * sqrt(2 / (1 - confidence * confidence))
+@lru_cache(maxsize=64)
+def _expansion(confidence: float) -> tuple[float, ...]:
+    """The coefficients of Cornish and Fisher's expansion in 1/freedom; Abramowitz and Stegun 26.7.5."""
     from statistics import NormalDist  # slow to import, and not needed for totals
 
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    # Cornish and Fisher's expansion; Abramowitz and Stegun 26.7.5.
-    terms = (
+    return (
+        z,
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    t = z + sum(term / freedom**k for k, term in enumerate(terms, start=1))
-    if freedom > SERIES:
-        return t
+
+
+def _t_expanded(freedom: Floats, confidence: float) -> Floats:
+    """The quantile by the expansion, which is close from the degrees of freedom of a series upwards."""
+    result = np.zeros_like(freedom)
+    for term in reversed(_expansion(confidence)):
+        result = result / freedom + term
+    return result
+
+
+@lru_cache(maxsize=4096)
+def _t_quantile(freedom: float, confidence: float) -> float:
+    """The quantile at a whole number of degrees of freedom, by Newton's method on the series."""
+    if freedom == 1:
+        return tan(pi * confidence / 2)
+    if freedom == 2:
+        return confidence * sqrt(2 / (1 - confidence * confidence))
+    t = float(_t_expanded(np.array([freedom]), confidence)[0])
     scale = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(pi * freedom)
     for _ in range(NEWTON):  # the starting value is already close
         density = scale * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
