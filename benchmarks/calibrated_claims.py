@@ -181,7 +181,7 @@ def _others() -> Iterator[Experiment]:
     missing = _as_good(replace(World(), kinds=(1.0, 0.0, 0.0)), World(), "errors")
     traded = _as_good(replace(NULL, harder={"B": 1.8}), NULL, "A")
     for what, world, other in (
-        ("equal F1, other kinds of error", World(), missing),
+        ("equal F1, other kinds of error, other equal scores", World(), missing),
         ("equal F1, one label worse and another better", NULL, traded),
     ):
         options = {"world": world, "other": other, "size": {"documents": 60}}

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.__main__ import SECTIONS, main  # noqa: E402
 from benchmarks.beside import PAIRS  # noqa: E402
 from benchmarks.data import Described, make  # noqa: E402
+from benchmarks.experiments import experiments  # noqa: E402
 from benchmarks.goals import GOALS, Goal, judged  # noqa: E402
 from benchmarks.measuring import Bench, Failed, Job  # noqa: E402
 from benchmarks.tables import markdown, written  # noqa: E402
@@ -202,3 +203,9 @@ def test_values_are_written_by_their_columns() -> None:
 
 def test_every_section_can_be_selected_by_name() -> None:
     assert {"startup", "large", "growth", "lists", "files", "study"} <= set(SECTIONS)
+
+
+def test_no_two_experiments_of_the_calibration_have_the_same_name() -> None:
+    """Results are kept by name: of two with the same name, one would never be run."""
+    names = [experiment.key for experiment in experiments()]
+    assert len(names) > 100 and len(set(names)) == len(names)
