@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import Command
+from spanwise.cli.arguments import Command, add_screen, show
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ DEMO_EXAMPLES = """examples:
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise demo`."""
-    from spanwise.cli.arguments import add_screen
-
     parser.add_argument(
         "folder", metavar="DIR", nargs="?", default="spanwise-demo", help="where to put the files"
     )
@@ -57,7 +55,6 @@ def run_demo(args: argparse.Namespace) -> int:
             "\n".join(str(path) for path in (demo.train, demo.gold, *demo.systems.values())) + "\n"
         )
         return 0
-    from spanwise.cli.arguments import show
     from spanwise.evaluation import evaluate
 
     gold, train, *systems = (

@@ -5,9 +5,48 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from spanwise.cli.arguments import Command, flag_default, say_lost
+from spanwise.cli.arguments import (
+    Command,
+    add_align,
+    add_answers,
+    add_attributes,
+    add_document,
+    add_engine,
+    add_parts,
+    add_policy,
+    add_reading,
+    add_scores,
+    add_screen,
+    add_setting,
+    add_train,
+    add_width,
+    add_words,
+    answer_keywords,
+    answers_of,
+    engine_of,
+    finish_document,
+    flag_default,
+    reading_of,
+    say_lost,
+    spark_reads,
+    training_files,
+    write_output,
+)
+from spanwise.cli.evaluating import (
+    buckets_of,
+    compared,
+    evaluate_files,
+    is_result,
+    named_systems,
+    read_edges,
+    read_vocabulary,
+    refuse_runs,
+    sources_of,
+    split_runs,
+)
+from spanwise.errors import ChoiceError
 from spanwise.settings import SETTINGS
 from spanwise.streams import say
 
@@ -28,18 +67,6 @@ _NO_LIMIT = 10**9
 
 def add_errors(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise errors`."""
-    from spanwise.cli.arguments import (
-        add_align,
-        add_answers,
-        add_attributes,
-        add_engine,
-        add_policy,
-        add_reading,
-        add_screen,
-        add_setting,
-        add_train,
-    )
-
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, a file with both tags, or RESULT.json")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("which errors")
@@ -111,8 +138,6 @@ def run_errors(args: argparse.Namespace) -> int:
     The list has as many entries as the tables count: choose a kind of error, a gold and
     a predicted label, a bucket or a tough subset to see what is behind a number.
     """
-    from spanwise.cli.arguments import write_output
-    from spanwise.errors import ChoiceError
     from spanwise.reports.errors import incomplete, listing
 
     bucket = _bucket(args.bucket)
@@ -125,16 +150,10 @@ def run_errors(args: argparse.Namespace) -> int:
     document = _document(args)
     errors = listing(
         document,
-        outcome=args.outcome,
         gold=args.gold_label,
-        predicted=args.predicted_label,
-        system=args.chosen_system,
-        bucket=bucket,
-        tough=args.tough,
-        where=args.where,
-        over=args.over,
         dataset=args.dataset,
         runs=args.runs,
+        **_filters(args, bucket),
     )
     write_output(_formatted(args, errors), args.output)
     missing = incomplete(document)
@@ -153,8 +172,6 @@ def _say_number(errors: int) -> None:
 
 def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> int:
     """Build and write the table of errors on the Spark executors."""
-    from spanwise.cli.arguments import engine_of, reading_of, spark_reads, training_files
-    from spanwise.cli.evaluating import parted, read_edges, refuse_runs, sources_of
     from spanwise.reports.error_frames import error_table
 
     refuse_runs(args)
@@ -166,17 +183,11 @@ def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> in
             gold,
             systems,
             engine=engine,
-            outcome=args.outcome,
             gold_label=args.gold_label,
-            predicted=args.predicted_label,
-            system=args.chosen_system,
-            bucket=bucket,
-            tough=args.tough,
-            where=args.where,
-            over=args.over,
+            **_filters(args, bucket),
             train=args.train if spark_reads(args, systems) else training_files(args.train),
             attributes=args.attributes,
-            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+            buckets=buckets_of(args),
             edges=read_edges(args.edges),
             align=args.align,
             **reading,
@@ -185,10 +196,16 @@ def _write_frame(args: argparse.Namespace, bucket: tuple[str, str] | None) -> in
     return 0
 
 
+def _filters(args: argparse.Namespace, bucket: tuple[str, str] | None) -> dict[str, Any]:
+    """The choice of errors, as the listing and the table of Spark take it."""
+    names = ("outcome", "tough", "where", "over")
+    chosen = {"predicted": args.predicted_label, "system": args.chosen_system, "bucket": bucket}
+    return {**{name: getattr(args, name) for name in names}, **chosen}
+
+
 def _bucket(text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
-    from spanwise.errors import ChoiceError
 
     attribute, equals, name = text.partition("=")
     if not equals or not attribute or not name:
@@ -199,7 +216,6 @@ def _bucket(text: str | None) -> tuple[str, str] | None:
 
 
 def _document(args: argparse.Namespace) -> Document:
-    from spanwise.cli.evaluating import evaluate_files, is_result, split_runs
 
     if is_result(args.gold) and not args.systems:
         from spanwise.document.loading import load
@@ -249,17 +265,6 @@ SLICES_EXAMPLES = """examples:
 
 def add_slices(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise slices`."""
-    from spanwise.cli.arguments import (
-        add_align,
-        add_attributes,
-        add_document,
-        add_engine,
-        add_parts,
-        add_reading,
-        add_train,
-        add_words,
-    )
-
     parser.add_argument("gold", metavar="GOLD", help="gold annotation, or a file with both tags")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("what to search")
@@ -307,42 +312,9 @@ def run_slices(args: argparse.Namespace) -> int:
     All conjunctions of conditions on the attributes of mentions are tested together, by flipping the
     signs of documents at random, so that the error rate holds for the whole list.
     """
-    import shlex
-
-    from spanwise.cli.arguments import engine_of, finish_document, reading_of
-    from spanwise.cli.evaluating import given_attributes, parted, read_vocabulary, refuse_runs, sources_of
     from spanwise.slices import find_slices
 
-    refuse_runs(args)
-    reading = reading_of(args)
-    attributes, columns, fields = given_attributes(args)
-    reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
-    gold, systems = sources_of(args, reading)
-    with engine_of(args) as engine:
-        document = find_slices(
-            gold,
-            systems,
-            train=args.train,
-            memory=args.memory,
-            workers=args.workers,
-            engine=engine,
-            redact=args.redact,
-            over=args.over,
-            depth=args.depth,
-            least=args.least,
-            level=args.level,
-            flips=args.flips,
-            seed=args.seed,
-            confirm=args.confirm,
-            unit=args.unit,
-            attributes=attributes,
-            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-            vocabulary=read_vocabulary(args.vocabulary),
-            lowercase=args.lowercase,
-            align=args.align,
-            command=shlex.join(["spanwise", *args.command_line]),
-            **reading,
-        )
+    document = compared(args, find_slices, vocabulary=read_vocabulary(args.vocabulary))
     finish_document(args, document)
     return 0
 
@@ -354,8 +326,6 @@ EXPLAIN_EXAMPLES = """examples:
 
 def add_explain(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise explain`."""
-    from spanwise.cli.arguments import add_align, add_answers, add_policy, add_reading, add_width
-
     parser.add_argument(
         "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
     )
@@ -373,7 +343,6 @@ def run_explain(args: argparse.Namespace) -> int:
     """Show the same predictions under every convention in use: which F1 it is, who reports it, why it
     differs.
     """
-    from spanwise.cli.arguments import answer_keywords, reading_of, write_output
     from spanwise.explanation import explain
 
     explanation = explain(
@@ -396,8 +365,6 @@ PLACE_EXAMPLES = """examples:
 
 def add_place(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise place`."""
-    from spanwise.cli.arguments import add_answers, add_document, add_reading
-
     parser.add_argument("gold", metavar="GOLD", help="the gold file, with tokens or text")
     parser.add_argument("answers", metavar="ANSWERS", help="one JSON record per sentence or document")
     group = parser.add_argument_group("how to place answers")
@@ -418,7 +385,6 @@ def run_place(args: argparse.Namespace) -> int:
     """Place answers without offsets, such as those of language models, on the gold text, and score them."""
     from msgspec.structs import replace
 
-    from spanwise.cli.arguments import answers_of, finish_document, reading_of, write_output
     from spanwise.formats.writing import write_results
     from spanwise.placement import checked, placed_on
     from spanwise.spreadsheet import to_csv
@@ -446,18 +412,6 @@ CONFIDENCE_EXAMPLES = """examples:
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise confidence`."""
-    from spanwise.cli.arguments import (
-        add_align,
-        add_attributes,
-        add_document,
-        add_engine,
-        add_parts,
-        add_reading,
-        add_scores,
-        add_setting,
-        add_train,
-    )
-
     parser.add_argument("gold", metavar="GOLD", help="gold annotation")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="predictions: a file, or name=file")
     group = parser.add_argument_group("what to compute")
@@ -492,44 +446,20 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 
 def run_confidence(args: argparse.Namespace) -> int:
     """Assess the confidence scores of predictions: ranking, thresholds and calibration."""
-    import shlex
-
     from spanwise.calibration import confidence
-    from spanwise.cli.arguments import engine_of, finish_document, reading_of
-    from spanwise.cli.evaluating import named_systems, parted, refuse_runs, sources_of
-    from spanwise.errors import ChoiceError
 
-    refuse_runs(args)
-    reading = reading_of(args)
-    gold, systems = sources_of(args, reading)
     dev = None
     if args.dev is not None:
         if len(args.dev) < 2:
             raise ChoiceError("--dev needs gold and predictions.\nWrite --dev GOLD PRED.")
         dev = (args.dev[0], named_systems(args.dev[1:]))
-    with engine_of(args) as engine:
-        document = confidence(
-            gold,
-            systems,
-            dev=dev,
-            train=args.train,
-            attributes=args.attributes,
-            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-            precision=args.precision / 100 if args.precision > 1 else args.precision,
-            recall=args.recall / 100 if args.recall is not None and args.recall > 1 else args.recall,
-            missing=args.missing,
-            score_column=args.score_column,
-            token_scores=args.token_scores,
-            resamples=args.resamples,
-            seed=args.seed,
-            unit=args.unit,
-            align=args.align,
-            memory=args.memory,
-            workers=args.workers,
-            engine=engine,
-            command=shlex.join(["spanwise", *args.command_line]),
-            **reading,
-        )
+    document = compared(
+        args,
+        confidence,
+        dev=dev,
+        precision=args.precision / 100 if args.precision > 1 else args.precision,
+        recall=args.recall / 100 if args.recall is not None and args.recall > 1 else args.recall,
+    )
     finish_document(args, document)
     return 0
 
@@ -541,8 +471,6 @@ APPLY_EXAMPLES = """examples:
 
 def add_apply(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise apply`."""
-    from spanwise.cli.arguments import add_reading, add_scores
-
     parser.add_argument("predicted", metavar="PRED", help="predictions with scores")
     parser.add_argument(
         "--threshold", type=float, required=True, help="the minimum score of a prediction to keep"
@@ -556,7 +484,6 @@ def add_apply(parser: argparse.ArgumentParser) -> None:
 def run_apply(args: argparse.Namespace) -> int:
     """Keep the predictions whose score reaches a threshold, and write them to a file."""
     from spanwise.calibration import apply_threshold, read_scored
-    from spanwise.cli.arguments import reading_of
     from spanwise.formats.writing import write_results
 
     annotation = read_scored(

@@ -11,15 +11,17 @@ from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
-from spanwise.errors import ChoiceError
+from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS, Setting, column
 from spanwise.streams import put, say
 
 if TYPE_CHECKING:
     from spanwise.document import Document
     from spanwise.engines.spark import SparkEngine
+
+Asked = TypeVar("Asked")
 
 
 class Command(NamedTuple):
@@ -179,7 +181,6 @@ def training_files(paths: Sequence[str] | None) -> list[str] | None:
 
 def _is_input(folder: str) -> bool:
     """Whether some format reads the folder as a whole."""
-    from spanwise.errors import InputError
     from spanwise.formats import format_of, opened
 
     try:
@@ -389,7 +390,6 @@ def _aliases(path: str | None) -> dict[str, str]:
     """The labels by alias in a TOML file, at the top level or in a table `labels` or `aliases`."""
     if path is None:
         return {}
-    from spanwise.errors import InputError
     from spanwise.formats import read_toml
 
     table = read_toml(path, 'Write lines such as: person = "PER"')
@@ -458,6 +458,22 @@ def engine_of(args: argparse.Namespace) -> Iterator[SparkEngine | None]:
         yield SparkEngine(session, args.partitions, bound)
     finally:
         session.stop()
+
+
+def asked(args: argparse.Namespace, verb: Callable[..., Asked], *sources: object, **changed: object) -> Asked:
+    """What a function of the library returns, called with every option of the command that it takes.
+
+    Args:
+        changed: keywords whose values are not just those of the options.
+    """
+    from inspect import signature
+
+    sources_too = ("gold", "systems", "annotators")  # as keywords, these are columns of a frame
+    keywords = [part.name for part in signature(verb).parameters.values() if part.kind is part.KEYWORD_ONLY]
+    names = [name for name in keywords if name in args and name not in sources_too]
+    with engine_of(args) as engine:
+        options = {**{name: getattr(args, name) for name in names}, "engine": engine}
+        return verb(*sources, **{**options, **reading_of(args), **changed})
 
 
 def spark_reads(args: argparse.Namespace, systems: Mapping[str, str] | None) -> bool:

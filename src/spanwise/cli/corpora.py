@@ -7,7 +7,24 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command, add_reading, reading_of, say_lost
+from spanwise.cli.arguments import (
+    Command,
+    add_align,
+    add_document,
+    add_engine,
+    add_parts,
+    add_reading,
+    add_setting,
+    add_train,
+    add_words,
+    asked,
+    finish_document,
+    reading_of,
+    say_lost,
+    write_output,
+)
+from spanwise.cli.evaluating import named_systems, read_vocabulary
+from spanwise.errors import ChoiceError, many
 from spanwise.settings import in_options
 from spanwise.streams import message, put, say
 
@@ -25,15 +42,6 @@ DESCRIBE_EXAMPLES = """examples:
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise describe`."""
-    from spanwise.cli.arguments import (
-        add_document,
-        add_engine,
-        add_parts,
-        add_setting,
-        add_train,
-        add_words,
-    )
-
     parser.add_argument("test", metavar="TEST", help="the gold file")
     group = parser.add_argument_group("what to compute")
     add_train(group)
@@ -51,27 +59,9 @@ def add_describe(parser: argparse.ArgumentParser) -> None:
 
 def run_describe(args: argparse.Namespace) -> int:
     """Describe a test set before any system is run: sizes, labels, attributes, tough mentions, conflicts."""
-    from spanwise.cli.arguments import engine_of, finish_document
-    from spanwise.cli.evaluating import read_vocabulary
     from spanwise.description import describe
 
-    reading = reading_of(args)
-    with engine_of(args) as engine:
-        described = describe(
-            args.test,
-            train=args.train,
-            attributes=args.attributes,
-            vocabulary=read_vocabulary(args.vocabulary),
-            lowercase=args.lowercase,
-            name=args.name,
-            examples=args.examples,
-            redact=args.redact,
-            memory=args.memory,
-            workers=args.workers,
-            engine=engine,
-            **reading,
-        )
-    finish_document(args, described)
+    finish_document(args, asked(args, describe, args.test, vocabulary=read_vocabulary(args.vocabulary)))
     return 0
 
 
@@ -83,8 +73,6 @@ SPLIT_EXAMPLES = """examples:
 
 def add_split(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise split`."""
-    from spanwise.cli.arguments import add_document
-
     parser.add_argument("files", metavar="FILE", nargs="+", help="annotated files; several are pooled")
     group = parser.add_argument_group("how to split")
     group.add_argument(
@@ -122,7 +110,6 @@ def run_split(args: argparse.Namespace) -> int:
 
     Documents are kept whole if they are marked. Lines of CoNLL files are copied unchanged, with all columns.
     """
-    from spanwise.cli.arguments import finish_document
     from spanwise.splitting import split
 
     reading = reading_of(args)
@@ -176,7 +163,6 @@ def run_sample(args: argparse.Namespace) -> int:
 
     The same seed draws the same units. With --strata, every unit carries its weight.
     """
-    from spanwise.errors import many
     from spanwise.formats.writing import write
     from spanwise.sampling import sample
 
@@ -191,7 +177,6 @@ def run_sample(args: argparse.Namespace) -> int:
 
 
 def _shares(args: argparse.Namespace) -> dict[str, float]:
-    from spanwise.errors import ChoiceError
 
     shares = {"UNSEEN-ANY": args.unseen, "SEEN": args.seen}
     requested = {subset: percent / 100 for subset, percent in shares.items() if percent is not None}
@@ -261,7 +246,6 @@ def _print_line(text: str) -> None:
 
 
 def _summary(validation: Validation) -> str:
-    from spanwise.errors import many
 
     malformed = sum(not problem.repairable for problem in validation.problems)
     impossible = len(validation.problems) - malformed
@@ -317,7 +301,6 @@ def run_convert(args: argparse.Namespace) -> int:
     """Convert a file to another format or tag scheme; what the target cannot hold is an error, never lost
     silently.
     """
-    from spanwise.errors import ChoiceError, many
     from spanwise.formats import read
     from spanwise.formats.writing import write
 
@@ -359,7 +342,6 @@ def _same_file(first: str, second: str) -> bool:
 
 def _print(annotation: Annotation, args: argparse.Namespace) -> tuple[str, ...]:
     """Write the annotation to standard output, in the format of --to, and return what was lost."""
-    from spanwise.errors import ChoiceError
     from spanwise.formats import FORMATS
     from spanwise.formats.writing import to_bytes
 
@@ -381,8 +363,6 @@ AGREE_EXAMPLES = """examples:
 
 def add_agree(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise agree`."""
-    from spanwise.cli.arguments import add_document, add_engine
-
     parser.add_argument(
         "annotators", metavar="ANNOTATOR", nargs="+",
         help="a file or name=file for each annotator, a pattern with {annotator}, or one file with several",
@@ -419,24 +399,8 @@ def run_agree(args: argparse.Namespace) -> int:
     'folder/{annotator}/*.conll', or one file that holds several annotators.
     """
     from spanwise.agreement import agree
-    from spanwise.cli.arguments import engine_of, finish_document
 
-    reading = reading_of(args)
-    with engine_of(args) as engine:
-        document = agree(
-            args.annotators,
-            systems=args.systems,
-            votes=args.votes,
-            tokens=args.tokens,
-            gamma=args.gamma,
-            examples=args.examples,
-            redact=args.redact,
-            majority=args.majority,
-            worksheet=args.worksheet,
-            decisions=args.decisions,
-            engine=engine,
-            **reading,
-        )
+    document = asked(args, agree, args.annotators, systems=args.systems)
     finish_document(args, document, written=[*filter(None, (args.majority, args.worksheet))])
     return 0
 
@@ -449,8 +413,6 @@ SUSPECTS_EXAMPLES = """examples:
 
 def add_suspects(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise suspects`."""
-    from spanwise.cli.arguments import add_align, add_document, add_engine, add_parts, add_train
-
     parser.add_argument("gold", metavar="GOLD", help="the gold file")
     parser.add_argument(
         "systems", metavar="NAME=FILE", nargs="*",
@@ -479,32 +441,15 @@ def run_suspects(args: argparse.Namespace) -> int:
 
     A suspect is not an error: systems can be wrong together, and the same words can be read in two ways.
     """
-    from spanwise.cli.arguments import engine_of, finish_document, write_output
-    from spanwise.cli.evaluating import named_systems
     from spanwise.suspicion import apply_decisions, suspects, worksheet
 
     if args.apply:
-        from spanwise.errors import ChoiceError
-
         if not args.output:
             raise ChoiceError("--apply needs a file to write.\nName it with -o.")
         summary = apply_decisions(args.apply, args.gold, args.output, **reading_of(args))
         sys.stderr.write(f"{args.output}: {summary}\n")
         return 0
-    with engine_of(args) as engine:
-        document = suspects(
-            args.gold,
-            named_systems(args.systems),
-            train=args.train,
-            dev=args.dev,
-            top=args.top or None,
-            align=args.align,
-            redact=args.redact,
-            memory=args.memory,
-            workers=args.workers,
-            engine=engine,
-            **reading_of(args),
-        )
+    document = asked(args, suspects, args.gold, named_systems(args.systems), top=args.top or None)
     if args.output:
         write_output(worksheet(document), args.output)
     finish_document(args, document, written=[args.output] if args.output else [])

@@ -11,24 +11,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spanwise.cli.arguments import (
+    Asked,
     Command,
     add_answers,
     add_engine,
     add_policy,
+    add_reading,
     add_screen,
     add_settings,
     add_thresholds,
+    answer_keywords,
+    asked,
     engine_of,
     finish_document,
+    progress_of,
+    reading_of,
+    save_document,
+    show_document,
     spark_reads,
+    training_files,
 )
 from spanwise.errors import ChoiceError, InputError
 from spanwise.settings import SETTINGS, default_value
 from spanwise.streams import is_pipe, say
 
 if TYPE_CHECKING:
+    from spanwise.document import Document
     from spanwise.document.evaluation import Result
     from spanwise.document.study import Study
+    from spanwise.gates import Outcome
 
 
 JUDGED = ("silver", "random_sample")  # passed on only if one of them is given
@@ -77,8 +88,6 @@ def add_gates(parser: argparse.ArgumentParser) -> None:
 
 def evaluate_files(args: argparse.Namespace, *, compare: bool = False) -> Result | Study:
     """Evaluate the files with the public function, passing on the options of the command line."""
-    from spanwise.cli.arguments import answer_keywords, progress_of, reading_of, training_files
-
     reading = reading_of(args)
     keywords = _keywords(args, reading)
     verb = _verb(args, compare=compare)
@@ -147,11 +156,9 @@ def _keywords(args: argparse.Namespace, reading: dict[str, object]) -> dict[str,
         keywords = {
             name: value for name, value in keywords.items() if name not in ("silver", "random_sample")
         }
-    attributes, columns, fields = given_attributes(args)
-    reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
     return keywords | {
-        "attributes": attributes,
-        "buckets": dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
+        "attributes": _with_given(args, reading),
+        "buckets": buckets_of(args),
         "edges": read_edges(args.edges),
         "cross": [_cross(text) for text in args.cross],
         "vocabulary": read_vocabulary(args.vocabulary),
@@ -167,7 +174,6 @@ def _examples(args: argparse.Namespace) -> str:
 
 def finish(args: argparse.Namespace, result: Result | Study) -> int:
     """Write the requested files, show the screen, and return 1 if a threshold was missed, else 0."""
-    from spanwise.cli.arguments import save_document, show_document
     from spanwise.document.evaluation import Evaluation
 
     evaluation = result if isinstance(result, Evaluation) else None  # None: a study of several runs
@@ -247,23 +253,20 @@ def _has_thresholds(args: argparse.Namespace) -> bool:
     )
 
 
+def outcome_of(args: argparse.Namespace, document: Document) -> Outcome:
+    """The outcome of the thresholds that were given for a document."""
+    from spanwise.gates import gate
+
+    names = ("fail_under", "against", "fail_drop", "not_worse_than", "floor_bound", "strict")
+    limits = {name: getattr(args, name) for name in names}
+    return gate(document, floors=args.floor, file=args.gate, **limits)
+
+
 def check(args: argparse.Namespace, result: Result | Study) -> int:
     """Report the thresholds on standard error, and return exit status 1 if one was missed, else 0."""
     if not _has_thresholds(args):
         return 0
-    from spanwise.gates import gate
-
-    outcome = gate(
-        result,
-        fail_under=args.fail_under,
-        against=args.against,
-        fail_drop=args.fail_drop,
-        not_worse_than=args.not_worse_than,
-        floors=args.floor,
-        floor_bound=args.floor_bound,
-        file=args.gate,
-        strict=args.strict,
-    )
+    outcome = outcome_of(args, result)
     for line in outcome.lines:
         say(f"spanwise: {line}")
     if args.junit:
@@ -332,6 +335,17 @@ def sources_of(args: argparse.Namespace, reading: dict[str, Any]) -> tuple[objec
     return gold, named
 
 
+def compared(args: argparse.Namespace, verb: Callable[..., Asked], **changed: object) -> Asked:
+    """What a function that compares one run of each system with gold returns; `changed` as for `asked`."""
+    refuse_runs(args)
+    reading = reading_of(args)
+    if "attribute" in args:
+        changed["attributes"] = _with_given(args, reading)
+    gold, systems = sources_of(args, reading)
+    command = shlex.join(["spanwise", *args.command_line])
+    return asked(args, verb, gold, systems, buckets=buckets_of(args), command=command, **reading, **changed)
+
+
 def split_runs(texts: Sequence[str]) -> list[str]:
     """The systems with each run as a separate system: `a=a.{run}.txt` becomes `a.1=a.1.txt` and so on."""
     if not any("{run}" in text for text in texts):
@@ -396,6 +410,11 @@ def parted(text: str, example: str) -> tuple[str, str]:
     return name, value
 
 
+def buckets_of(args: argparse.Namespace) -> dict[str, str]:
+    """The bucketings by attribute."""
+    return dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets)
+
+
 def _cross(text: str) -> tuple[str, str]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
@@ -403,10 +422,10 @@ def _cross(text: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, int | str], dict[str, str]]:
-    """The requested attributes, and the columns and fields that must be read for them."""
+def _with_given(args: argparse.Namespace, reading: dict[str, Any]) -> Any:
+    """The requested attributes; `reading` gains the columns and fields that must be read for them."""
     if not args.attribute:
-        return args.attributes, {}, {}
+        return args.attributes
     from spanwise.attributes import given
 
     columns: dict[str, int | str] = {}
@@ -419,7 +438,8 @@ def given_attributes(args: argparse.Namespace) -> tuple[Any, dict[str, int | str
             elif kind == "field":
                 fields[key] = key
     named = [default_value("attributes")] if args.attributes is None else args.attributes.split(",")
-    return [*named, *args.attribute], columns, fields
+    reading |= {key: value for key, value in (("columns", columns), ("fields", fields)) if value}
+    return [*named, *args.attribute]
 
 
 def _write_edges(edges: Mapping[str, object], path: str) -> None:
@@ -468,8 +488,6 @@ EVALUATE_EXAMPLES = """examples:
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise evaluate`."""
-    from spanwise.cli.arguments import add_reading
-
     parser.add_argument(
         "gold", metavar="GOLD", help="gold annotation, or one file with gold and predicted tags"
     )
@@ -488,7 +506,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
     columns are gold and predicted tags. Name systems as name=path; otherwise the
     file's stem is the name. A path with {run} in it stands for the runs of a system.
     """
-
     check_thresholds(args)
     check_outputs(args)
     if args.format == "conlleval":
@@ -498,7 +515,6 @@ def run_evaluate(args: argparse.Namespace) -> int:
 
 def _conlleval(args: argparse.Namespace) -> int:
     """Print the classic conlleval screen; --format names the output here, as the input is CoNLL anyway."""
-    from spanwise.cli.arguments import reading_of
     from spanwise.compat.conlleval import conlleval
 
     if len(args.systems) > 1:
@@ -519,8 +535,6 @@ COMPARE_EXAMPLES = """examples:
 
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise compare`."""
-    from spanwise.cli.arguments import add_reading
-
     parser.add_argument("gold", metavar="GOLD|RESULT.json", help="gold annotation, or a result document")
     parser.add_argument(
         "systems",
@@ -541,7 +555,6 @@ def run_compare(args: argparse.Namespace) -> int:
     the runs of a system: the spread over runs is then shown beside the interval over
     the data, with a test that takes both into account.
     """
-
     check_outputs(args)
 
     if is_result(args.gold):

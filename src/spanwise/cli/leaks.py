@@ -5,7 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from spanwise.cli.arguments import Command
+from spanwise.cli.arguments import (
+    Command,
+    add_align,
+    add_attributes,
+    add_document,
+    add_engine,
+    add_parts,
+    add_reading,
+    add_setting,
+    add_train,
+    finish_document,
+)
+from spanwise.cli.evaluating import compared
+from spanwise.errors import ChoiceError
+from spanwise.settings import column
 
 LEAKS_EXAMPLES = """examples:
   spanwise leaks gold.jsonl masked.jsonl
@@ -16,18 +30,6 @@ LEAKS_EXAMPLES = """examples:
 
 def add_leaks(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise leaks`."""
-    from spanwise.cli.arguments import (
-        add_align,
-        add_attributes,
-        add_document,
-        add_engine,
-        add_parts,
-        add_reading,
-        add_setting,
-        add_train,
-    )
-    from spanwise.settings import column
-
     parser.add_argument("gold", metavar="GOLD", help="what must be hidden, or a file with both tags")
     parser.add_argument("systems", metavar="PRED", nargs="*", help="what is masked: a file, or name=file")
     group = parser.add_argument_group("what to compute")
@@ -75,11 +77,6 @@ def run_leaks(args: argparse.Namespace) -> int:
 
     Leaks are counted by document, identity, mention and position, overall and by label.
     """
-    import shlex
-
-    from spanwise.cli.arguments import engine_of, finish_document, reading_of
-    from spanwise.cli.evaluating import parted, refuse_runs, sources_of
-    from spanwise.errors import ChoiceError
     from spanwise.leakage import check_limits, leaks
     from spanwise.streams import say
 
@@ -94,31 +91,7 @@ def run_leaks(args: argparse.Namespace) -> int:
             most.setdefault(label, points)
     if args.floor_bound and not most:
         raise ChoiceError("--floor-bound needs a limit.\nAdd one, such as --max-leak PERSON=0.5.")
-    refuse_runs(args)
-    reading = reading_of(args)
-    gold, systems = sources_of(args, reading)
-    with engine_of(args) as engine:
-        document = leaks(
-            gold,
-            systems,
-            same_label=args.same_label,
-            identity=args.identity,
-            identity_across=args.identity_across,
-            train=args.train,
-            attributes=args.attributes,
-            buckets=dict(parted(text, "--buckets entity_length=1,2,3") for text in args.buckets),
-            resamples=args.resamples,
-            seed=args.seed,
-            unit=args.unit,
-            examples=args.examples,
-            redact=args.redact,
-            align=args.align,
-            memory=args.memory,
-            workers=args.workers,
-            engine=engine,
-            command=shlex.join(["spanwise", *args.command_line]),
-            **reading,
-        )
+    document = compared(args, leaks)
     limits = check_limits(document, most, bound=args.floor_bound)
     finish_document(args, document)
     for limit in limits:
@@ -128,8 +101,6 @@ def run_leaks(args: argparse.Namespace) -> int:
 
 def _limits(texts: Sequence[str]) -> dict[str | None, float]:
     """The limits by label; None stands for all mentions."""
-    from spanwise.errors import ChoiceError
-
     most: dict[str | None, float] = {}
     for text in texts:
         label, _, points = text.rpartition("=")

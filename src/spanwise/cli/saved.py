@@ -6,7 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from spanwise.cli.arguments import Command
+from spanwise.cli.arguments import Command, add_thresholds, write_output
+from spanwise.cli.evaluating import outcome_of
+from spanwise.errors import ChoiceError
 from spanwise.reports import REPORTS, Report
 from spanwise.streams import say
 
@@ -30,9 +32,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def run_report(args: argparse.Namespace) -> int:
     """Make the HTML page of a saved result or study: one file, no network, no server."""
-    from spanwise.cli.arguments import write_output
     from spanwise.document.loading import load
-    from spanwise.errors import ChoiceError
     from spanwise.reports.html import render
 
     if not args.output and sys.stdout.isatty():
@@ -129,7 +129,6 @@ def add_table(parser: argparse.ArgumentParser) -> None:
 
 def run_table(args: argparse.Namespace) -> int:
     """Print tables of a saved result or study as LaTeX, Markdown or CSV; without a name, list their names."""
-    from spanwise.cli.arguments import write_output
     from spanwise.document.loading import load
     from spanwise.reports.tables import table, tables
 
@@ -169,8 +168,6 @@ exit status 1 if a threshold was given and missed"""
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise export`."""
-    from spanwise.cli.arguments import add_thresholds
-
     parser.add_argument("result", metavar="RESULT.json", nargs="?", help="a result or study document")
     parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
@@ -182,9 +179,6 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> int:
     """Export a saved result for other tools: scalars, rows, CI summaries, model cards."""
-    from spanwise.cli.arguments import write_output
-    from spanwise.errors import ChoiceError
-
     if args.schema:
         import json
 
@@ -211,8 +205,7 @@ def run_export(args: argparse.Namespace) -> int:
 
 def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Outcome:
     """The outcome of the given thresholds, and what changed since an earlier result."""
-    from spanwise.errors import ChoiceError
-    from spanwise.gates import Outcome, gate
+    from spanwise.gates import Outcome
 
     for name in ("fail_drop", "not_worse_than", "strict"):
         if getattr(args, name) not in (None, False) and args.against is None:
@@ -225,11 +218,7 @@ def _outcome(args: argparse.Namespace, document: Document, report: Report) -> Ou
                 "Add --fail-under POINTS, --floor PATH=POINTS, --gate FILE or --against FILE."
             )
         return Outcome(())
-    return gate(
-        document, fail_under=args.fail_under, floors=args.floor, floor_bound=args.floor_bound,
-        file=args.gate, against=args.against, fail_drop=args.fail_drop,
-        not_worse_than=args.not_worse_than, strict=args.strict,
-    )  # fmt: skip
+    return outcome_of(args, document)
 
 
 WORKBENCH_EXAMPLES = """examples:
@@ -264,7 +253,6 @@ def run_workbench(args: argparse.Namespace) -> int:
     Results appear as soon as they are put into the folder. Any two can be compared, any slice scored, and
     notes are kept. It can be opened only on this machine, with the printed link.
     """
-    from spanwise.errors import ChoiceError
     from spanwise.workbench import bundle, serve
 
     if args.bundle is not None:

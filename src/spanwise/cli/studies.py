@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from spanwise.cli.arguments import Command
+from spanwise.cli.arguments import (
+    Command,
+    add_engine,
+    add_screen,
+    add_setting,
+    engine_of,
+    save_document,
+    show_document,
+)
+from spanwise.errors import ChoiceError
 from spanwise.streams import say
 
 if TYPE_CHECKING:
@@ -40,8 +49,6 @@ a manifest:
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Add the options of `spanwise study`."""
-    from spanwise.cli.arguments import add_engine, add_screen, add_setting
-
     parser.add_argument("manifest", metavar="STUDY.toml", help="datasets, systems and comparisons")
     parser.add_argument(
         "--root", metavar="FOLDER", help="the folder that paths are relative to (default: the manifest's)"
@@ -78,8 +85,6 @@ def run_study(args: argparse.Namespace) -> int:
     anything is computed. Results are cached by the content of the files, so an interrupted
     study resumes where it stopped, and only what changed is recomputed.
     """
-    from spanwise.cli.arguments import engine_of, save_document, show_document
-    from spanwise.errors import ChoiceError
     from spanwise.studies import study
 
     if args.workers is not None and args.workers < 1:
