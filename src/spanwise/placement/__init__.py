@@ -55,6 +55,7 @@ from spanwise.placement._logs import FORMATS as ANSWERS_FORMATS
 from spanwise.placement._logs import read_log
 from spanwise.placement._parsing import Answer
 from spanwise.placement._policies import POLICIES, Policy, among
+from spanwise.placement._sample import SampleCounts, count_sample
 from spanwise.placement._scoring import Counted, Sheet, Texts, gold_sheet, sheet_of, string_counts
 from spanwise.scores import exact
 
@@ -69,7 +70,9 @@ __all__ = [
     "PlacementChoices",
     "Preset",
     "PromptUnit",
+    "SampleCounts",
     "checked",
+    "count_sample",
     "has_answers",
     "place",
     "place_keywords",

@@ -134,7 +134,7 @@ def _walk(
     return pattern, begun, behind
 
 
-_EPSILON = 1e-9  # tolerance for thresholds such as 0.85, which are not binary fractions
+EPSILON = 1e-9  # tolerance for thresholds such as 0.85, which are not binary fractions
 _LONG = 4096  # number of characters of a unit from which its pieces are searched together
 _WORD = 64  # maximum length of an answer for distances computed in machine words
 _PAIRS = 1 << 18  # number of pairs whose distances are computed at once
@@ -215,7 +215,7 @@ def fuzzy_candidates(
         part = slice(first, first + _BATCH)
         some = texts[part]
         length = np.fromiter(map(len, some), np.int64, len(some))
-        edits = np.floor((1 - threshold) / threshold * length + _EPSILON).astype(np.int64)
+        edits = np.floor((1 - threshold) / threshold * length + EPSILON).astype(np.int64)
         queries = _Queries(ints(unit[part]), some, ints(length), ints(edits))
         best = _best(text, queries, _possible(text, queries, threshold), threshold)
         runs.append(_Runs(ints(best.query + first), best.start, best.end))
@@ -238,8 +238,8 @@ def _possible(text: _Text, queries: _Queries, threshold: float) -> _Runs:
     inside = _unit_of(units, spelled[first]) == queries.unit[query]
     query, first = query[inside], first[inside]
     length = queries.length[query]
-    shortest = np.ceil(length * threshold - _EPSILON).astype(np.int64)
-    longest = np.floor(length / threshold + _EPSILON).astype(np.int64)
+    shortest = np.ceil(length * threshold - EPSILON).astype(np.int64)
+    longest = np.floor(length / threshold + EPSILON).astype(np.int64)
     low = np.searchsorted(end, begin[first] + np.maximum(shortest, 1), side="left")
     number = np.searchsorted(end, begin[first] + longest, side="right") - low
     runs = _Runs(
@@ -271,7 +271,7 @@ def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
             query += [number] * len(positions)
             around += positions
             continue
-        for offset, piece in _pieces(answer, edits + 1):
+        for offset, piece in cut(answer, edits + 1):
             if high - low >= _LONG:
                 long.append((number, offset, piece))
                 continue
@@ -286,11 +286,11 @@ def _anchors(text: _Text, queries: _Queries) -> tuple[Ints, Ints]:
     return ints(np.append(query, more[0])), ints(np.append(around, more[1]))
 
 
-def _pieces(answer: str, number: int) -> list[tuple[int, str]]:
+def cut(answer: str, number: int) -> list[tuple[int, str]]:
     """Cut an answer into pieces of almost equal length, each with its offset.
 
     Examples:
-        >>> _pieces("abcdefg", 2)
+        >>> cut("abcdefg", 2)
         [(0, 'abc'), (3, 'defg')]
     """
     cuts = [len(answer) * at // number for at in range(number + 1)]
@@ -326,7 +326,7 @@ def _best(text: _Text, queries: _Queries, runs: _Runs, threshold: float) -> _Run
     length = stream.end[runs.end - 1] - stream.begin[runs.start]
     longer = np.maximum(length, queries.length[runs.query])
     edits = _distances(text, queries, runs)
-    enough = edits <= (1 - threshold) * longer + _EPSILON
+    enough = edits <= (1 - threshold) * longer + EPSILON
     enough[enough] = _ends_fit(text, queries, runs.take(enough))
     runs, lost = runs.take(enough), edits[enough] / longer[enough]
     least = np.full(len(queries.texts), np.inf)
@@ -447,12 +447,12 @@ def _ends_fit(text: _Text, queries: _Queries, runs: _Runs) -> Bools:
     last = zip(stream.begin[runs.end - 1].tolist(), stream.end[runs.end - 1].tolist(), strict=True)
     for index, (query, head, tail) in enumerate(zip(runs.query.tolist(), first, last, strict=True)):
         words = queries.texts[query].split(" ")
-        head_fits = _half_similar(string[slice(*head)], words)
-        fits[index] = head_fits and _half_similar(string[slice(*tail)], words)
+        head_fits = half_similar(string[slice(*head)], words)
+        fits[index] = head_fits and half_similar(string[slice(*tail)], words)
     return fits
 
 
-def _half_similar(token: str, words: Sequence[str]) -> bool:
+def half_similar(token: str, words: Sequence[str]) -> bool:
     return token in words or any(
         2 * edit_distance(token, word) <= max(len(token), len(word)) for word in words
     )

@@ -106,6 +106,21 @@ class AnswerTable(Struct, frozen=True, eq=False, dict=True):
         hard[self.unit[self.fixed]] = True
         return np.asarray(hard[self.unit])
 
+    @cached_property
+    def _ordered(self) -> Ints:
+        return chosen_ordered(self)
+
+    def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
+        """The rows of the answers that a policy places, and their candidates."""
+        if policy == "all":
+            return chosen_all(self)
+        if policy == "ordered":
+            chosen = self._ordered
+        else:
+            chosen = chosen_first(self) if policy == "first" else chosen_next(self)
+        rows = np.flatnonzero(chosen >= 0)
+        return ints(rows), ints(chosen[rows])
+
     def units(self, which: Bools) -> list[list[int]]:
         """The rows of the answers selected by `which`, unit by unit."""
         rows = np.flatnonzero(which)

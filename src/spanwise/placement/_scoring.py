@@ -22,10 +22,6 @@ from spanwise.placement._policies import (
     PolicyOptions,
     among,
     bounds,
-    chosen_all,
-    chosen_first,
-    chosen_next,
-    chosen_ordered,
 )
 
 Counted = tuple[int, int, int]  # gold, predicted, correct
@@ -103,20 +99,9 @@ class Sheet(Struct, frozen=True, eq=False, dict=True):
         predicted = int(limits.placed.sum()) - doubled + wrong
         return (len(self.gold), predicted, limits.worst), (len(self.gold), predicted, limits.best)
 
-    @cached_property
-    def _ordered(self) -> Ints:
-        return chosen_ordered(self.table)
-
     def chosen(self, policy: Policy) -> tuple[Ints, Ints]:
         """The rows of the answers that a policy places, and their candidates."""
-        if policy == "all":
-            return chosen_all(self.table)
-        if policy == "ordered":
-            chosen = self._ordered
-        else:
-            chosen = chosen_first(self.table) if policy == "first" else chosen_next(self.table)
-        rows = np.flatnonzero(chosen >= 0)
-        return ints(rows), ints(chosen[rows])
+        return self.table.chosen(policy)
 
     def placed(self, policy: Policy) -> Bools:
         """Which answers a policy places."""
