@@ -19,7 +19,7 @@ ROOMS = (
     "attributes", "buckets", "credits", "scores", "table", "uncertainty", "statistics", "diagnosis",
     "findings", "explanation", "engines", "interpreteval", "demo", "reproduction", "reports",
     "reports.outlets", "compat.evaluate", "compat.conlleval", "compat.nervaluate", "compat.spacy",
-    "citations", "registry", "errors",
+    "scorers", "scorers.dspy", "scorers.lm_eval", "citations", "registry", "errors",
 )  # fmt: skip
 SECTION = re.compile(r"^(Args|Returns|Raises|Examples|References|Yields):\s*(.*)$")
 

@@ -20,7 +20,7 @@ Row = tuple[int, int, int]  # gold, predicted, correct
 
 
 def span_f1(document: Mapping[str, Any], results: Sequence[str], **options: Any) -> dict[str, Row]:
-    """The counts of a document under the name of each score, as a task's `process_results` returns them.
+    """The counts of a document under the metric `f1`, as a task's `process_results` returns them.
 
     Args:
         document: with the fields `text` and `entities`, the gold mentions.
@@ -28,12 +28,15 @@ def span_f1(document: Mapping[str, Any], results: Sequence[str], **options: Any)
         options: keywords of `spanwise.scorers.count_sample`.
 
     Examples:
-        >>> span_f1({"text": "Ann left", "entities": [["Ann", "PER"]]}, ['{"PER": ["Ann"]}'])["f1"]
-        (1, 1, 1)
+        >>> span_f1({"text": "Ann left", "entities": [["Ann", "PER"]]}, ['{"PER": ["Ann"]}'])
+        {'f1': (1, 1, 1)}
     """
-    counts = count_sample(document["text"], document["entities"], results[0], **options)
-    row = counts.gold, counts.predicted, counts.correct
-    return {"f1": row, "precision": row, "recall": row}
+    return {"f1": count_sample(document["text"], document["entities"], results[0], **options).row[:3]}
+
+
+def span_scores(document: Mapping[str, Any], results: Sequence[str], **options: Any) -> dict[str, Row]:
+    """Like `span_f1`, for tasks that list the metrics `f1`, `precision` and `recall`."""
+    return dict.fromkeys(("f1", "precision", "recall"), span_f1(document, results, **options)["f1"])
 
 
 def _corpus(items: Sequence[Row], name: str) -> float:
