@@ -30,6 +30,7 @@ __all__ = [
     "leaks",
     "load",
     "place",
+    "plan",
     "read",
     "sample",
     "split",
@@ -62,6 +63,7 @@ _HOMES = {
     "leaks": "leakage:leaks",
     "load": "document.loading:load",
     "place": "placement:place",
+    "plan": "planning:plan",
     "read": "formats:read",
     "sample": "sampling:sample",
     "split": "splitting:split",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from spanwise.leakage import leaks
     from spanwise.metric import Metric
     from spanwise.placement import place
+    from spanwise.planning import plan
     from spanwise.sampling import sample
     from spanwise.slices import find_slices
     from spanwise.splitting import split

@@ -16,9 +16,9 @@ from pathlib import Path
 
 ROOMS = [
     "scipy.stats", *(f"spanwise.{room}" for room in (
-        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "sampling",
-        "reports.outlets", "reports.tables", "reports.terminal", "slices", "leakage", "studies", "suspicion",
-        "taggers.api",
+        "agreement", "calibration", "description", "evaluation", "explanation", "placement", "planning",
+        "sampling", "reports.outlets", "reports.tables", "reports.terminal", "slices", "leakage", "studies",
+        "suspicion", "taggers.api",
     )),
     "spanwise.reports.terminal._analyses", "spanwise.reports.terminal._data",
 ]  # fmt: skip
@@ -40,7 +40,7 @@ CALLS: dict[str, list[list[str]]] = {
         ["place", "gold.conll", "answers.jsonl"], ["place", "gold.conll", "answers.jsonl", "--json", "-"],
         ["slices", "gold.conll", "pred.conll", "--flips", "20", "--least", "1"],
         ["leaks", "gold.conll", "pred.conll"],
-        ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"],
+        ["sample", "gold.conll", "-n", "1", "-o", "sample.conll"], ["plan", "result.json"],
         ["confidence", "gold.jsonl", "scored.jsonl", "--resamples", "10"],
         ["apply", "scored.jsonl", "--threshold", "0.5", "-o", "kept.jsonl"],
         ["agree", "gold.conll", "pred.conll"], ["agree", "gold.conll", "pred.conll", "--json", "-"],

@@ -29,6 +29,7 @@ COMMANDS = {
         "split a corpus into training and test data with given shares of seen and unseen mentions",
     ),
     "sample": ("corpora", "draw the units of a corpus to annotate, at random or within strata"),
+    "plan": ("planning", "say how many more units a comparison needs, from a saved result"),
     "place": ("analyses", "place answers of language models, which have no offsets, on the gold text"),
     "errors": ("analyses", "list the errors with their sentences"),
     "slices": ("analyses", "find combinations of conditions on which a system is weak"),

@@ -29,6 +29,7 @@ KINDS = {
     "slices": "document.analyses:Slices",
     "leaks": "document.leaks:Leaks",
     "split": "document.dataset:Split",
+    "plan": "document.planning:PlanDocument",
 }
 SUMMARY = "document.evaluation:EvaluationSummary"
 

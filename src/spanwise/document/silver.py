@@ -54,8 +54,11 @@ class SilverScores(Part, frozen=True, kw_only=True):
     labels: Mapping[str, SilverScores] | UnsetType = UNSET
 
 
-class SilverTest(Struct, frozen=True, kw_only=True):
-    """The difference in F1 between two systems, from gold and judge together."""
+class SilverTest(Part, frozen=True, kw_only=True):
+    """The difference in F1 between two systems, from gold and judge together.
+
+    `within` and `shared` are the parts of its variance, as in the scores of a system.
+    """
 
     difference: float | None
     interval: Interval | None
@@ -63,3 +66,5 @@ class SilverTest(Struct, frozen=True, kw_only=True):
     p_corrected: Probability | None
     weight: float | None = field(name="lambda")
     effective: float | None
+    within: float | UnsetType | None = UNSET
+    shared: float | UnsetType | None = UNSET

@@ -382,6 +382,8 @@ def _tested(
                     p_corrected=corrected.get(number),
                     weight=None if one is None else one.weight,
                     effective=None if one is None or one.se == 0 else one.effective,
+                    within=None if one is None else one.within,
+                    shared=None if one is None else one.shared,
                 ),
             )
         )

@@ -12,6 +12,8 @@ from spanwise.document.scores import Comparison
 from spanwise.document.silver import SilverScores
 from spanwise.views import wording as words
 
+ALONE = "judge alone"
+
 
 class SilverRow(Struct, frozen=True):
     """One estimate of F1: where it comes from, its interval, and what to know about it."""
@@ -35,7 +37,7 @@ def rows(scores: SilverScores, unit: str) -> list[SilverRow]:
     worth = f"worth {words.plural(round(scores.effective or 0), f'gold {unit}')}" if known else ""
     return [
         SilverRow("gold only", gold.f1, gold.interval.get("f1"), words.plural(scores.units.gold, unit)),
-        SilverRow("judge alone", silver.f1, None, bias),
+        SilverRow(ALONE, silver.f1, None, bias),
         SilverRow("gold and judge", both.f1, both.interval.get("f1"), worth or both.why or ""),
     ]
 

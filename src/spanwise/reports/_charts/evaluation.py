@@ -128,7 +128,9 @@ def silver(document: Evaluation, style: Style) -> Drawing | None:
             text = f"{title} {words.points(row.f1)} {words.interval(row.ends)}".strip()
             dot = Dot(share(row.f1), bounds, text)
             reached += [value for value in (dot.value, *(bounds or ())) if value is not None]
-            rows.append(ChartRow(shortened(title, 26), row.note, [dot], right=[words.points(row.f1)]))
+            alone = row.title == judge.ALONE  # which is not an estimate to be quoted
+            right = [words.points(row.f1)]
+            rows.append(ChartRow(shortened(title, 26), row.note, [dot], right=right, faint=alone))
     if not reached:
         return None
     layout = ChartLayout(left=190, plot=190, columns=(52,), step=38, domain=axis_range(reached))

@@ -13,6 +13,7 @@ from spanwise.document.agreement import Agreement
 from spanwise.document.confidence import Confidence
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.leaks import Leaks
+from spanwise.document.planning import PlanDocument
 from spanwise.document.scores import (
     AttributeScores,
     BucketLead,
@@ -24,7 +25,17 @@ from spanwise.document.scores import (
 from spanwise.document.study import BucketSpread, SelfDiagnosis, Study
 from spanwise.errors import InputError, unknown
 from spanwise.registry import Registry
-from spanwise.reports._charts import Style, analyses, errors, evaluation, papers, share, shortened, study
+from spanwise.reports._charts import (
+    Style,
+    analyses,
+    errors,
+    evaluation,
+    papers,
+    planning,
+    share,
+    shortened,
+    study,
+)
 from spanwise.reports._charts.marks import Drawing
 from spanwise.reports._charts.papers import Bar, Panel
 from spanwise.reports._document import compared, label_order, ranked, union
@@ -78,6 +89,8 @@ def drawings(document: Document) -> list[Drawing]:
             return analyses.leak_drawings(document, STYLE)
         case Confidence():
             return analyses.confidence_drawings(document, STYLE)
+        case PlanDocument():
+            return planning.plan_drawings(document, STYLE)
     return []
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from spanwise.document import Document
 from spanwise.document.confidence import Confidence
 from spanwise.document.leaks import Leaks
+from spanwise.document.planning import PlanDocument
 from spanwise.reports._charts import PAGE, SERIES, Style
 from spanwise.reports._charts.marks import Drawing
 from spanwise.views import Section, view
@@ -221,7 +222,18 @@ def _confidence(document: Document) -> list[Drawing]:
     return [replace(drawing, name=place[drawing.name]) for drawing in drawings]
 
 
-CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {"confidence": _confidence, "leaks": _leaks}
+def _plan(document: Document) -> list[Drawing]:
+    from spanwise.reports._charts import planning
+
+    assert isinstance(document, PlanDocument)
+    return planning.plan_drawings(document, Style(PAGE))
+
+
+CHARTS: dict[str, Callable[[Document], list[Drawing]]] = {
+    "confidence": _confidence,
+    "leaks": _leaks,
+    "plan": _plan,
+}
 
 
 def _charts(document: Document) -> dict[str, Markup]:

@@ -1,0 +1,78 @@
+"""The documents of planning: how many more units an answer needs, and what more training data would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from spanwise.document import Count, Document, Fraction, Part, Probability
+
+
+class PlanSettings(Struct, frozen=True, kw_only=True):
+    """What a plan is for: the difference to be found, the unit, and the numbers of units.
+
+    `all` is the number of units that a judge annotated; None without a judge.
+    """
+
+    difference: float
+    unit: str
+    units: Count
+    all: Count | None
+    confidence: float
+    level: float
+    pairs: Count
+
+
+class PlannedInterval(Struct, frozen=True, kw_only=True):
+    """The width of the interval of F1 with a number of units; None where it is unknown."""
+
+    units: Count
+    width: Fraction
+    width_judge: Fraction
+
+
+class PlannedPower(Struct, frozen=True, kw_only=True):
+    """What a comparison finds with a number of units: the smallest difference, and the power for one."""
+
+    units: Count
+    detectable: float | None
+    power: Probability
+    detectable_judge: float | None
+    power_judge: Probability
+
+
+class SystemPlan(Part, frozen=True, kw_only=True):
+    """The interval of one system's F1 against the number of units."""
+
+    f1: Fraction
+    rows: tuple[PlannedInterval, ...]
+
+
+class PairPlan(Part, frozen=True, kw_only=True):
+    """The power for a difference between two systems against the number of units.
+
+    `needed` is the number of units from which the difference is found four times in five, up to 16 times as
+    many as now, and `needed_judge` the same with the judge, up to all units that the judge annotated; None
+    if they do not suffice. `why` says why nothing can be planned.
+    """
+
+    systems: tuple[str, str]
+    needed: Count | None
+    needed_judge: Count | None
+    rows: tuple[PlannedPower, ...]
+    why: str | UnsetType = UNSET
+
+
+class PlanDocument(Document, frozen=True, kw_only=True):
+    """How many more units an evaluation needs."""
+
+    kind: Literal["plan"] = "plan"
+    settings: PlanSettings
+    systems: Mapping[str, SystemPlan]
+    pairs: tuple[PairPlan, ...] = ()
+
+    def __repr__(self) -> str:
+        needed = ", ".join(f"{' and '.join(pair.systems)} {pair.needed}" for pair in self.pairs)
+        return f"<spanwise.Plan {self.settings.units} {self.settings.unit}s now; needed: {needed or 'n/a'}>"

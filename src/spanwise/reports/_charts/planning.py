@@ -1,0 +1,132 @@
+"""The charts of plans: intervals and power against the number of units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from spanwise.document.planning import PlanDocument
+from spanwise.reports._charts import Style, marks
+from spanwise.reports._charts.marks import Drawing, Layer, Row
+from spanwise.views import wording as words
+
+WIDTH, HEIGHT = 300.0, 220.0
+LEFT, BOTTOM = 50.0, 48.0
+JUDGED = [5, 3]  # the dashes of lines with the judge
+Points = Sequence[tuple[float, float | None]]
+
+
+class Axes:
+    """A horizontal axis with a logarithmic scale, and a vertical one in points from 0."""
+
+    def __init__(self, across: str, up: str, sizes: Sequence[float], low: float, high: float) -> None:
+        ticks = [size for size in sizes if size / sizes[0] in (1, 2, 4, 8)]
+        self.x = alt.X(
+            "x:Q",
+            scale=alt.Scale(
+                type="log", domain=[sizes[0], sizes[-1]], range=[0, WIDTH], nice=False, clamp=True
+            ),
+            axis=alt.Axis(
+                title=across,
+                values=[*ticks, sizes[-1]],
+                format=",.0f",
+                titlePadding=8,
+                grid=False,
+            ),
+        )
+        self.y = alt.Y(
+            "y:Q",
+            scale=alt.Scale(domain=[low, high], range=[HEIGHT, 0], nice=False, clamp=True),
+            axis=alt.Axis(
+                title=up,
+                tickCount=5,
+                labelPadding=6,
+                **marks.LEVEL,
+                titleX=-34,
+                titleY=HEIGHT / 2,
+                titleAlign="center",
+                titleBaseline="alphabetic",
+            ),
+        )
+
+    def line(self, points: Points, colour: str, **options: Any) -> Layer:
+        """A line through the points that are defined."""
+        rows: list[Row] = [
+            {"k": at, "x": size, "y": 100 * value}
+            for at, (size, value) in enumerate(points)
+            if value is not None
+        ]
+        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
+        drawn: Layer = chart.mark_line(color=colour, aria=False, **options).encode(
+            x=self.x, y=self.y, order=alt.Order("k:Q")
+        )
+        return drawn
+
+    def dots(self, points: Points, colour: str, what: str) -> Layer:
+        """One dot per point that is defined, with its numbers in words."""
+        rows: list[Row] = [
+            {"x": size, "y": 100 * value, "d": f"{words.count(size)} {what}: {words.points(value)}"}
+            for size, value in points
+            if value is not None
+        ]
+        chart = alt.Chart(alt.InlineData(values=tuple(rows)))
+        drawn: Layer = chart.mark_point(color=colour, filled=True, opacity=1, size=45).encode(
+            x=self.x, y=self.y, description=alt.Description("d:N")
+        )
+        return drawn
+
+    def drawing(self, name: str, title: str, *layers: Layer) -> Drawing:
+        """The layers as a drawing."""
+        return Drawing(
+            name, title, marks.plot(*layers), WIDTH, HEIGHT, left=LEFT, right=18, top=10, bottom=BOTTOM
+        )
+
+
+def plan_drawings(document: PlanDocument, style: Style) -> list[Drawing]:
+    """The power of each pair, and the widths of all intervals; what is known with the judge is dashed."""
+    unit = f"{document.settings.unit}s"
+    charts = []
+    for at, pair in enumerate(document.pairs):
+        if not pair.rows:
+            continue
+        axes = Axes(unit, "power (%)", [row.units for row in pair.rows], 0, 100)
+        own: Points = [(row.units, row.power) for row in pair.rows]
+        judged: Points = [(row.units, row.power_judge) for row in pair.rows]
+        first, last = pair.rows[0].units, pair.rows[-1].units
+        layers = [
+            axes.line([(first, 0.8), (last, 0.8)], style.palette["axis"], strokeDash=[2, 3]),
+            axes.line(own, style.palette.series(0), strokeWidth=2),
+            axes.dots(own, style.palette.series(0), f"{unit}, power in percent"),
+        ]
+        if any(value is not None for _, value in judged):
+            layers += [
+                axes.line(judged, style.palette.series(0), strokeWidth=2, strokeDash=JUDGED),
+                axes.dots(judged, style.palette.series(0), f"{unit} with the judge, power in percent"),
+            ]
+        names = " and ".join(map(words.visible, pair.systems))
+        charts.append(axes.drawing(f"power-{at}", f"Power for a difference between {names}", *layers))
+    return [*charts, *_widths(document, style)]
+
+
+def _widths(document: PlanDocument, style: Style) -> list[Drawing]:
+    systems = list(document.systems.items())[: style.most]
+    values = [row.width for _, own in systems for row in own.rows if row.width is not None]
+    if not values:
+        return []
+    unit = f"{document.settings.unit}s"
+    sizes = [row.units for row in systems[0][1].rows]
+    axes = Axes(unit, "width (points)", sizes, 0, 100 * max(values))
+    layers: list[Layer] = []
+    for at, (name, own) in enumerate(systems):
+        colour = style.palette.series(at)
+        alone: Points = [(row.units, row.width) for row in own.rows]
+        judged: Points = [(row.units, row.width_judge) for row in own.rows]
+        layers += [
+            axes.line(alone, colour, strokeWidth=2),
+            axes.dots(alone, colour, f"{unit}, width of {words.visible(name)}"),
+        ]
+        if any(value is not None for _, value in judged):
+            layers.append(axes.line(judged, colour, strokeWidth=2, strokeDash=JUDGED))
+    return [axes.drawing("widths", "Width of the intervals of F1", *layers)]
