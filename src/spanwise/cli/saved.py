@@ -159,6 +159,7 @@ examples:
   spanwise export run.json summary --fail-under 90 >> "$GITHUB_STEP_SUMMARY"
   spanwise export run.json summary --against last.json --fail-drop 0.5 --strict
   spanwise export run.json junit --fail-under 90 --floor PER=85 -o gate.xml
+  spanwise export run.json annotations --against last.json --fail-drop 1
   spanwise export run.json model-index --name my-org/my-model --dataset conll2003
   spanwise export --schema
 
@@ -172,7 +173,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("form", metavar="FORM", nargs="?", help="one of: " + ", ".join(REPORTS.names()))
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of standard output")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of result documents")
-    add_thresholds(parser.add_argument_group("thresholds of summary and junit"))
+    add_thresholds(parser.add_argument_group("thresholds of summary, junit and annotations"))
     parser.add_argument("--name", help="model-index: the model's name; by default the system's")
     parser.add_argument("--dataset", help="model-index: the dataset's identifier; by default its name")
 
@@ -197,6 +198,7 @@ def run_export(args: argparse.Namespace) -> int:
     checks = outcome.checks
     choices = {"fail_under": args.fail_under, "floors": args.floor, "checks": checks}
     choices |= {"changes": outcome.changes, "notes": outcome.notes}
+    choices |= {"earlier": None if args.against is None else load(args.against)}
     choices |= {"name": args.name, "dataset": args.dataset}
     content = report.function(document, **{key: choices[key] for key in report.takes})
     write_output(content, args.output)

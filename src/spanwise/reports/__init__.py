@@ -17,7 +17,7 @@ class Report(Struct, frozen=True):
 
     `takes` names the choices that `spanwise export` passes on: `fail_under` and `floors`; `checks`,
     `changes` and `notes` (the outcome of thresholds and of the comparison with an earlier result);
-    `name` and `dataset`.
+    `earlier` (that result); `name` and `dataset`.
     """
 
     name: str
@@ -72,6 +72,14 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
         ("checks", "changes", "notes"),
     ),
     ("junit", "JUnit XML of the thresholds", "outlets:junit", ".xml", None, ("checks",)),
+    (
+        "annotations",
+        "workflow commands that mark missed thresholds and broken mentions on GitHub",
+        "broken:annotations",
+        ".txt",
+        None,
+        ("checks", "earlier"),
+    ),
     (
         "model-index",
         "YAML for the front matter of a model card",

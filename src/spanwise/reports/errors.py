@@ -225,14 +225,15 @@ def _checked(
         raise ChoiceError("tough subsets need training data.\nEvaluate with train=.")
     if tough is not None and tough not in subsets:
         raise unknown("tough subset", tough, subsets)
-    if not _holds_sentences(document):
+    if not holds_sentences(document):
         raise InputError(
             'the document holds no sentences.\nMake it again with examples="errors", or give the files.'
         )
     return shown
 
 
-def _holds_sentences(document: Document) -> bool:
+def holds_sentences(document: Document) -> bool:
+    """Whether the document was made with its sentences, so that errors can be listed."""
     match document:
         case Evaluation():
             return not document.examples or document.examples.policy != "none"
@@ -287,10 +288,11 @@ _ErrorKey: TypeAlias = tuple[str, int, _MentionKey | None, _MentionKey | None]
 
 def _key(error: ListedError) -> _ErrorKey:
     """What identifies the same error in several runs."""
-    return error.outcome, error.turn, _mention_key(error.gold), _mention_key(error.predicted)
+    return error.outcome, error.turn, mention_key(error.gold), mention_key(error.predicted)
 
 
-def _mention_key(mention: ShownMention | None) -> _MentionKey | None:
+def mention_key(mention: ShownMention | None) -> _MentionKey | None:
+    """What identifies a mention within its sentence."""
     if mention is None:
         return None
     answer = mention.answer if isinstance(mention, PredictedMention) else ""
@@ -344,7 +346,7 @@ def to_jsonl(errors: Iterable[ListedError]) -> str:
 def _row(error: ListedError) -> dict[str, object]:
     sentence = error.sentence
     about: dict[str, object] = {
-        "id": sentence.id, "source": _location(error), "document": given(sentence.document),
+        "id": sentence.id, "source": location_of(error), "document": given(sentence.document),
     }  # fmt: skip
     if sentence.tokens is not UNSET:
         about["tokens"] = list(sentence.tokens)
@@ -370,14 +372,14 @@ def _side(sentence: Sentence, mention: ShownMention) -> dict[str, object]:
         row["tough"] = list(mention.tough)
     if mention.buckets is not UNSET:
         row["buckets"] = dict(mention.buckets)
-    return {**row, "text": _words(sentence, mention)}
+    return {**row, "text": words_of(sentence, mention)}
 
 
 def _pieces(mention: ShownMention) -> Sequence[tuple[int, int]]:
     return mention.parts or ((mention.start, mention.end),)
 
 
-def _words(sentence: Sentence, mention: ShownMention) -> str | None:
+def words_of(sentence: Sentence, mention: ShownMention) -> str | None:
     """The words of a mention, or its answer if it could not be placed; None if there is no text."""
     if mention.start < 0:
         return given(mention.answer) if isinstance(mention, PredictedMention) else None
@@ -425,10 +427,10 @@ def cells_of(error: ListedError) -> list[object]:
             cells += [None] * 4
         else:
             borders = [mention.start, mention.end] if mention.start >= 0 else [None, None]
-            cells += [mention.label, *borders, _words(error.sentence, mention)]
+            cells += [mention.label, *borders, words_of(error.sentence, mention)]
     sentence = error.sentence
     text = given(sentence.text) if sentence.tokens is UNSET else " ".join(sentence.tokens)
-    return [*cells, sentence.id, _location(error), given(sentence.document), text]
+    return [*cells, sentence.id, location_of(error), given(sentence.document), text]
 
 
 # Text
@@ -448,7 +450,7 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
     for error in errors:
         named = [error.dataset, *([error.system] if several else [])]
         about = "".join(f"{say.visible(name)}: " for name in named if name)
-        groups.setdefault((about, _heading(error)), []).append(error)
+        groups.setdefault((about, heading_of(error)), []).append(error)
     pen = _Pen(max(width, 40), color)
     order = {kind: index for index, kind in enumerate(KINDS)}
     ranked = sorted(
@@ -463,7 +465,8 @@ def to_text(errors: Sequence[ListedError], *, width: int = 100, color: bool = Fa
     return pen.text()
 
 
-def _heading(error: ListedError) -> str:
+def heading_of(error: ListedError) -> str:
+    """The kind of an error and its labels."""
     if error.gold is None or error.predicted is None:
         mention = error.gold or error.predicted
         assert mention is not None
@@ -499,7 +502,7 @@ _TURNS = {
 }
 
 
-def _location(error: ListedError) -> str | None:
+def location_of(error: ListedError) -> str | None:
     """Where the error is; if the document is one text, with the line on which its first mention begins."""
     sentence = error.sentence
     source, document, text = sentence.source, given(sentence.document), given(sentence.text)
@@ -512,7 +515,7 @@ def _location(error: ListedError) -> str | None:
 
 def _draw(pen: _Pen, error: ListedError) -> None:
     sentence = error.sentence
-    source = say.visible(_location(error) or sentence.id or "")
+    source = say.visible(location_of(error) or sentence.id or "")
     notes = [note for note in (error.agreement, _TURNS.get(error.turn, "")) if note]
     pen.line(("faint", f"  {source}" + (f"  ({'; '.join(notes)})" if notes else "")))
     units = sentence.tokens or list(sentence.text or "")
