@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spanwise
-from spanwise.reports.broken import annotations, broken
+from spanwise.reports.broken import broken, github_annotations
 
 Sentences = list[list[tuple[int, int, str]]]
 SPANS = st.lists(
@@ -57,6 +57,6 @@ def test_without_sentences_in_the_earlier_result_all_errors_are_listed() -> None
 def test_annotations_cannot_be_ended_by_the_text_of_a_mention() -> None:
     record = {"tokens": ["a%0A::error::b", "c\nd"], "spans": [[0, 2, "P,E:R"]]}
     result = spanwise.evaluate([record], {"m::n": [{**record, "spans": []}]}, resamples=0)
-    (line,) = annotations(result).splitlines()
+    (line,) = github_annotations(result).splitlines()
     assert line.startswith("::warning ") and "title=FN  gold P%2CE%3AR::" in line
     assert "a%250A::error::b" in line

@@ -75,7 +75,7 @@ for _name, _summary, _target, _suffix, _extra, _takes in (
     (
         "annotations",
         "workflow commands that mark missed thresholds and broken mentions on GitHub",
-        "broken:annotations",
+        "broken:github_annotations",
         ".txt",
         None,
         ("checks", "earlier"),

@@ -76,7 +76,7 @@ def _place(error: ListedError, system: str | None = None) -> tuple[object, ...]:
     return error.dataset, name, error.sentence.id, side, mention_key(error.gold or error.predicted)
 
 
-def annotations(
+def github_annotations(
     document: DocumentLike, *, checks: Sequence[Checked] = (), earlier: DocumentLike | None = None
 ) -> str:
     """Workflow commands for GitHub: missed thresholds as errors, broken mentions as warnings.
