@@ -28,7 +28,7 @@ from spanwise.document.scores import (
     SystemScores,
 )
 from spanwise.document.study import MainResult, Study
-from spanwise.reports._document import family_of, own_letters, tested_on
+from spanwise.views.standing import family_of, own_letters, tested_on
 
 Path = tuple[str, ...]
 Runs = Mapping[str, Mapping[str, SystemScores]]

@@ -19,9 +19,10 @@ from spanwise.document.scores import (
 )
 from spanwise.reports._charts import SERIES, Style, axis_range, ends, marks, points_pair, share, shortened
 from spanwise.reports._charts.marks import ChartLayout, ChartRow, Dot, Drawing, Layer, draw
-from spanwise.reports._document import compared, label_order, ranked
+from spanwise.reports._document import label_order
 from spanwise.views import silver as judge
 from spanwise.views import wording as words
+from spanwise.views.standing import compared, ranked
 
 ScoredCell: TypeAlias = Rates | SubsetRecall | BucketScores
 ChartScore: TypeAlias = Literal["f1", "recall"]

@@ -14,19 +14,7 @@ from spanwise.document.scores import PRIMARY, Confusion, ScoreTest, SystemScores
 from spanwise.document.study import PairDiagnosis, Study
 from spanwise.reports._charts import PAGE, Style, axis_range, errors, evaluation, marks, shortened, titled
 from spanwise.reports._charts.svg import svg
-from spanwise.reports._document import (
-    compared,
-    family_of,
-    inner_keys,
-    label_order,
-    over_datasets,
-    reversals,
-    scored_labels,
-    study_letters,
-    tested,
-    tested_in,
-    tested_on,
-)
+from spanwise.reports._document import inner_keys, label_order, over_datasets, reversals, scored_labels
 from spanwise.reports._levels import level_rows
 from spanwise.reports._shown import (
     ShownDataset,
@@ -50,6 +38,7 @@ from spanwise.reports.html.verdicts import (
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
 from spanwise.views.slices import conditions
+from spanwise.views.standing import compared, family_of, study_letters, tested, tested_in, tested_on
 
 # ---- three systems or more: who leads whom, and which of them cannot be told apart -----------------
 

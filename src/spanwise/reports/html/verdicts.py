@@ -24,7 +24,7 @@ from spanwise.document.scores import (
 from spanwise.document.study import DatasetTest, Study
 from spanwise.findings import findings_of, findings_over_runs, lead_finding
 from spanwise.reports._charts import shortened, titled
-from spanwise.reports._document import compared, decides, examples, ranked, tested_on
+from spanwise.reports._document import examples
 from spanwise.reports._shown import (
     Path,
     ShownDataset,
@@ -36,6 +36,7 @@ from spanwise.reports._shown import (
 )
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as words
+from spanwise.views.standing import compared, decides, ranked, tested_on
 
 # ---- an evaluation: who scores what, whether the lead is real, and at most four findings -----------
 

@@ -13,7 +13,7 @@ from spanwise.document.analyses import PlacementDocument
 from spanwise.document.dataset import SuspectMention, Suspects
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, BucketScores, Rates, SubsetRecall, SystemScores
-from spanwise.reports._document import ranked, scored_labels, tested
+from spanwise.reports._document import scored_labels
 from spanwise.reports._document import statements as worded
 from spanwise.reports._levels import level_rows
 from spanwise.reports.tables._table import Table, paper
@@ -23,6 +23,7 @@ from spanwise.views import wording as say
 from spanwise.views.cells import Number, count, decimal, interval, p_value, points, signed
 from spanwise.views.cells import PaperCell as Cell
 from spanwise.views.dataset import TINY, composition, mentions
+from spanwise.views.standing import ranked, tested
 
 RELAXED = ("strict", "exact", "partial", "type")
 OUTCOMES = ("TP", "LE", "BEs", "BEl", "BEo", "LBE", "FN", "FP")

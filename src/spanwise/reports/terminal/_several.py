@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from spanwise.document import Settings, given
 from spanwise.document.evaluation import Evaluation
 from spanwise.document.scores import AttributeScores, Comparison, ScoreTest, SystemScores
-from spanwise.reports._document import highest, own_letters, ranked, scored_labels, tested, turned, union
+from spanwise.reports._document import highest, scored_labels, union
 from spanwise.reports._levels import level_rows
 from spanwise.reports.terminal._layout import (
     AxisColumn,
@@ -39,6 +39,7 @@ from spanwise.reports.terminal._layout import (
 from spanwise.reports.terminal._result import MOST_LABELS, findings, hinted, judged, none_of, slices
 from spanwise.views import sentences as sentences
 from spanwise.views import wording as say
+from spanwise.views.standing import own_letters, ranked, tested, turned
 
 MOST_PAIRS = 10
 MOST_PARTS = 8
